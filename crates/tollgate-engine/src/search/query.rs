@@ -1,0 +1,240 @@
+//! Reads a question into concepts: what is asked for, each with the words it may go by in the catalogue.
+
+use super::Index;
+use super::lexicon::{Alternative, Lexicon, MAX_PHRASE};
+use super::text::{self, Piece, Style};
+
+/// A question is read up to here; what follows would cost time and change little.
+const MAX_CHARS: usize = 2_000;
+const MAX_CONCEPTS: usize = 64;
+/// Words the catalogue does not know that are compared with what it knows.
+const MAX_UNKNOWN: usize = 8;
+
+/// One thing asked for.
+#[derive(Debug, Default)]
+pub(super) struct Concept {
+    /// Numbers of the terms that may stand for it, each with what it is worth.
+    pub(super) terms: Vec<(usize, f32)>,
+    /// Which clause of the question it belongs to.
+    pub(super) clause: usize,
+}
+
+/// A word or run of ideographs of the question.
+#[derive(Debug)]
+struct Token {
+    text: String,
+    stem: String,
+    clause: usize,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Stop,
+    Ideographs,
+}
+
+/// Reads `query` against the vocabulary of `index`; concepts no tool knows are left out.
+pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
+    let mut tokens = tokens(query);
+    if tokens.iter().all(|token| token.kind == Kind::Stop) {
+        tokens.iter_mut().for_each(|token| token.kind = Kind::Word);
+    }
+    let mut reader = Reader {
+        index,
+        lexicon: Lexicon::get(),
+        unknown: 0,
+        concepts: Vec::new(),
+    };
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Word => reader.word(&tokens, at),
+            Kind::Ideographs => reader.ideographs(&token.text, token.clause),
+            Kind::Stop => {}
+        }
+        if reader.concepts.len() >= MAX_CONCEPTS {
+            break;
+        }
+    }
+    reader.concepts
+}
+
+fn tokens(query: &str) -> Vec<Token> {
+    let end = query
+        .char_indices()
+        .nth(MAX_CHARS)
+        .map_or(query.len(), |(at, _)| at);
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut clause = 0;
+    text::pieces(
+        query.get(..end).unwrap_or_default(),
+        Style::Prose,
+        &mut |piece| match piece {
+            Piece::Word(word) => {
+                if matches!(word, "and" | "then") {
+                    clause += 1;
+                }
+                let kind = if text::is_stop_word(word) {
+                    Kind::Stop
+                } else {
+                    Kind::Word
+                };
+                tokens.push(Token {
+                    text: word.to_owned(),
+                    stem: text::stem(word).to_owned(),
+                    clause,
+                    kind,
+                });
+            }
+            Piece::Ideographs(run) => {
+                tokens.push(Token {
+                    text: run.to_owned(),
+                    stem: run.to_owned(),
+                    clause,
+                    kind: Kind::Ideographs,
+                });
+            }
+            Piece::Break => clause += 1,
+        },
+    );
+    tokens
+}
+
+struct Reader<'index> {
+    index: &'index Index,
+    lexicon: &'static Lexicon,
+    unknown: usize,
+    concepts: Vec<Concept>,
+}
+
+impl Reader<'_> {
+    fn word(&mut self, tokens: &[Token], at: usize) {
+        let Some(token) = tokens.get(at) else { return };
+        let repeated = tokens
+            .iter()
+            .take(at)
+            .any(|earlier| earlier.clause == token.clause && earlier.stem == token.stem);
+        if repeated {
+            return;
+        }
+        let mut concept = Concept {
+            terms: Vec::new(),
+            clause: token.clause,
+        };
+        self.add(&mut concept, &token.stem, 1.0);
+        self.add_compound(&mut concept, tokens, at);
+        self.add_alternatives(&mut concept, self.lexicon.alternatives(&token.stem), false);
+        let mut phrase = token.stem.clone();
+        for next in tokens.iter().skip(at + 1).take(MAX_PHRASE - 1) {
+            phrase.push(' ');
+            phrase.push_str(&next.stem);
+            self.add_alternatives(&mut concept, self.lexicon.alternatives(&phrase), false);
+        }
+        if concept.terms.is_empty() && self.unknown < MAX_UNKNOWN {
+            self.unknown += 1;
+            self.add_near(&mut concept, &token.stem);
+        }
+        self.finish(concept);
+    }
+
+    /// "mind map" may be written "mindmap" in the catalogue.
+    fn add_compound(&self, concept: &mut Concept, tokens: &[Token], at: usize) {
+        let (Some(token), Some(next)) = (tokens.get(at), tokens.get(at + 1)) else {
+            return;
+        };
+        if next.kind == Kind::Word && next.clause == token.clause {
+            let joined = format!("{}{}", token.text, next.text);
+            self.add(concept, text::stem(&joined), 1.0);
+        }
+    }
+
+    fn add_near(&self, concept: &mut Concept, word: &str) {
+        let worth = self.index.weights.fuzzy;
+        if let Some((left, right)) = self.index.vocabulary.halves(word) {
+            concept.terms.extend([(left, worth), (right, worth)]);
+            return;
+        }
+        concept.terms.extend(
+            self.index
+                .vocabulary
+                .near(word)
+                .into_iter()
+                .map(|term| (term, worth)),
+        );
+    }
+
+    fn add_alternatives(
+        &self,
+        concept: &mut Concept,
+        alternatives: &[Alternative],
+        translated: bool,
+    ) {
+        for alternative in alternatives {
+            let Some(first) = alternative.terms.first() else {
+                continue;
+            };
+            let foreign = first.chars().any(text::is_ideograph) != translated;
+            let worth = if foreign {
+                self.index.weights.translation
+            } else {
+                self.index.weights.synonym
+            };
+            let share = worth / alternative.terms.len() as f32;
+            for term in &alternative.terms {
+                self.add(concept, term, share);
+            }
+        }
+    }
+
+    fn add(&self, concept: &mut Concept, term: &str, worth: f32) {
+        if let Some(number) = self.index.vocabulary.find(term) {
+            match concept.terms.iter_mut().find(|(known, _)| *known == number) {
+                Some((_, known)) => *known = known.max(worth),
+                None => concept.terms.push((number, worth)),
+            }
+        }
+    }
+
+    /// Takes the longest words of the word list first; what is left over is matched pair by pair.
+    fn ideographs(&mut self, run: &str, clause: usize) {
+        let starts: Vec<usize> = run
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([run.len()])
+            .collect();
+        let characters = starts.len() - 1;
+        let mut at = 0;
+        while at < characters && self.concepts.len() < MAX_CONCEPTS {
+            let known = (1..=MAX_PHRASE.min(characters - at))
+                .rev()
+                .find_map(|length| {
+                    let word = run.get(*starts.get(at)?..*starts.get(at + length)?)?;
+                    let alternatives = self.lexicon.alternatives(word);
+                    (!alternatives.is_empty()).then_some((word, length, alternatives))
+                });
+            let mut concept = Concept {
+                terms: Vec::new(),
+                clause,
+            };
+            if let Some((word, length, alternatives)) = known {
+                text::pairs(word, |pair| self.add(&mut concept, pair, 1.0));
+                self.add_alternatives(&mut concept, alternatives, true);
+                at += length;
+            } else {
+                let pair = starts.get(at).zip(starts.get(at + 2).or(starts.last()));
+                if let Some(pair) = pair.and_then(|(start, end)| run.get(*start..*end)) {
+                    self.add(&mut concept, pair, 1.0);
+                }
+                at += 1;
+            }
+            self.finish(concept);
+        }
+    }
+
+    fn finish(&mut self, concept: Concept) {
+        if !concept.terms.is_empty() {
+            self.concepts.push(concept);
+        }
+    }
+}

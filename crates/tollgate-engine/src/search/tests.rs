@@ -1,0 +1,221 @@
+use super::text::stem;
+use super::*;
+use serde_json::json;
+
+fn tool(name: &str, description: &str) -> Document {
+    Document {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        ..Document::default()
+    }
+}
+
+fn catalogue() -> Vec<Document> {
+    let mut tools = vec![
+        tool("sendEmail", "Deliver a message to one or more recipients."),
+        tool(
+            "calendar_list_events",
+            "Show what is planned between two dates.",
+        ),
+        tool(
+            "image-resize",
+            "Scale a picture to the given width and height.",
+        ),
+        tool(
+            "db.runQuery",
+            "Execute a read-only SQL statement and return the rows.",
+        ),
+        tool("query_invoice", "根据发票号码查询发票的金额和状态"),
+        tool("delete_branch", "Remove a branch from the repository."),
+        tool("mind_map", "Turn an outline into a tree of topics."),
+        tool("get_forecast", "Weather for the coming days at a location."),
+    ];
+    for (at, provider) in [(0, "mailbox"), (1, "planner"), (5, "forge")] {
+        provider.clone_into(&mut tools[at].provider);
+    }
+    "Issues, reviews and pull requests of GitHub projects."
+        .clone_into(&mut tools[5].provider_description);
+    tools[3].parameters.push((
+        "statement".to_owned(),
+        "The PostgreSQL text to run.".to_owned(),
+    ));
+    tools[2].groups.push("darkroom".to_owned());
+    tools
+}
+
+/// The names found for `query`, best first.
+fn found(query: &str) -> Vec<String> {
+    let tools = catalogue();
+    let hits = Index::build(&tools).search(query, 3);
+    hits.iter()
+        .map(|hit| tools[hit.document].name.clone())
+        .collect()
+}
+
+fn best(query: &str) -> String {
+    found(query).into_iter().next().unwrap_or_default()
+}
+
+#[test]
+fn finds_by_words_of_name_and_description() {
+    assert_eq!(best("remove a branch"), "delete_branch");
+    assert_eq!(best("scale a picture"), "image-resize");
+}
+
+#[test]
+fn finds_by_parameter_toolset_and_provider() {
+    assert_eq!(best("postgresql"), "db.runQuery");
+    assert_eq!(best("darkroom"), "image-resize");
+    assert_eq!(best("github pull requests"), "delete_branch");
+    assert_eq!(best("mailbox"), "sendEmail");
+}
+
+#[test]
+fn takes_identifiers_apart() {
+    assert_eq!(best("email"), "sendEmail");
+    assert_eq!(best("run query"), "db.runQuery");
+    assert_eq!(best("resizing images"), "image-resize");
+    assert_eq!(best("mindmap"), "mind_map");
+}
+
+#[test]
+fn understands_other_words_for_the_same_thing() {
+    assert_eq!(best("erase a branch"), "delete_branch");
+    assert_eq!(best("photo"), "image-resize");
+}
+
+#[test]
+fn finds_chinese_tools_with_chinese_and_english() {
+    assert_eq!(best("发票状态"), "query_invoice");
+    assert_eq!(best("invoice"), "query_invoice");
+    assert_eq!(best("how much is the 发票"), "query_invoice");
+}
+
+#[test]
+fn finds_english_tools_with_chinese() {
+    assert_eq!(best("明天的天气"), "get_forecast");
+    assert_eq!(best("帮我发送邮件"), "sendEmail");
+    assert_eq!(best("用 SQL 查询"), "db.runQuery");
+}
+
+#[test]
+fn forgives_typos_and_beginnings() {
+    assert_eq!(best("recipeints"), "sendEmail");
+    assert_eq!(best("repositry"), "delete_branch");
+    assert_eq!(best("calend"), "calendar_list_events");
+}
+
+#[test]
+fn serves_each_part_of_a_request() {
+    let names = found("Remove the branch, then email the recipients");
+    assert!(names.contains(&"delete_branch".to_owned()), "{names:?}");
+    assert!(names.contains(&"sendEmail".to_owned()), "{names:?}");
+}
+
+#[test]
+fn answers_nothing_to_nothing() {
+    assert!(found("").is_empty());
+    assert!(found("  ?! ,,, ").is_empty());
+    assert!(found("zzzzqqqq").is_empty());
+    assert!(Index::build(&catalogue()).search("email", 0).is_empty());
+    assert!(Index::build(&[]).search("email", 5).is_empty());
+}
+
+#[test]
+fn scores_fall_and_respect_the_limit() {
+    let hits = Index::build(&catalogue()).search("query the events of a branch", 2);
+    assert_eq!(hits.len(), 2);
+    assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
+}
+
+#[test]
+fn bounds_what_a_huge_query_or_description_costs() {
+    let mut tools = catalogue();
+    tools.push(tool("huge", &"lorem-ipsum 占位 ".repeat(200_000)));
+    let index = Index::build(&tools);
+    let hits = index.search(&"email 发票 unknwonword ".repeat(100_000), 5);
+    assert_eq!(tools[hits[0].document].name, "query_invoice");
+    assert!(index.nearest_names(&"x".repeat(1_000_000), 5).is_empty());
+}
+
+#[test]
+fn names_the_tool_probably_meant() {
+    let tools = catalogue();
+    let index = Index::build(&tools);
+    let nearest = |name: &str| {
+        index
+            .nearest_names(name, 3)
+            .first()
+            .map(|at| tools[*at].name.clone())
+    };
+    assert_eq!(nearest("send_email").as_deref(), Some("sendEmail"));
+    assert_eq!(nearest("delete_brnach").as_deref(), Some("delete_branch"));
+    assert_eq!(
+        nearest("calendar.events.list").as_deref(),
+        Some("calendar_list_events")
+    );
+    assert_eq!(nearest("totally different"), None);
+    assert!(index.nearest_names("", 3).is_empty());
+}
+
+#[test]
+fn stems_inflections_alike_and_keeps_words_apart() {
+    for group in [
+        &["create", "creates", "created", "creating", "creation"][..],
+        &["query", "queries", "querying"],
+        &["filter", "filters", "filtering"],
+        &["generate", "generator", "generation"],
+        &["plan", "plans", "planning"],
+        &["search", "searches", "searcher"],
+    ] {
+        assert!(
+            group.windows(2).all(|pair| stem(pair[0]) == stem(pair[1])),
+            "{group:?}"
+        );
+    }
+    for (left, right) in [
+        ("news", "new"),
+        ("movie", "move"),
+        ("date", "data"),
+        ("user", "use"),
+    ] {
+        assert_ne!(stem(left), stem(right));
+    }
+}
+
+#[test]
+fn reads_the_shapes_tools_travel_in() {
+    let tools = json!([{
+        "name": "put",
+        "annotations": {"title": "Store"},
+        "description": "Keeps a value.",
+        "server": "vault",
+        "inputSchema": {"properties": {
+            "key": {"description": "Under which."},
+            "entries": {"type": "array", "items": {"properties": {"value": {"type": "string"}}}},
+        }},
+    }, {"no": "name"}]);
+    let documents = documents_from_corpus(&tools).unwrap();
+    let [document] = &documents[..] else {
+        panic!("one tool, got {documents:?}")
+    };
+    assert_eq!(
+        (document.title.as_str(), document.provider.as_str()),
+        ("Store", "vault")
+    );
+    let names: Vec<&str> = document
+        .parameters
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(names, ["key", "entries", "value"]);
+    assert_eq!(
+        documents_from_corpus(&json!({"tools": tools})),
+        Some(documents.clone())
+    );
+    assert_eq!(
+        documents_from_corpus(&json!({"result": {"tools": tools}})),
+        Some(documents)
+    );
+    assert_eq!(documents_from_corpus(&json!("no")), None);
+}

@@ -1,0 +1,55 @@
+//! The few numbers ranking depends on, in one place so that they can be measured and argued about together.
+
+/// How much each part of a tool counts, and how matches add up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// A term in the tool's name or title.
+    pub name: f32,
+    /// A term in the tool's description.
+    pub description: f32,
+    /// A term in a parameter's name.
+    pub parameter: f32,
+    /// A term in a parameter's description.
+    pub parameter_description: f32,
+    /// A term in a toolset's name.
+    pub group: f32,
+    /// Where the count of a term stops to matter (`k1` of BM25).
+    pub saturation: f32,
+    /// How much long texts are held back (`b` of BM25).
+    pub length: f32,
+    /// What the provider's own name and description add to each of its tools.
+    pub provider: f32,
+    /// What another word for the same thing is worth.
+    pub synonym: f32,
+    /// What the word of another language is worth.
+    pub translation: f32,
+    /// What a word cut short or misspelt is worth.
+    pub fuzzy: f32,
+    /// What a name made of nothing but the query's words adds.
+    pub name_match: f32,
+    /// How much of the score depends on the share of the query found.
+    pub coverage: f32,
+    /// How much a clause of a long request counts beside the whole.
+    pub clause: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            name: 3.0,
+            description: 1.0,
+            parameter: 0.5,
+            parameter_description: 0.3,
+            group: 1.0,
+            saturation: 1.2,
+            length: 0.5,
+            provider: 0.5,
+            synonym: 0.4,
+            translation: 0.7,
+            fuzzy: 0.6,
+            name_match: 1.0,
+            coverage: 0.3,
+            clause: 0.5,
+        }
+    }
+}
