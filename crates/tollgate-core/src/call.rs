@@ -1,0 +1,261 @@
+//! One tool call: what was asked, in which circumstances, and what came back.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    event::EventSink,
+    identity::{Principal, SessionKey, TrustLevel},
+    input::{InputRequest, InputResponses},
+    name::ToolName,
+    payload::Payload,
+    store::ProviderState,
+    warning::Warning,
+};
+
+/// Identifies one call from front end to audit log.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CallId(pub Arc<str>);
+
+impl CallId {
+    /// The id as it is written everywhere.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A request to run one tool, with the arguments as they were sent.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    /// This call.
+    pub id: CallId,
+    /// The canonical id of the tool.
+    pub tool: ToolName,
+    /// The arguments: a JSON object, checked against the input schema.
+    pub arguments: Payload,
+}
+
+/// What the caller says about a call, apart from the tool's own arguments.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Control {
+    /// The caller agrees to the cost. Never enough for a side effect.
+    pub yes: bool,
+    /// Answer from the cache or not at all.
+    pub from_cache: bool,
+    /// Say the verdict and the estimate; call nothing.
+    pub dry_run: bool,
+    /// Answer from a prepared sample.
+    pub fixture: Option<String>,
+    /// The approval the caller means; it is found by digest anyway.
+    pub approval: Option<String>,
+    /// Names one intended effect, so that re-issuing it runs it once.
+    pub idempotency_key: Option<String>,
+}
+
+/// W3C trace context as it came in, and as it goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceContext {
+    /// 32 hex digits.
+    pub trace_id: String,
+    /// The caller's span, 16 hex digits.
+    pub parent: Option<String>,
+    /// Our span, 16 hex digits.
+    pub span_id: String,
+    /// Whether the caller wants it sampled.
+    pub sampled: bool,
+}
+
+impl TraceContext {
+    /// Reads a `traceparent`; anything malformed is no parent at all.
+    pub fn parse(traceparent: &str) -> Option<(String, String, bool)> {
+        let mut parts = traceparent.trim().split('-');
+        let (version, trace, span, flags) =
+            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let hex = |text: &str, length: usize| {
+            text.len() == length
+                && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+                && text.bytes().any(|b| b != b'0')
+        };
+        let plain = version.len() == 2 && version != "ff" && flags.len() == 2;
+        let flags = u8::from_str_radix(flags, 16).ok()?;
+        (plain && hex(trace, 32) && hex(span, 16))
+            .then(|| (trace.to_owned(), span.to_owned(), flags & 1 == 1))
+    }
+
+    /// The `traceparent` to hand on.
+    pub fn traceparent(&self) -> String {
+        let flags = if self.sampled { "01" } else { "00" };
+        format!("00-{}-{}-{flags}", self.trace_id, self.span_id)
+    }
+}
+
+/// What a provider may know about the call it is serving, and how it may speak up.
+///
+/// Deliberately small: no store, no policy, no session contents.
+#[derive(Clone)]
+pub struct CallContext {
+    /// This call.
+    pub call: CallId,
+    /// Who calls.
+    pub principal: Principal,
+    /// The session it belongs to.
+    pub session: SessionKey,
+    /// How far the caller is trusted.
+    pub trust: TrustLevel,
+    /// How long the answer may take.
+    pub time_left: Duration,
+    /// Set when nobody wants the answer any more; stop in order.
+    pub cancel: CancellationToken,
+    /// Progress and log lines go here.
+    pub events: Arc<dyn EventSink>,
+    /// All a provider may remember.
+    pub state: Arc<dyn ProviderState>,
+    /// Where this call stands in a distributed trace.
+    pub trace: TraceContext,
+    /// What the caller said beside the arguments.
+    pub control: Control,
+    /// Answers to what this provider asked for before.
+    pub responses: Option<InputResponses>,
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext")
+            .field("call", &self.call)
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a provider answers.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// It is done.
+    Done(ToolResult),
+    /// It needs to know something first.
+    NeedsInput(InputRequest),
+}
+
+/// What a provider hands back, before anyone has checked or cleaned it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResult {
+    /// The tool's `data`, or the whole upstream result when the shape is native.
+    pub payload: Payload,
+    /// Whether `payload` is our `data` or an upstream's own result.
+    pub shape: Shape,
+    /// Images, audio, embedded resources and links, beside `data`.
+    pub blocks: Vec<Block>,
+    /// What was consumed.
+    pub usage: Usage,
+    /// How well it went.
+    pub status: Status,
+    /// Why it is less than it could be.
+    pub warnings: Vec<Warning>,
+    /// For tools with a service command.
+    pub service: Option<ServiceInfo>,
+}
+
+impl ToolResult {
+    /// A plain success.
+    pub fn ok(payload: Payload) -> Self {
+        Self {
+            payload,
+            shape: Shape::Data,
+            blocks: Vec::new(),
+            usage: Usage::default(),
+            status: Status::Ok,
+            warnings: Vec::new(),
+            service: None,
+        }
+    }
+}
+
+/// What a payload is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// The object the tool's output schema describes.
+    #[default]
+    Data,
+    /// An upstream server's own result, kept as it is.
+    Native,
+}
+
+/// A content block beside `data`, in MCP's spelling of its fields.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Block(pub Payload);
+
+/// How well a call went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// As wanted.
+    Ok,
+    /// Usable, but less than it could be; the warnings say why.
+    Degraded,
+    /// Nothing found, which is not a failure.
+    Empty,
+    /// Not usable.
+    Error,
+}
+
+impl Status {
+    /// The status as it is written everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Degraded => "degraded",
+            Self::Empty => "empty",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What the call consumed, in the provider's own units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Units by the service's own account; absent if it did not say.
+    pub consumed: Option<u64>,
+}
+
+/// What a tool with a service command says about its request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServiceInfo {
+    /// The request as it was sent, without secrets.
+    pub request: Value,
+    /// The service's account of its own budget.
+    pub token_bucket: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_traceparent_is_read_strictly() {
+        let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let (trace, span, sampled) = TraceContext::parse(good).unwrap();
+        assert_eq!((trace.len(), span.len(), sampled), (32, 16, true));
+        for bad in [
+            "",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        ] {
+            assert_eq!(TraceContext::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What a provider may ask for in the middle of a call.
+//!
+//! Asking is an answer, not a callback: the call ends as `needs_input`, the front
+//! end asks in its own way, and the same call comes again with the responses.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::payload::Payload;
+
+/// One thing a provider wants to know from the client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "params", rename_all = "snake_case")]
+pub enum InputAsk {
+    /// A form or a page for the human.
+    Elicitation(Payload),
+    /// A completion by the client's model.
+    Sampling(Payload),
+    /// The client's roots.
+    Roots(Payload),
+}
+
+/// Everything a provider needs before it can go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InputRequest {
+    /// The questions by the provider's own ids.
+    pub asks: BTreeMap<String, InputAsk>,
+    /// What the provider wants back, unread, when the call comes again.
+    pub state: Vec<u8>,
+}
+
+/// The answers to an [`InputRequest`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct InputResponses {
+    /// The answers by the ids of the questions.
+    pub answers: BTreeMap<String, Payload>,
+    /// The state of the request they answer.
+    pub state: Vec<u8>,
+}

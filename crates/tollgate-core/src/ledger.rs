@@ -1,0 +1,73 @@
+//! What calls cost and what a session has left.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What one call is expected to consume, and the most it could.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The expected units.
+    pub estimated: u64,
+    /// The most it could come to.
+    pub worst_case: u64,
+}
+
+impl Estimate {
+    /// A call that costs exactly this much.
+    pub const fn exactly(units: u64) -> Self {
+        Self {
+            estimated: units,
+            worst_case: units,
+        }
+    }
+}
+
+/// Where the figure for consumed units came from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConsumedSource {
+    /// Nothing was consumed so far.
+    #[default]
+    None,
+    /// The answer said so.
+    TokenBucket,
+    /// The answer did not say; the estimate stands in.
+    EstimatedFallback,
+}
+
+impl ConsumedSource {
+    /// The source as it is written everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::TokenBucket => "token_bucket",
+            Self::EstimatedFallback => "estimated_fallback",
+        }
+    }
+
+    /// Reads back what the store kept; an unknown text is `None`.
+    pub fn parse(text: &str) -> Self {
+        match text {
+            "token_bucket" => Self::TokenBucket,
+            "estimated_fallback" => Self::EstimatedFallback,
+            _ => Self::None,
+        }
+    }
+}
+
+/// The session's ledger as every envelope shows it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BudgetLedger {
+    /// Everything ever estimated.
+    pub session_estimated: u64,
+    /// Everything really consumed.
+    pub session_consumed: u64,
+    /// Limit less consumed less reserved, never below zero; absent without a limit.
+    pub remaining_limit: Option<u64>,
+    /// Calls that were not made because consent was missing.
+    pub blocked_actions: Vec<Value>,
+    /// Answers that cost nothing.
+    pub cache_hits: u64,
+    /// Where the last consumption figure came from.
+    pub consumed_source: ConsumedSource,
+}

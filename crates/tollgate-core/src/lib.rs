@@ -1,0 +1,47 @@
+//! The vocabulary of Tollgate: what a tool is, what a call is, what a provider
+//! promises, what a store keeps, and every error code a caller can ever see.
+//!
+//! Invariant: this crate performs no I/O and knows no protocol.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod audit;
+pub mod call;
+pub mod canonical;
+pub mod clock;
+pub mod depth;
+pub mod envelope;
+pub mod error;
+pub mod event;
+pub mod identity;
+pub mod input;
+pub mod ledger;
+pub mod name;
+pub mod payload;
+pub mod provider;
+pub mod secret;
+pub mod spec;
+pub mod store;
+pub mod toolset;
+pub mod warning;
+
+pub use call::{
+    Answer, Block, CallContext, CallId, Control, ServiceInfo, Shape, Status, ToolCall, ToolResult,
+    TraceContext, Usage,
+};
+pub use clock::{Clock, HeldClock, SystemClock, Timestamp};
+pub use envelope::{Envelope, Meta};
+pub use error::{ErrorCode, Failure, Kind, Retry};
+pub use event::{Event, EventSink, LogLevel, NoEvents};
+pub use identity::{Principal, SessionKey, Surface, TrustLevel};
+pub use input::{InputAsk, InputRequest, InputResponses};
+pub use ledger::{BudgetLedger, ConsumedSource, Estimate};
+pub use name::{NameError, ToolName};
+pub use payload::{Payload, PayloadError};
+pub use provider::{Health, Provider, ProviderError};
+pub use secret::Secret;
+pub use spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec};
+pub use store::{Store, StoreError};
+pub use toolset::{Tool, ToolSet};
+pub use warning::Warning;

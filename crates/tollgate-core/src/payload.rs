@@ -1,0 +1,136 @@
+//! JSON kept as it was spelled, with a tree of it built only when asked for.
+//!
+//! Invariant: a payload is valid JSON no deeper than [`crate::depth::MAX_DEPTH`],
+//! so reading its tree cannot fail, and printing it gives back the same bytes.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, value::RawValue};
+
+use crate::depth::{MAX_DEPTH, within_depth};
+
+/// Raw JSON beside its lazily parsed value.
+///
+/// Number spelling, key order and unknown fields survive because nothing is
+/// ever printed from the tree.
+#[derive(Clone)]
+pub struct Payload {
+    raw: Arc<RawValue>,
+    value: Arc<OnceLock<Value>>,
+}
+
+/// Why bytes are not a payload.
+#[derive(Debug, thiserror::Error)]
+pub enum PayloadError {
+    /// Not JSON.
+    #[error("not valid JSON: {0}")]
+    Syntax(#[from] serde_json::Error),
+    /// Valid perhaps, but too deep to look at.
+    #[error("nested deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+}
+
+impl Payload {
+    /// Takes JSON text as it came.
+    pub fn parse(text: String) -> Result<Self, PayloadError> {
+        if !within_depth(text.as_bytes()) {
+            return Err(PayloadError::TooDeep);
+        }
+        Ok(Self::from_raw(RawValue::from_string(text)?))
+    }
+
+    /// Prints a value once.
+    pub fn from_serialize<T: Serialize + ?Sized>(value: &T) -> Result<Self, PayloadError> {
+        Self::parse(serde_json::to_string(value)?)
+    }
+
+    /// The empty object.
+    pub fn empty_object() -> Self {
+        Self::from_raw(RawValue::from_string("{}".to_owned()).unwrap_or_default())
+    }
+
+    /// The JSON text.
+    pub fn raw(&self) -> &str {
+        self.raw.get()
+    }
+
+    /// The same text as serde_json's raw value.
+    pub fn raw_value(&self) -> &RawValue {
+        &self.raw
+    }
+
+    /// The parsed tree, built on first use.
+    pub fn value(&self) -> &Value {
+        self.value
+            .get_or_init(|| serde_json::from_str(self.raw.get()).unwrap_or_default())
+    }
+
+    fn from_raw(raw: Box<RawValue>) -> Self {
+        Self {
+            raw: Arc::from(raw),
+            value: Arc::default(),
+        }
+    }
+}
+
+impl From<Value> for Payload {
+    fn from(value: Value) -> Self {
+        let raw = RawValue::from_string(value.to_string()).unwrap_or_default();
+        Self {
+            raw: Arc::from(raw),
+            value: Arc::new(OnceLock::from(value)),
+        }
+    }
+}
+
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        self.raw() == other.raw()
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.raw())
+    }
+}
+
+impl Serialize for Payload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Payload {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        if within_depth(raw.get().as_bytes()) {
+            Ok(Self::from_raw(raw))
+        } else {
+            Err(serde::de::Error::custom(PayloadError::TooDeep))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_survives() {
+        let text = r#"{"b":1.50,"a":12345678901234567890123,"c":1e2,"b":"é"}"#;
+        let payload = Payload::parse(text.to_owned()).unwrap();
+        assert_eq!(payload.value()["c"], 100.0);
+        assert_eq!(serde_json::to_string(&payload).unwrap(), text);
+    }
+
+    #[test]
+    fn depth_is_an_error_not_a_crash() {
+        let text = "[".repeat(10_000) + &"]".repeat(10_000);
+        assert!(matches!(Payload::parse(text), Err(PayloadError::TooDeep)));
+    }
+}

@@ -1,0 +1,129 @@
+//! The one thing a provider must be.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use crate::{
+    call::{Answer, CallContext, ToolCall},
+    error::{ErrorCode, Failure, Retry},
+    spec::ToolSpec,
+};
+
+/// A source of tools.
+///
+/// Implementations translate; they do not govern. Visibility, consent,
+/// validation, caching, deadlines, redaction and recording have all happened,
+/// or will happen, in the engine.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// The id that specs and the audit log name it by.
+    fn id(&self) -> &str;
+
+    /// The tools on offer right now. Called at start-up and after a change.
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError>;
+
+    /// Runs one tool. `call.tool` is one that [`Provider::tools`] returned.
+    async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError>;
+
+    /// Whether it could serve a call now.
+    async fn health(&self) -> Health {
+        Health::Ready
+    }
+
+    /// Lets go of everything. Closing twice is closing once.
+    async fn close(&self) {}
+}
+
+/// Whether a provider could serve a call now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// Yes.
+    Ready,
+    /// Partly, for the reason given.
+    Degraded(String),
+    /// No, for the reason given.
+    Down(String),
+}
+
+/// Why a provider could not answer.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ProviderError {
+    /// What the caller sees as the code.
+    pub code: ErrorCode,
+    /// One sentence for the caller.
+    pub message: String,
+    /// More of it.
+    pub detail: Option<String>,
+    /// What to do now.
+    pub suggestion: Option<String>,
+    /// Tools that help, by canonical id.
+    pub next_steps: Vec<String>,
+    /// When to try again.
+    pub retry_after: Option<Duration>,
+    /// Facts for programs.
+    pub details: Map<String, Value>,
+    /// A design document's own code and hint, where it fixes them.
+    pub document_code: Option<String>,
+    /// The cause, for the log only.
+    #[source]
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl ProviderError {
+    /// An error with nothing but its code and a sentence.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            detail: None,
+            suggestion: None,
+            next_steps: Vec::new(),
+            retry_after: None,
+            details: Map::new(),
+            document_code: None,
+            source: None,
+        }
+    }
+
+    /// The arguments make no sense to the tool.
+    pub fn rejected(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::InputRejected, message)
+    }
+
+    /// What the arguments name is not there.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::NotFound, message)
+    }
+
+    /// The service is down, or answered with something unreadable.
+    pub fn unavailable(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self {
+            source: Some(source.into()),
+            ..Self::new(ErrorCode::Unavailable, "the service failed")
+        }
+    }
+
+    /// The failure a caller sees; `idempotent` says whether a repeat does no harm.
+    pub fn into_failure(self, idempotent: bool) -> Failure {
+        let retry = match self.code.retry() {
+            Retry::Never => false,
+            Retry::Later => true,
+            Retry::WhenHarmless => idempotent,
+        };
+        let advice = self.code.advice().to_owned();
+        Failure {
+            detail: self.detail,
+            recover_hint: self.document_code.as_ref().and(self.suggestion.clone()),
+            recovery_suggestion: Some(self.suggestion.unwrap_or(advice)),
+            next_steps: self.next_steps,
+            can_retry: retry,
+            retry_after_seconds: self.retry_after.map(|after| after.as_secs().max(1)),
+            details: self.details,
+            document_code: self.document_code,
+            ..Failure::new(self.code, self.message)
+        }
+    }
+}

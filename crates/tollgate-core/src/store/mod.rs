@@ -1,0 +1,100 @@
+//! What the engine needs remembered.
+//!
+//! Everything that changes together is written together: one [`Batch`] carries
+//! the state changes of a call and the audit entries that describe them, and the
+//! store commits it as one transaction. The store alone assigns sequence numbers
+//! and links the hash chain, because only it knows the head. Every backend passes
+//! the same conformance suite in `tollgate-testkit`.
+
+mod change;
+mod read;
+mod records;
+
+use async_trait::async_trait;
+
+use crate::{audit::Place, error::ErrorCode};
+
+pub use change::{Batch, Change, Durability, Ending};
+pub use read::{
+    Approvals, AuditLog, Cache, Credentials, Intents, ProviderState, Reviews, Sessions, States,
+};
+pub use records::{
+    Approval, ApprovalFilter, ApprovalState, Body, CacheKey, Credential, CredentialKind, Effect,
+    EffectQuery, Grant, GrantScope, Intent, ReviewItem, ReviewStatus, Session, Versioned,
+};
+
+/// Everything the engine needs from one backend: one way to write, small ways to read.
+#[async_trait]
+pub trait Store:
+    Sessions + Cache + Approvals + Reviews + AuditLog + Credentials + Intents + States
+{
+    /// Commits the whole batch or nothing, and says where it stands in the chain.
+    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError>;
+}
+
+/// Where a batch ended up, and what it changed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Receipt {
+    /// The places of its audit entries, in order.
+    pub places: Vec<Place>,
+    /// The last session the batch touched, as it is afterwards.
+    pub session: Option<Session>,
+    /// The version of the provider state it wrote.
+    pub version: Option<u64>,
+}
+
+/// Why the store did not do it. Nothing of the batch was written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The estimate does not fit what is left.
+    #[error("the budget has {left} units left")]
+    Budget {
+        /// What is left.
+        left: u64,
+    },
+    /// The approval was used up, denied, has ended, or never was.
+    #[error("the approval is gone")]
+    ApprovalGone,
+    /// A call can end only once.
+    #[error("the call has ended before")]
+    AlreadyEnded,
+    /// Someone else wrote in the meantime.
+    #[error("the state changed in the meantime")]
+    Conflict,
+    /// What the change refers to is not there.
+    #[error("there is no such record")]
+    Missing,
+    /// Others hold the lock for too long, or the queue is full.
+    #[error("the store is busy")]
+    Busy,
+    /// The disk is full.
+    #[error("the disk is full")]
+    Full,
+    /// The state cannot be written.
+    #[error("the state is read-only")]
+    ReadOnly,
+    /// The state file is damaged.
+    #[error("the state is damaged: {0}")]
+    Corrupt(String),
+    /// Anything else.
+    #[error("the store failed")]
+    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl StoreError {
+    /// The stable code a caller sees.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Budget { .. } => ErrorCode::BudgetExceeded,
+            Self::ApprovalGone => ErrorCode::ConfirmationRequired,
+            Self::Missing => ErrorCode::NotFound,
+            Self::Busy => ErrorCode::Overloaded,
+            Self::Full | Self::ReadOnly | Self::Failed(_) => ErrorCode::StoreUnavailable,
+            Self::Corrupt(_) => ErrorCode::StoreCorrupt,
+            Self::AlreadyEnded | Self::Conflict => ErrorCode::Internal,
+        }
+    }
+}
+
+#[cfg(test)]
+fn _store_is_dyn_compatible(_: &dyn Store, _: &dyn ProviderState) {}
