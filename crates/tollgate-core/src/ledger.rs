@@ -10,6 +10,9 @@ pub struct Estimate {
     pub estimated: u64,
     /// The most it could come to.
     pub worst_case: u64,
+    /// Whether the caller must agree to this cost first.
+    #[serde(default)]
+    pub confirm: bool,
 }
 
 impl Estimate {
@@ -18,6 +21,7 @@ impl Estimate {
         Self {
             estimated: units,
             worst_case: units,
+            confirm: false,
         }
     }
 }

@@ -141,7 +141,7 @@ impl Reader {
                 }
             }
             Piece::Ideographs(run) => {
-                text::pairs(run, |pair| into.terms.push((self.term(pair), field)))
+                text::pairs(run, |pair| into.terms.push((self.term(pair), field)));
             }
             Piece::Break => {}
         });

@@ -49,7 +49,7 @@ impl Vocabulary {
             let mut consider = |at: usize| {
                 let term = self.term(at);
                 let rest = term.chars().count().abs_diff(length);
-                let extends = term.starts_with(word) || (word.starts_with(term) && term.len() >= 4);
+                let extends = term.starts_with(word) || (word.starts_with(term) && term.len() >= 5);
                 if extends && rest <= 5 {
                     found.push((rest.min(2), rest, at));
                 } else if let Some(slips) = distance(word, term, if length >= 8 { 2 } else { 1 }) {
