@@ -19,6 +19,18 @@ pub(super) struct Lexicon {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Alternative {
     pub(super) terms: Vec<String>,
+    pub(super) relation: Relation,
+}
+
+/// How close an alternative comes to the word itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// It says the same.
+    Synonym,
+    /// It says the same in the other language.
+    Translation,
+    /// It is what such a word is usually about.
+    Association,
 }
 
 impl Lexicon {
@@ -39,41 +51,65 @@ impl Lexicon {
         let mut lexicon = Self::default();
         for line in lists.lines().filter(|line| !line.starts_with('#')) {
             let (left, right) = line.split_once('>').unwrap_or((line, ""));
-            let left: Vec<(String, Alternative)> = left.split_whitespace().map(entry).collect();
-            let right: Vec<(String, Alternative)> = right.split_whitespace().map(entry).collect();
-            for (key, _) in &left {
-                let known = lexicon.entries.entry(key.clone()).or_default();
-                for (other, alternative) in left.iter().chain(&right) {
-                    if other != key && !known.contains(alternative) {
-                        known.push(alternative.clone());
-                    }
-                }
+            let left: Vec<Entry> = left.split_whitespace().map(entry).collect();
+            let right: Vec<Entry> = right.split_whitespace().map(entry).collect();
+            for word in &left {
+                let known = lexicon.entries.entry(word.key.clone()).or_default();
+                let others = left.iter().filter(|other| other.key != word.key);
+                known.extend(others.map(|other| other.seen_from(word, Relation::Synonym)));
+                known.extend(
+                    right
+                        .iter()
+                        .map(|other| other.seen_from(word, Relation::Association)),
+                );
             }
         }
         lexicon
     }
 }
 
-/// The key a word is found under and the terms it is made of.
-fn entry(word: &str) -> (String, Alternative) {
-    let mut terms = Vec::new();
-    let mut key = String::new();
-    let mut push = |part: &str, separator: &str| {
-        if !key.is_empty() {
-            key.push_str(separator);
+/// A word of the lists: the key it is found under and the terms it is made of.
+struct Entry {
+    key: String,
+    terms: Vec<String>,
+    is_chinese: bool,
+}
+
+impl Entry {
+    fn seen_from(&self, word: &Self, relation: Relation) -> Alternative {
+        let foreign = self.is_chinese != word.is_chinese;
+        let relation = if foreign {
+            Relation::Translation
+        } else {
+            relation
+        };
+        Alternative {
+            terms: self.terms.clone(),
+            relation,
         }
-        key.push_str(part);
+    }
+}
+
+fn entry(word: &str) -> Entry {
+    let mut entry = Entry {
+        key: String::new(),
+        terms: Vec::new(),
+        is_chinese: false,
     };
     text::pieces(word, Style::Prose, &mut |piece| match piece {
         Piece::Word(word) => {
-            push(text::stem(word), " ");
-            terms.push(text::stem(word).to_owned());
+            if !entry.key.is_empty() {
+                entry.key.push(' ');
+            }
+            entry.key.push_str(text::stem(word));
+            entry.terms.push(text::stem(word).to_owned());
         }
         Piece::Ideographs(run) => {
-            push(run, "");
-            text::pairs(run, |pair| terms.push(pair.to_owned()));
+            entry.key.push_str(run);
+            entry.is_chinese = true;
+            text::pairs(run, |pair| entry.terms.push(pair.to_owned()));
         }
         Piece::Break => {}
     });
-    (key, Alternative { terms })
+    entry
 }

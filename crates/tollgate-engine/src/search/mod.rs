@@ -8,6 +8,7 @@ mod lexicon;
 mod nearest;
 mod postings;
 mod query;
+mod question;
 mod rank;
 mod text;
 mod vocabulary;

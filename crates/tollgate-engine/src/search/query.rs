@@ -1,11 +1,10 @@
 //! Reads a question into concepts: what is asked for, each with the words it may go by in the catalogue.
 
 use super::Index;
-use super::lexicon::{Alternative, Lexicon, MAX_PHRASE};
-use super::text::{self, Piece, Style};
+use super::lexicon::{Alternative, Lexicon, MAX_PHRASE, Relation};
+use super::question::{self, Kind, Token};
+use super::text;
 
-/// A question is read up to here; what follows would cost time and change little.
-const MAX_CHARS: usize = 2_000;
 const MAX_CONCEPTS: usize = 64;
 /// Words the catalogue does not know that are compared with what it knows.
 const MAX_UNKNOWN: usize = 8;
@@ -15,32 +14,11 @@ const MAX_UNKNOWN: usize = 8;
 pub(super) struct Concept {
     /// Numbers of the terms that may stand for it, each with what it is worth.
     pub(super) terms: Vec<(usize, f32)>,
-    /// Which clause of the question it belongs to.
-    pub(super) clause: usize,
-}
-
-/// A word or run of ideographs of the question.
-#[derive(Debug)]
-struct Token {
-    text: String,
-    stem: String,
-    clause: usize,
-    kind: Kind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Word,
-    Stop,
-    Ideographs,
 }
 
 /// Reads `query` against the vocabulary of `index`; concepts no tool knows are left out.
 pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
-    let mut tokens = tokens(query);
-    if tokens.iter().all(|token| token.kind == Kind::Stop) {
-        tokens.iter_mut().for_each(|token| token.kind = Kind::Word);
-    }
+    let tokens = question::tokens(query);
     let mut reader = Reader {
         index,
         lexicon: Lexicon::get(),
@@ -50,7 +28,7 @@ pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
     for (at, token) in tokens.iter().enumerate() {
         match token.kind {
             Kind::Word => reader.word(&tokens, at),
-            Kind::Ideographs => reader.ideographs(&token.text, token.clause),
+            Kind::Ideographs => reader.ideographs(&token.text),
             Kind::Stop => {}
         }
         if reader.concepts.len() >= MAX_CONCEPTS {
@@ -58,47 +36,6 @@ pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
         }
     }
     reader.concepts
-}
-
-fn tokens(query: &str) -> Vec<Token> {
-    let end = query
-        .char_indices()
-        .nth(MAX_CHARS)
-        .map_or(query.len(), |(at, _)| at);
-    let mut tokens: Vec<Token> = Vec::new();
-    let mut clause = 0;
-    text::pieces(
-        query.get(..end).unwrap_or_default(),
-        Style::Prose,
-        &mut |piece| match piece {
-            Piece::Word(word) => {
-                if matches!(word, "and" | "then") {
-                    clause += 1;
-                }
-                let kind = if text::is_stop_word(word) {
-                    Kind::Stop
-                } else {
-                    Kind::Word
-                };
-                tokens.push(Token {
-                    text: word.to_owned(),
-                    stem: text::stem(word).to_owned(),
-                    clause,
-                    kind,
-                });
-            }
-            Piece::Ideographs(run) => {
-                tokens.push(Token {
-                    text: run.to_owned(),
-                    stem: run.to_owned(),
-                    clause,
-                    kind: Kind::Ideographs,
-                });
-            }
-            Piece::Break => clause += 1,
-        },
-    );
-    tokens
 }
 
 struct Reader<'index> {
@@ -118,18 +55,21 @@ impl Reader<'_> {
         if repeated {
             return;
         }
-        let mut concept = Concept {
-            terms: Vec::new(),
-            clause: token.clause,
-        };
+        let mut concept = Concept::default();
         self.add(&mut concept, &token.stem, 1.0);
         self.add_compound(&mut concept, tokens, at);
-        self.add_alternatives(&mut concept, self.lexicon.alternatives(&token.stem), false);
+        self.add_alternatives(&mut concept, self.lexicon.alternatives(&token.stem));
         let mut phrase = token.stem.clone();
-        for next in tokens.iter().skip(at + 1).take(MAX_PHRASE - 1) {
+        let same_clause = |next: &&Token| next.clause == token.clause;
+        for next in tokens
+            .iter()
+            .skip(at + 1)
+            .take(MAX_PHRASE - 1)
+            .take_while(same_clause)
+        {
             phrase.push(' ');
             phrase.push_str(&next.stem);
-            self.add_alternatives(&mut concept, self.lexicon.alternatives(&phrase), false);
+            self.add_alternatives(&mut concept, self.lexicon.alternatives(&phrase));
         }
         if concept.terms.is_empty() && self.unknown < MAX_UNKNOWN {
             self.unknown += 1;
@@ -164,25 +104,16 @@ impl Reader<'_> {
         );
     }
 
-    fn add_alternatives(
-        &self,
-        concept: &mut Concept,
-        alternatives: &[Alternative],
-        translated: bool,
-    ) {
+    fn add_alternatives(&self, concept: &mut Concept, alternatives: &[Alternative]) {
+        let weights = &self.index.weights;
         for alternative in alternatives {
-            let Some(first) = alternative.terms.first() else {
-                continue;
+            let worth = match alternative.relation {
+                Relation::Synonym => weights.synonym,
+                Relation::Translation => weights.translation,
+                Relation::Association => weights.association,
             };
-            let foreign = first.chars().any(text::is_ideograph) != translated;
-            let worth = if foreign {
-                self.index.weights.translation
-            } else {
-                self.index.weights.synonym
-            };
-            let share = worth / alternative.terms.len() as f32;
             for term in &alternative.terms {
-                self.add(concept, term, share);
+                self.add(concept, term, worth / alternative.terms.len() as f32);
             }
         }
     }
@@ -197,7 +128,7 @@ impl Reader<'_> {
     }
 
     /// Takes the longest words of the word list first; what is left over is matched pair by pair.
-    fn ideographs(&mut self, run: &str, clause: usize) {
+    fn ideographs(&mut self, run: &str) {
         let starts: Vec<usize> = run
             .char_indices()
             .map(|(at, _)| at)
@@ -213,13 +144,10 @@ impl Reader<'_> {
                     let alternatives = self.lexicon.alternatives(word);
                     (!alternatives.is_empty()).then_some((word, length, alternatives))
                 });
-            let mut concept = Concept {
-                terms: Vec::new(),
-                clause,
-            };
+            let mut concept = Concept::default();
             if let Some((word, length, alternatives)) = known {
                 text::pairs(word, |pair| self.add(&mut concept, pair, 1.0));
-                self.add_alternatives(&mut concept, alternatives, true);
+                self.add_alternatives(&mut concept, alternatives);
                 at += length;
             } else {
                 let pair = starts.get(at).zip(starts.get(at + 2).or(starts.last()));

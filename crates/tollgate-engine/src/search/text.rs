@@ -29,91 +29,98 @@ pub(super) enum Style {
 
 /// Cuts `text` into pieces and hands them to `sink` in order.
 pub(super) fn pieces(text: &str, style: Style, sink: &mut dyn FnMut(Piece<'_>)) {
-    let mut cutter = Cutter {
-        style,
-        word: Vec::new(),
-        ideographs: String::new(),
-        lowered: String::new(),
-    };
-    for character in text.chars().take(MAX_FIELD_CHARS) {
-        if is_ideograph(character) {
-            cutter.flush_word(sink);
-            cutter.ideographs.push(character);
+    let mut rest = first_chars(text, MAX_FIELD_CHARS);
+    let mut lowered = String::new();
+    while let Some(first) = rest.chars().next() {
+        let class = Class::of(first);
+        let end = rest.find(|c| Class::of(c) != class).unwrap_or(rest.len());
+        let (run, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        match class {
+            Class::Letter => read_word(run, style, &mut lowered, sink),
+            Class::Ideograph => sink(Piece::Ideographs(run)),
+            Class::Other if run.contains(ends_clause) => sink(Piece::Break),
+            Class::Other => {}
+        }
+        rest = after;
+    }
+}
+
+/// The beginning of a text, at most `count` characters of it.
+pub(super) fn first_chars(text: &str, count: usize) -> &str {
+    let end = text
+        .char_indices()
+        .nth(count)
+        .map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or(text)
+}
+
+/// What a character may form a run with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Letter,
+    Ideograph,
+    Other,
+}
+
+impl Class {
+    fn of(character: char) -> Self {
+        if character.is_ascii_alphanumeric() {
+            Self::Letter
+        } else if character.is_ascii() {
+            Self::Other
+        } else if is_ideograph(character) {
+            Self::Ideograph
         } else if character.is_alphanumeric() {
-            cutter.flush_ideographs(sink);
-            cutter.word.push(character);
+            Self::Letter
         } else {
-            cutter.flush_word(sink);
-            cutter.flush_ideographs(sink);
-            if ends_clause(character) {
-                sink(Piece::Break);
-            }
+            Self::Other
         }
     }
-    cutter.flush_word(sink);
-    cutter.flush_ideographs(sink);
 }
 
-struct Cutter {
-    style: Style,
-    word: Vec<char>,
-    ideographs: String,
-    lowered: String,
-}
-
-impl Cutter {
-    fn flush_ideographs(&mut self, sink: &mut dyn FnMut(Piece<'_>)) {
-        if !self.ideographs.is_empty() {
-            sink(Piece::Ideographs(&self.ideographs));
-            self.ideographs.clear();
+/// Hands over a word, after its parts where it is to be taken apart.
+fn read_word(word: &str, style: Style, lowered: &mut String, sink: &mut dyn FnMut(Piece<'_>)) {
+    if word
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+    {
+        if word.len() <= MAX_WORD_CHARS {
+            sink(Piece::Word(word));
         }
+        return;
     }
-
-    fn flush_word(&mut self, sink: &mut dyn FnMut(Piece<'_>)) {
-        if self.word.is_empty() {
-            return;
-        }
-        if self.word.len() <= MAX_WORD_CHARS {
-            let taken_apart = self.style == Style::Identifier
-                || self.word.first().is_some_and(|c| c.is_lowercase());
-            if taken_apart {
-                self.emit_parts(sink);
-            }
-            self.emit(0, self.word.len(), sink);
-        }
-        self.word.clear();
+    if word.chars().count() > MAX_WORD_CHARS {
+        return;
     }
-
-    /// Emits the parts of a camelCase word; nothing where there is only one.
-    fn emit_parts(&mut self, sink: &mut dyn FnMut(Piece<'_>)) {
+    let mut emit = |part: &str| {
+        lowered.clear();
+        lowered.extend(part.chars().flat_map(char::to_lowercase));
+        sink(Piece::Word(lowered));
+    };
+    if style == Style::Identifier || word.starts_with(char::is_lowercase) {
         let mut start = 0;
-        for at in 1..self.word.len() {
-            if self.is_boundary(at) {
-                self.emit(start, at, sink);
-                start = at;
-            }
+        for at in boundaries(word) {
+            emit(word.get(start..at).unwrap_or_default());
+            start = at;
         }
         if start > 0 {
-            self.emit(start, self.word.len(), sink);
+            emit(word.get(start..).unwrap_or_default());
         }
     }
+    emit(word);
+}
 
-    /// Whether a part starts at `at`: `getUser` before `U`, `HTMLPage` before `P`.
-    fn is_boundary(&self, at: usize) -> bool {
-        let (Some(before), Some(here)) = (self.word.get(at - 1), self.word.get(at)) else {
-            return false;
-        };
-        let next_is_lower = self.word.get(at + 1).is_some_and(|c| c.is_lowercase());
-        here.is_uppercase() && (!before.is_uppercase() || next_is_lower)
-    }
-
-    fn emit(&mut self, start: usize, end: usize, sink: &mut dyn FnMut(Piece<'_>)) {
-        self.lowered.clear();
-        for character in self.word.get(start..end).unwrap_or_default() {
-            self.lowered.extend(character.to_lowercase());
-        }
-        sink(Piece::Word(&self.lowered));
-    }
+/// Where the parts of a camelCase word start: `getUser` before `U`, `HTMLPage` before `P`.
+fn boundaries(word: &str) -> impl Iterator<Item = usize> {
+    let nexts = word.chars().skip(2).map(Some).chain([None]);
+    let heres = word.char_indices().skip(1);
+    word.chars()
+        .zip(heres)
+        .zip(nexts)
+        .filter_map(|((before, (at, here)), next)| {
+            let starts_word = next.is_some_and(char::is_lowercase);
+            (here.is_uppercase() && (!before.is_uppercase() || starts_word)).then_some(at)
+        })
 }
 
 /// Calls `sink` with each pair of neighbouring characters, or with the one character there is.
@@ -237,21 +244,189 @@ pub(super) fn is_stop_word(word: &str) -> bool {
 
 /// Function words, small numbers and politeness, sorted for binary search.
 const STOP_WORDS: &[&str] = &[
-    "a", "able", "about", "after", "all", "also", "am", "an", "and", "another", "any",
-    "anyone", "anything", "are", "as", "at", "be", "been", "before", "being", "both", "but",
-    "by", "came", "can", "come", "could", "d", "did", "do", "does", "doing", "done", "each",
-    "either", "else", "etc", "even", "ever", "every", "few", "for", "from", "give", "given",
-    "gives", "go", "goes", "going", "gone", "had", "has", "have", "having", "he", "hello",
-    "help", "her", "here", "hers", "hi", "him", "his", "how", "i", "if", "in", "into", "is",
-    "it", "its", "just", "kindly", "know", "let", "lets", "like", "ll", "lot", "m", "many",
-    "may", "maybe", "me", "might", "mine", "more", "most", "much", "must", "my", "need",
-    "needs", "no", "not", "of", "off", "oh", "ok", "on", "one", "ones", "onto", "or", "other",
-    "others", "our", "ours", "out", "over", "own", "perhaps", "please", "quite", "re",
-    "really", "s", "shall", "she", "should", "so", "some", "somebody", "someone", "something",
-    "such", "sure", "t", "tell", "than", "thank", "thanks", "that", "the", "their", "them",
-    "then", "there", "these", "they", "this", "those", "three", "through", "to", "too", "two",
-    "under", "until", "up", "upon", "us", "use", "used", "uses", "using", "ve", "very", "via",
-    "want", "wants", "was", "we", "well", "were", "what", "whatever", "when", "where",
-    "whether", "which", "while", "who", "whom", "whose", "why", "will", "wish", "with",
-    "within", "without", "would", "you", "your", "yours",
+    "a",
+    "able",
+    "about",
+    "after",
+    "all",
+    "also",
+    "am",
+    "an",
+    "and",
+    "another",
+    "any",
+    "anyone",
+    "anything",
+    "are",
+    "as",
+    "at",
+    "be",
+    "been",
+    "before",
+    "being",
+    "both",
+    "but",
+    "by",
+    "came",
+    "can",
+    "come",
+    "could",
+    "d",
+    "did",
+    "do",
+    "does",
+    "doing",
+    "done",
+    "each",
+    "either",
+    "else",
+    "etc",
+    "even",
+    "ever",
+    "every",
+    "few",
+    "for",
+    "from",
+    "give",
+    "given",
+    "gives",
+    "go",
+    "goes",
+    "going",
+    "gone",
+    "had",
+    "has",
+    "have",
+    "having",
+    "he",
+    "hello",
+    "help",
+    "her",
+    "here",
+    "hers",
+    "hi",
+    "him",
+    "his",
+    "how",
+    "i",
+    "if",
+    "in",
+    "into",
+    "is",
+    "it",
+    "its",
+    "just",
+    "kindly",
+    "know",
+    "let",
+    "lets",
+    "like",
+    "ll",
+    "lot",
+    "m",
+    "many",
+    "may",
+    "maybe",
+    "me",
+    "might",
+    "mine",
+    "more",
+    "most",
+    "much",
+    "must",
+    "my",
+    "need",
+    "needs",
+    "no",
+    "not",
+    "of",
+    "off",
+    "oh",
+    "ok",
+    "on",
+    "one",
+    "ones",
+    "onto",
+    "or",
+    "other",
+    "others",
+    "our",
+    "ours",
+    "out",
+    "over",
+    "own",
+    "perhaps",
+    "please",
+    "quite",
+    "re",
+    "really",
+    "s",
+    "shall",
+    "she",
+    "should",
+    "so",
+    "some",
+    "somebody",
+    "someone",
+    "something",
+    "such",
+    "sure",
+    "t",
+    "tell",
+    "than",
+    "thank",
+    "thanks",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "three",
+    "through",
+    "to",
+    "too",
+    "two",
+    "under",
+    "until",
+    "up",
+    "upon",
+    "us",
+    "use",
+    "used",
+    "uses",
+    "using",
+    "ve",
+    "very",
+    "via",
+    "want",
+    "wants",
+    "was",
+    "we",
+    "well",
+    "were",
+    "what",
+    "whatever",
+    "when",
+    "where",
+    "whether",
+    "which",
+    "while",
+    "who",
+    "whom",
+    "whose",
+    "why",
+    "will",
+    "wish",
+    "with",
+    "within",
+    "without",
+    "would",
+    "you",
+    "your",
+    "yours",
 ];

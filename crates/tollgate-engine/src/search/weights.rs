@@ -21,6 +21,8 @@ pub struct Weights {
     pub provider: f32,
     /// What another word for the same thing is worth.
     pub synonym: f32,
+    /// What a word is worth that the query's word is usually about.
+    pub association: f32,
     /// What the word of another language is worth.
     pub translation: f32,
     /// What a word cut short or misspelt is worth.
@@ -29,8 +31,6 @@ pub struct Weights {
     pub name_match: f32,
     /// How much of the score depends on the share of the query found.
     pub coverage: f32,
-    /// How much a clause of a long request counts beside the whole.
-    pub clause: f32,
 }
 
 impl Default for Weights {
@@ -39,17 +39,17 @@ impl Default for Weights {
             name: 3.0,
             description: 1.0,
             parameter: 0.5,
-            parameter_description: 0.3,
+            parameter_description: 0.4,
             group: 1.0,
-            saturation: 1.2,
-            length: 0.5,
+            saturation: 0.8,
+            length: 0.4,
             provider: 0.5,
-            synonym: 0.4,
+            synonym: 0.5,
+            association: 0.35,
             translation: 0.7,
-            fuzzy: 0.6,
-            name_match: 1.0,
+            fuzzy: 0.4,
+            name_match: 0.5,
             coverage: 0.3,
-            clause: 0.5,
         }
     }
 }
