@@ -1,6 +1,7 @@
 //! Turns documents into postings. Providers are read once each, not once per tool, so that a large provider neither
 //! slows the build nor makes its own vocabulary look common.
 
+use super::lexicon::Lexicon;
 use super::postings::{Found, Postings};
 use super::text::{self, Piece, Style};
 use super::vocabulary::Vocabulary;
@@ -35,20 +36,43 @@ impl Field {
 /// One text with its terms, in the order they were met.
 #[derive(Default)]
 struct Read {
-    terms: Vec<(u32, Field)>,
+    terms: Vec<Met>,
     lengths: [f32; FIELDS],
+}
+
+/// A term met in a field, packed so that sorting brings the same terms together, fields in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Met(u32);
+
+impl Met {
+    const FIELD_BITS: u32 = 3;
+
+    fn new(term: u32, field: Field) -> Self {
+        Self(term << Self::FIELD_BITS | field as u32)
+    }
+
+    fn term(self) -> usize {
+        (self.0 >> Self::FIELD_BITS) as usize
+    }
+
+    fn field(self) -> usize {
+        (self.0 & ((1 << Self::FIELD_BITS) - 1)) as usize
+    }
 }
 
 /// Gives terms numbers while documents are read; words seen before are not stemmed again.
 #[derive(Default)]
 struct Reader {
-    words: HashMap<Box<str>, u32>,
+    /// `None` for stop words.
+    words: HashMap<Box<str>, Option<u32>>,
     terms: HashMap<Box<str>, u32>,
 }
 
 impl Index {
     /// Reads a catalogue with other weights than the measured ones, to measure them.
     pub fn build_with(documents: &[Document], weights: Weights) -> Self {
+        // Read here, so that the first search is as fast as the next.
+        Lexicon::get();
         let mut reader = Reader::default();
         let tools: Vec<Read> = documents
             .iter()
@@ -70,8 +94,8 @@ impl Index {
             provider_of.push(provider);
         }
         let (vocabulary, numbers) = reader.finish();
-        let tools = postings(&tools, &numbers, &weights);
-        let providers = postings(&providers, &numbers, &weights);
+        let tools = postings(tools, &numbers, &weights);
+        let providers = postings(providers, &numbers, &weights);
         let name_rarity = name_rarity(&tools, vocabulary.len(), documents.len());
         let names = documents
             .iter()
@@ -136,12 +160,13 @@ impl Reader {
         let before = into.terms.len();
         text::pieces(text, style, &mut |piece| match piece {
             Piece::Word(word) => {
-                if !text::is_stop_word(word) {
-                    into.terms.push((self.word(word), field));
-                }
+                into.terms
+                    .extend(self.word(word).map(|term| Met::new(term, field)));
             }
             Piece::Ideographs(run) => {
-                text::pairs(run, |pair| into.terms.push((self.term(pair), field)));
+                text::pairs(run, |pair| {
+                    into.terms.push(Met::new(self.term(pair), field));
+                });
             }
             Piece::Break => {}
         });
@@ -150,11 +175,11 @@ impl Reader {
         }
     }
 
-    fn word(&mut self, word: &str) -> u32 {
+    fn word(&mut self, word: &str) -> Option<u32> {
         if let Some(number) = self.words.get(word) {
             return *number;
         }
-        let number = self.term(text::stem(word));
+        let number = (!text::is_stop_word(word)).then(|| self.term(&text::stem(word)));
         self.words.insert(word.into(), number);
         number
     }
@@ -185,34 +210,21 @@ impl Reader {
     }
 }
 
-fn postings(reads: &[Read], numbers: &[u32], weights: &Weights) -> Postings {
-    let average = average_lengths(reads);
-    let mut found = Vec::with_capacity(reads.iter().map(|read| read.terms.len() / 2).sum());
-    let mut terms: Vec<(u32, Field)> = Vec::new();
-    for (document, read) in reads.iter().enumerate() {
+fn postings(mut reads: Vec<Read>, numbers: &[u32], weights: &Weights) -> Postings {
+    let average = average_lengths(&reads);
+    let mut found = Vec::with_capacity(reads.iter().map(|read| read.terms.len()).sum());
+    for (document, read) in reads.iter_mut().enumerate() {
         let norms = norms(read, &average, weights);
-        terms.clear();
-        terms.extend(read.terms.iter().map(|(term, field)| {
-            (
-                numbers.get(*term as usize).copied().unwrap_or_default(),
-                *field,
-            )
-        }));
-        terms.sort_unstable();
-        for same in terms.chunk_by(|a, b| a.0 == b.0) {
-            let Some(&(term, first)) = same.first() else {
-                continue;
-            };
-            let count: f32 = same
-                .iter()
-                .map(|(_, field)| norms.get(*field as usize).copied().unwrap_or_default())
-                .sum();
-            let impact = count / (count + weights.saturation);
+        read.terms.sort_unstable();
+        for same in read.terms.chunk_by(|a, b| a.term() == b.term()) {
+            let Some(first) = same.first() else { continue };
+            let worth = |met: &Met| norms.get(met.field()).copied().unwrap_or_default();
+            let count: f32 = same.iter().map(worth).sum();
             found.push(Found {
-                term,
+                term: numbers.get(first.term()).copied().unwrap_or_default(),
                 document: document as u32,
-                impact,
-                in_name: first == Field::Name,
+                impact: count / (count + weights.saturation),
+                in_name: first.field() == Field::Name as usize,
             });
         }
     }

@@ -101,8 +101,8 @@ fn entry(word: &str) -> Entry {
             if !entry.key.is_empty() {
                 entry.key.push(' ');
             }
-            entry.key.push_str(text::stem(word));
-            entry.terms.push(text::stem(word).to_owned());
+            entry.key.push_str(&text::stem(word));
+            entry.terms.push(text::stem(word).into_owned());
         }
         Piece::Ideographs(run) => {
             entry.key.push_str(run);

@@ -85,7 +85,7 @@ impl Reader<'_> {
         };
         if next.kind == Kind::Word && next.clause == token.clause {
             let joined = format!("{}{}", token.text, next.text);
-            self.add(concept, text::stem(&joined), 1.0);
+            self.add(concept, &text::stem(&joined), 1.0);
         }
     }
 

@@ -5,6 +5,7 @@ use super::text::{self, Piece, Style};
 
 /// A question is read up to here; what follows would cost time and change little.
 const MAX_CHARS: usize = 2_000;
+const MAX_TOKENS: usize = 256;
 /// Longer endings are not file types.
 const MAX_EXTENSION: usize = 5;
 
@@ -35,6 +36,7 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
         }
         clause += 1;
     }
+    tokens.truncate(MAX_TOKENS);
     if tokens.iter().all(|token| token.kind == Kind::Stop) {
         tokens.iter_mut().for_each(|token| token.kind = Kind::Word);
     }
@@ -95,7 +97,7 @@ fn push(word: &str, clause: usize, tokens: &mut Vec<Token>) {
     };
     tokens.push(Token {
         text: word.to_owned(),
-        stem: text::stem(word).to_owned(),
+        stem: text::stem(word).into_owned(),
         clause,
         kind,
     });

@@ -2,6 +2,8 @@
 //! overlapping pairs of Chinese characters. Catalogue and query go through the same code, so a term can only fail to
 //! match because the words differ, never because they were cut differently.
 
+use std::borrow::Cow;
+
 /// How much of one field is read, so that a hostile description cannot make the index grow without bound.
 const MAX_FIELD_CHARS: usize = 8_000;
 /// A longer run of letters is a token, a hash or an attack, not a word.
@@ -152,14 +154,20 @@ fn ends_clause(character: char) -> bool {
 ///
 /// Light on purpose: it need not yield a word, only the same stem on both sides, and it must not merge words that tools
 /// tell apart.
-pub(super) fn stem(word: &str) -> &str {
+pub(super) fn stem(word: &str) -> Cow<'_, str> {
     if word.len() < 4 || word == "news" || !word.bytes().all(|b| b.is_ascii_lowercase()) {
-        return word;
+        return Cow::Borrowed(word);
     }
     let word = strip_ending(strip_plural(word));
-    word.strip_suffix('e')
-        .filter(|rest| rest.len() >= 3)
-        .unwrap_or(word)
+    match word.strip_suffix('y') {
+        // "query" meets "queries" at "queri", and "apply" does not meet "apple".
+        Some(rest) if rest.len() >= 3 => Cow::Owned(format!("{rest}i")),
+        Some(_) | None => Cow::Borrowed(
+            word.strip_suffix('e')
+                .filter(|rest| rest.len() >= 3)
+                .unwrap_or(word),
+        ),
+    }
 }
 
 fn strip_plural(word: &str) -> &str {
@@ -211,14 +219,7 @@ fn strip_ending(word: &str) -> &str {
             return undouble(rest);
         }
     }
-    // "query" and "queries" meet at "quer"; "movie" must not meet "move".
-    let shortened = word
-        .strip_suffix("ie")
-        .filter(|rest| !rest.ends_with(['v', 'k']));
-    shortened
-        .or_else(|| word.strip_suffix('y'))
-        .filter(|rest| rest.len() >= 3)
-        .unwrap_or(word)
+    word
 }
 
 fn has_vowel(word: &str) -> bool {

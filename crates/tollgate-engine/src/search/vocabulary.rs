@@ -5,6 +5,8 @@ use std::ops::Range;
 
 /// How many terms are compared with a misspelt word at most.
 const MAX_COMPARED: usize = 4_000;
+/// How much longer or shorter a term with the same beginning may be.
+const MAX_REST: usize = 5;
 /// How many near terms stand in for a word the catalogue does not know.
 const MAX_NEAR: usize = 4;
 
@@ -44,20 +46,23 @@ impl Vocabulary {
     /// Terms that `word` begins, that begin `word`, or that differ from it by a slip or two; nearest first.
     pub(super) fn near(&self, word: &str) -> Vec<usize> {
         let length = word.chars().count();
+        if length < 4 {
+            return Vec::new();
+        }
+        let allowed = if length >= 8 { 2 } else { 1 };
         let mut found: Vec<(usize, usize, usize)> = Vec::new();
-        if length >= 4 {
-            let mut consider = |at: usize| {
-                let term = self.term(at);
-                let rest = term.chars().count().abs_diff(length);
-                let extends = term.starts_with(word) || (word.starts_with(term) && term.len() >= 5);
-                if extends && rest <= 5 {
-                    found.push((rest.min(2), rest, at));
-                } else if let Some(slips) = distance(word, term, if length >= 8 { 2 } else { 1 }) {
-                    found.push((slips, rest, at));
-                }
-            };
-            for at in self.starting_like(word).take(MAX_COMPARED) {
-                consider(at);
+        for at in self.starting_like(word).take(MAX_COMPARED) {
+            let term = self.term(at);
+            let rest = term.chars().count().abs_diff(length);
+            if rest > MAX_REST {
+                continue;
+            }
+            if term.starts_with(word) || (word.starts_with(term) && term.len() >= 5) {
+                found.push((rest.min(2), rest, at));
+            } else if rest <= allowed
+                && let Some(slips) = distance(word, term, allowed)
+            {
+                found.push((slips, rest, at));
             }
         }
         found.sort_unstable();
@@ -72,8 +77,8 @@ impl Vocabulary {
     pub(super) fn halves(&self, word: &str) -> Option<(usize, usize)> {
         (3..word.len().saturating_sub(2)).find_map(|cut| {
             let (left, right) = word.split_at_checked(cut)?;
-            let left = self.find(super::text::stem(left))?;
-            Some((left, self.find(super::text::stem(right))?))
+            let left = self.find(&super::text::stem(left))?;
+            Some((left, self.find(&super::text::stem(right))?))
         })
     }
 
