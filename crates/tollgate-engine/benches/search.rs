@@ -6,11 +6,11 @@
 
 #![expect(clippy::print_stdout, reason = "a bench reports on standard output")]
 
-use tollgate_engine::search::{Document, Index, documents_from_corpus};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tollgate_engine::search::{Document, Index, documents_from_corpus};
 
 /// What others reach on the whole public set (95 steps, 94 tasks), in the order of `KINDS`.
 const BASELINES: [(&str, [&str; 7]); 3] = [

@@ -1,6 +1,7 @@
 //! Turns documents into postings. Providers are read once each, not once per tool, so that a large provider neither
 //! slows the build nor makes its own vocabulary look common.
 
+use super::english;
 use super::lexicon::Lexicon;
 use super::postings::{Found, Postings};
 use super::text::{self, Piece, Style};
@@ -179,7 +180,7 @@ impl Reader {
         if let Some(number) = self.words.get(word) {
             return *number;
         }
-        let number = (!text::is_stop_word(word)).then(|| self.term(&text::stem(word)));
+        let number = (!english::is_stop_word(word)).then(|| self.term(&english::stem(word)));
         self.words.insert(word.into(), number);
         number
     }

@@ -1,4 +1,4 @@
-//! Reads tools out of the JSON shapes they travel in, so that benchmarks and importers index exactly what the gate would.
+//! Reads tools out of the JSON shapes they travel in, so that benchmarks and importers index what the gate would.
 
 use super::Document;
 use serde_json::Value;
@@ -8,7 +8,7 @@ const MAX_DEPTH: usize = 4;
 /// A schema with more properties than this is read in part.
 const MAX_PARAMETERS: usize = 200;
 
-/// Reads an array of tools, an MCP `tools/list` result, or its JSON-RPC envelope; `None` where no tools are to be found.
+/// Reads an array of tools, an MCP `tools/list` result, or its JSON-RPC envelope; `None` where there are no tools.
 pub fn documents_from_corpus(json: &Value) -> Option<Vec<Document>> {
     let tools = json
         .as_array()

@@ -1,6 +1,7 @@
 //! Words that mean the same to somebody looking for a tool, in English and Chinese. The lists live in `lexicon.tsv` and
 //! come from general knowledge, so that a request in other words, or in another language, still finds its tool.
 
+use super::english;
 use super::text::{self, Piece, Style};
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -101,8 +102,8 @@ fn entry(word: &str) -> Entry {
             if !entry.key.is_empty() {
                 entry.key.push(' ');
             }
-            entry.key.push_str(&text::stem(word));
-            entry.terms.push(text::stem(word).into_owned());
+            entry.key.push_str(&english::stem(word));
+            entry.terms.push(english::stem(word).into_owned());
         }
         Piece::Ideographs(run) => {
             entry.key.push_str(run);

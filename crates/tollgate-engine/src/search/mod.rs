@@ -4,6 +4,7 @@
 
 mod build;
 mod corpus;
+mod english;
 mod lexicon;
 mod nearest;
 mod postings;

@@ -1,6 +1,7 @@
 //! Reads a question into concepts: what is asked for, each with the words it may go by in the catalogue.
 
 use super::Index;
+use super::english;
 use super::lexicon::{Alternative, Lexicon, MAX_PHRASE, Relation};
 use super::question::{self, Kind, Token};
 use super::text;
@@ -29,7 +30,7 @@ pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
         match token.kind {
             Kind::Word => reader.word(&tokens, at),
             Kind::Ideographs => reader.ideographs(&token.text),
-            Kind::Stop => {}
+            Kind::Stop => reader.phrase(&tokens, at),
         }
         if reader.concepts.len() >= MAX_CONCEPTS {
             break;
@@ -59,6 +60,24 @@ impl Reader<'_> {
         self.add(&mut concept, &token.stem, 1.0);
         self.add_compound(&mut concept, tokens, at);
         self.add_alternatives(&mut concept, self.lexicon.alternatives(&token.stem));
+        self.add_phrases(&mut concept, tokens, at);
+        if concept.terms.is_empty() && self.unknown < MAX_UNKNOWN {
+            self.unknown += 1;
+            self.add_near(&mut concept, &token.stem);
+        }
+        self.finish(concept);
+    }
+
+    /// Stop words say nothing one by one, but "how far" does.
+    fn phrase(&mut self, tokens: &[Token], at: usize) {
+        let mut concept = Concept::default();
+        self.add_phrases(&mut concept, tokens, at);
+        self.finish(concept);
+    }
+
+    /// Adds what the phrases that start here are also called.
+    fn add_phrases(&self, concept: &mut Concept, tokens: &[Token], at: usize) {
+        let Some(token) = tokens.get(at) else { return };
         let mut phrase = token.stem.clone();
         let same_clause = |next: &&Token| next.clause == token.clause;
         for next in tokens
@@ -69,13 +88,8 @@ impl Reader<'_> {
         {
             phrase.push(' ');
             phrase.push_str(&next.stem);
-            self.add_alternatives(&mut concept, self.lexicon.alternatives(&phrase));
+            self.add_alternatives(concept, self.lexicon.alternatives(&phrase));
         }
-        if concept.terms.is_empty() && self.unknown < MAX_UNKNOWN {
-            self.unknown += 1;
-            self.add_near(&mut concept, &token.stem);
-        }
-        self.finish(concept);
     }
 
     /// "mind map" may be written "mindmap" in the catalogue.
@@ -85,7 +99,7 @@ impl Reader<'_> {
         };
         if next.kind == Kind::Word && next.clause == token.clause {
             let joined = format!("{}{}", token.text, next.text);
-            self.add(concept, &text::stem(&joined), 1.0);
+            self.add(concept, &english::stem(&joined), 1.0);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Cuts a question into tokens. Paths in it are arguments: what counts is that there is a file, of which kind and
 //! where, not what it is called.
 
+use super::english;
 use super::text::{self, Piece, Style};
 
 /// A question is read up to here; what follows would cost time and change little.
@@ -90,14 +91,14 @@ fn read_path(path: &str, clause: usize, tokens: &mut Vec<Token>) {
 }
 
 fn push(word: &str, clause: usize, tokens: &mut Vec<Token>) {
-    let kind = if text::is_stop_word(word) {
+    let kind = if english::is_stop_word(word) {
         Kind::Stop
     } else {
         Kind::Word
     };
     tokens.push(Token {
         text: word.to_owned(),
-        stem: text::stem(word).into_owned(),
+        stem: english::stem(word).into_owned(),
         clause,
         kind,
     });

@@ -1,4 +1,5 @@
-use super::text::stem;
+use super::english::stem;
+use super::question::tokens;
 use super::*;
 use serde_json::json;
 
@@ -110,6 +111,19 @@ fn serves_each_part_of_a_request() {
     let names = found("Remove the branch, then email the recipients");
     assert!(names.contains(&"delete_branch".to_owned()), "{names:?}");
     assert!(names.contains(&"sendEmail".to_owned()), "{names:?}");
+}
+
+#[test]
+fn reads_paths_as_kinds_of_files() {
+    let words = |query: &str| -> Vec<String> {
+        tokens(query).into_iter().map(|token| token.text).collect()
+    };
+    assert_eq!(
+        words("open /srv/invoices/email.PDF."),
+        ["open", "srv", "invoices", "file", "pdf"]
+    );
+    assert_eq!(words("list ~/music"), ["list", "directory"]);
+    assert_eq!(words("and/or"), ["and", "or"]);
 }
 
 #[test]

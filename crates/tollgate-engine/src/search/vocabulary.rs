@@ -77,8 +77,8 @@ impl Vocabulary {
     pub(super) fn halves(&self, word: &str) -> Option<(usize, usize)> {
         (3..word.len().saturating_sub(2)).find_map(|cut| {
             let (left, right) = word.split_at_checked(cut)?;
-            let left = self.find(&super::text::stem(left))?;
-            Some((left, self.find(&super::text::stem(right))?))
+            let left = self.find(&super::english::stem(left))?;
+            Some((left, self.find(&super::english::stem(right))?))
         })
     }
 
