@@ -1,0 +1,308 @@
+//! One layer of the configuration: values with the place each was said.
+//!
+//! A layer is checked against the schema as it is read, so merging layers cannot fail.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value as Json;
+use toml::{
+    Spanned, Table, Value,
+    de::{DeTable, DeValue, ValueDeserializer},
+};
+
+use super::{
+    env::Environment,
+    error::{ConfigError, Origin},
+    leaf, schema, suggest,
+};
+
+/// Names from the outermost table to a value.
+pub(super) type KeyPath = Vec<String>;
+
+/// The values one source sets.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Layer {
+    pub settings: BTreeMap<KeyPath, Setting>,
+}
+
+/// One value and who said it.
+#[derive(Debug, Clone)]
+pub(super) struct Setting {
+    pub value: Value,
+    pub origin: Origin,
+}
+
+const DEFAULTS: &str = include_str!("defaults.toml");
+
+impl Layer {
+    /// Reads a file's text; every problem is added to `errors`.
+    pub(super) fn parse(
+        text: &str,
+        file: &Path,
+        environment: &Environment,
+        errors: &mut Vec<ConfigError>,
+    ) -> Self {
+        let (table, broken) = DeTable::parse_recoverable(text);
+        let lines = Lines::of(text);
+        let mut reader = Reader {
+            file,
+            base: file.parent().unwrap_or(Path::new("/")),
+            lines,
+            environment,
+            layer: Self::default(),
+            errors,
+        };
+        if broken.is_empty() {
+            reader.table(table.get_ref(), schema::root(), &mut Vec::new());
+        }
+        // One slip can make the parser stumble over the same line several times.
+        let mut said = None;
+        for error in broken {
+            let line = error.span().map(|span| reader.lines.at(span.start));
+            if line.is_none() || said != line {
+                let message = error.message().lines().collect::<Vec<_>>().join("; ");
+                reader.errors.push(ConfigError::new(
+                    reader.origin(line),
+                    format!("not TOML: {message}"),
+                ));
+            }
+            said = line;
+        }
+        reader.layer
+    }
+
+    /// Lays another layer over this one.
+    pub(super) fn extend(&mut self, over: Self) {
+        for (path, setting) in over.settings {
+            // A table of free names that is said to be empty is there, but empties nothing.
+            let is_empty_table = setting.value.as_table().is_some_and(Table::is_empty);
+            let has_below = self
+                .settings
+                .keys()
+                .any(|known| known.len() > path.len() && known.starts_with(&path));
+            if !(is_empty_table && has_below) {
+                self.settings.insert(path, setting);
+            }
+        }
+    }
+
+    /// Takes one value out of the layer.
+    pub(super) fn take(&mut self, path: &[&str]) -> Option<Setting> {
+        let path: KeyPath = path.iter().map(|name| (*name).to_owned()).collect();
+        self.settings.remove(&path)
+    }
+
+    /// The files this layer names that must exist.
+    pub(super) fn referenced(&self) -> Vec<PathBuf> {
+        let named = |(path, setting): (&KeyPath, &Setting)| {
+            let schema = schema::find(path)?.get("items")?;
+            schema.get("x-exists")?;
+            Some(paths(&setting.value))
+        };
+        self.settings.iter().filter_map(named).flatten().collect()
+    }
+
+    /// The defaults with this layer over them, as one table.
+    pub(super) fn over_defaults(&self) -> Result<Table, toml::de::Error> {
+        let mut table: Table = toml::from_str(DEFAULTS)?;
+        for (path, setting) in &self.settings {
+            put(&mut table, path, setting.value.clone());
+        }
+        Ok(table)
+    }
+}
+
+/// The default of every key that has one.
+pub(super) fn defaults() -> BTreeMap<KeyPath, Value> {
+    let table: Table = toml::from_str(DEFAULTS).unwrap_or_default();
+    let mut found = BTreeMap::new();
+    flatten(&Value::Table(table), &mut Vec::new(), &mut found);
+    found
+}
+
+fn flatten(value: &Value, path: &mut KeyPath, found: &mut BTreeMap<KeyPath, Value>) {
+    let Value::Table(table) = value else {
+        found.insert(path.clone(), value.clone());
+        return;
+    };
+    for (name, below) in table {
+        path.push(name.clone());
+        flatten(below, path, found);
+        path.pop();
+    }
+}
+
+/// The entries of a list of paths.
+pub(super) fn paths(value: &Value) -> Vec<PathBuf> {
+    let entries = value.as_array().into_iter().flatten();
+    entries
+        .filter_map(Value::as_str)
+        .map(PathBuf::from)
+        .collect()
+}
+
+fn put(table: &mut Table, path: &[String], value: Value) {
+    match path {
+        [] => {}
+        [name] => {
+            table.insert(name.clone(), value);
+        }
+        [name, rest @ ..] => {
+            let below = table
+                .entry(name.clone())
+                .or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(below) = below {
+                put(below, rest, value);
+            }
+        }
+    }
+}
+
+/// A path as people write it, with quotes where a name needs them.
+pub(super) fn dotted(path: &[String]) -> String {
+    let name = |name: &String| {
+        let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if !name.is_empty() && name.chars().all(bare) {
+            name.clone()
+        } else {
+            format!("{name:?}")
+        }
+    };
+    path.iter().map(name).collect::<Vec<_>>().join(".")
+}
+
+/// Walks a file and the schema together.
+struct Reader<'a> {
+    file: &'a Path,
+    base: &'a Path,
+    lines: Lines,
+    environment: &'a Environment,
+    layer: Layer,
+    errors: &'a mut Vec<ConfigError>,
+}
+
+impl Reader<'_> {
+    fn table(&mut self, table: &DeTable<'_>, schema: &Json, path: &mut KeyPath) {
+        if table.is_empty() && !path.is_empty() {
+            let origin = self.origin(None);
+            let value = Value::Table(Table::new());
+            let setting = Setting { value, origin };
+            self.layer.settings.insert(path.clone(), setting);
+        }
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let line = self.lines.at(key.span().start);
+            path.push(name.to_owned());
+            let known = schema.get("properties").and_then(|all| all.get(name));
+            match known.or_else(|| schema::free_names(schema)) {
+                Some(below) => self.value(value, below, path, line),
+                None => self.unknown(schema, path, line),
+            }
+            path.pop();
+        }
+    }
+
+    fn value(
+        &mut self,
+        value: &Spanned<DeValue<'_>>,
+        schema: &Json,
+        path: &mut KeyPath,
+        line: usize,
+    ) {
+        match (value.get_ref(), schema::is_table(schema)) {
+            (DeValue::Table(table), true) => self.table(table, schema, path),
+            (_, true) => {
+                let found = leaf::kind(value.get_ref().type_str());
+                self.fail(
+                    path,
+                    line,
+                    &format!("expected a table, found {found}"),
+                    None,
+                );
+            }
+            (_, false) => self.leaf(value, schema, path, line),
+        }
+    }
+
+    fn leaf(&mut self, value: &Spanned<DeValue<'_>>, schema: &Json, path: &KeyPath, line: usize) {
+        let read = Value::deserialize(ValueDeserializer::from(value.clone()));
+        let mut value = match read {
+            Ok(value) => value,
+            Err(error) => return self.fail(path, line, error.message(), None),
+        };
+        let faults = leaf::check(&mut value, schema, &|text| {
+            self.environment.absolute(self.base, text)
+        });
+        for fault in &faults {
+            let key = dotted(path) + &fault.place;
+            let mut error = ConfigError::new(self.origin(Some(line)), &fault.message).at(key);
+            error.hint.clone_from(&fault.hint);
+            self.errors.push(error);
+        }
+        if faults.is_empty() {
+            let origin = self.origin(Some(line));
+            let setting = Setting { value, origin };
+            self.layer.settings.insert(path.clone(), setting);
+        }
+    }
+
+    fn unknown(&mut self, schema: &Json, path: &KeyPath, line: usize) {
+        let (name, table) = match path.split_last() {
+            Some((name, table)) => (name.as_str(), table),
+            None => ("", [].as_slice()),
+        };
+        let known: Vec<&str> = schema::properties(schema)
+            .map(|(k, _)| k.as_str())
+            .collect();
+        let hint = match suggest::nearest(name, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => match elsewhere(name) {
+                Some(place) => format!("it belongs at `{place}`"),
+                None if table.is_empty() => format!("the sections are {}", known.join(", ")),
+                None => format!("[{}] has {}", dotted(table), known.join(", ")),
+            },
+        };
+        self.fail(path, line, "unknown key", Some(hint));
+    }
+
+    fn fail(&mut self, path: &KeyPath, line: usize, message: &str, hint: Option<String>) {
+        let mut error = ConfigError::new(self.origin(Some(line)), message).at(dotted(path));
+        error.hint = hint;
+        self.errors.push(error);
+    }
+
+    fn origin(&self, line: Option<usize>) -> Origin {
+        Origin::File {
+            path: self.file.to_owned(),
+            line,
+        }
+    }
+}
+
+/// Where a key of this name exists, if it is exactly one place.
+fn elsewhere(name: &str) -> Option<String> {
+    let mut places = schema::leaves()
+        .into_iter()
+        .filter(|leaf| leaf.path.last().is_some_and(|last| last == name));
+    let place = places.next()?;
+    places.next().is_none().then(|| place.path.join("."))
+}
+
+/// Where each line begins.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self(std::iter::once(0).chain(ends).collect())
+    }
+
+    /// The line, counted from one, of a byte.
+    fn at(&self, byte: usize) -> usize {
+        self.0.partition_point(|start| *start <= byte)
+    }
+}

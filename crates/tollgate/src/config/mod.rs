@@ -1,0 +1,258 @@
+//! The configuration: read once at the start, checked whole, then only typed values.
+//!
+//! Layers, each over the one before: defaults, the user's file, the project's file,
+//! `TOLLGATE_*` variables, flags. A project that is not trusted may only narrow.
+
+mod env;
+mod error;
+mod files;
+mod layer;
+mod leaf;
+mod load;
+mod markdown;
+mod narrow;
+mod overrides;
+mod raw;
+mod resolve;
+mod schema;
+mod secret;
+mod suggest;
+mod trust;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
+
+pub use env::Environment;
+pub use error::{ConfigError, Notice, Origin};
+pub use files::{FILE_NAME, project_file, user_file, user_policies};
+pub use load::Flags;
+pub use markdown::markdown;
+pub use overrides::Override;
+pub use raw::RawConfig;
+pub use schema::json_schema;
+pub use secret::{NotAReference, SecretError, SecretRef};
+pub use trust::{Standing, TrustError, TrustStore};
+pub use values::{Level, Names, ProviderChoice, ReviewRule};
+
+/// Everything the user decides, resolved: paths are absolute, numbers within bounds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Where state is kept.
+    pub state: State,
+    /// What is bounded, and how.
+    pub limits: Limits,
+    /// The policy files, in the order they are loaded.
+    pub policy: Vec<PolicyFile>,
+    /// How long consent lasts.
+    pub consent: Consent,
+    /// What is kept of each call.
+    pub record: Record,
+    /// When a call is reviewed.
+    pub review: Review,
+    /// How results are cleaned.
+    pub sanitize: Sanitize,
+    /// Where the log goes.
+    pub log: Log,
+    /// Where traces go.
+    pub telemetry: Telemetry,
+    /// What is listed.
+    pub discovery: Discovery,
+    /// Named sets of tools to switch off.
+    pub profiles: BTreeMap<String, Profile>,
+    /// Who serves what.
+    pub providers: Providers,
+    /// The files this configuration was read from, lowest layer first.
+    pub sources: Vec<Source>,
+    /// What the user should know although it is no error.
+    pub notices: Vec<Notice>,
+}
+
+/// Where state is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// The folder of the database.
+    pub dir: PathBuf,
+    /// The folder of the audit chain's anchor.
+    pub anchor_dir: PathBuf,
+}
+
+/// What is bounded, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message of any front end.
+    pub message_bytes: usize,
+    /// The largest arguments of one call.
+    pub argument_bytes: usize,
+    /// The largest result of one call.
+    pub result_bytes: usize,
+    /// Calls at the same time.
+    pub concurrent_calls: usize,
+    /// Calls that wait.
+    pub queued_calls: usize,
+    /// The longest any call may run.
+    pub call_timeout: Duration,
+    /// What one session may consume.
+    pub session_tokens: Option<u64>,
+}
+
+/// One file of Cedar policies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What its rules may do.
+    pub scope: PolicyScope,
+}
+
+/// What the rules of a policy file may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyScope {
+    /// Permit and forbid: it is the user's own.
+    Full,
+    /// Only forbid: it comes with a project.
+    Restricting,
+}
+
+/// How long consent lasts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consent {
+    /// How long an approval may wait to be given and used.
+    pub approval_ttl: Duration,
+    /// How long an undelivered ending is kept for the same call.
+    pub reissue_window: Duration,
+    /// How long a grant for a session lasts.
+    pub session_grant_ttl: Duration,
+}
+
+/// What is kept of each call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The largest body kept for replay, in bytes.
+    pub max_body: usize,
+    /// The longest preview, in characters.
+    pub preview: usize,
+}
+
+/// When a call is reviewed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Review {
+    /// Confidence below this is reviewed.
+    pub confidence_threshold: f64,
+    /// This many redactions are reviewed.
+    pub heavy_redaction: usize,
+    /// The rules in force.
+    pub enable: BTreeSet<ReviewRule>,
+}
+
+/// How results are cleaned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sanitize {
+    /// Files with more rules.
+    pub rules: Vec<PathBuf>,
+    /// The longest string from an open world in a result's text.
+    pub open_world_text_bytes: usize,
+}
+
+/// Where the log goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// Where to.
+    pub target: LogTarget,
+    /// From which importance on.
+    pub level: Level,
+}
+
+/// Where the log goes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTarget {
+    /// Nowhere.
+    Off,
+    /// Standard error.
+    Stderr,
+    /// A file that is appended to.
+    File(PathBuf),
+}
+
+/// Where traces go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Telemetry {
+    /// The collector's base address; without it nothing is exported.
+    pub otlp_endpoint: Option<String>,
+    /// Headers, whose values are read when they are needed.
+    pub headers: BTreeMap<String, SecretRef>,
+    /// The name under which traces appear.
+    pub service_name: String,
+}
+
+/// What is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discovery {
+    /// Toolsets that are listed.
+    pub toolsets: Vec<String>,
+    /// If not empty, the only tools that exist.
+    pub allow_tools: Vec<String>,
+    /// Tools that do not exist.
+    pub exclude_tools: Vec<String>,
+    /// The profile in force; it is a key of [`Config::profiles`].
+    pub profile: Option<String>,
+    /// Tools that are always listed.
+    pub pinned: Vec<String>,
+    /// How names are spelled.
+    pub names: Names,
+}
+
+/// A named set of tools to switch off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// Patterns of tools or toolsets.
+    pub inactive: Vec<String>,
+    /// What the caller of such a tool is told.
+    pub reason: Option<String>,
+}
+
+/// Who serves what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Providers {
+    /// How the choice is made.
+    pub choice: ProviderChoice,
+    /// Most preferred first.
+    pub preferred_order: Vec<String>,
+    /// Switched off.
+    pub disabled: Vec<String>,
+    /// The provider for offline work.
+    pub stub: Stub,
+}
+
+/// The provider for offline work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stub {
+    /// The tools it answers.
+    pub tools: Vec<String>,
+}
+
+/// A file the configuration was read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The file.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub role: SourceRole,
+}
+
+/// Whose a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SourceRole {
+    /// The user's own.
+    User,
+    /// The project's, and how it stands with the user.
+    Project(Standing),
+    /// Named by `--config` or `TOLLGATE_CONFIG`.
+    Named,
+}

@@ -1,0 +1,169 @@
+//! The two layers above the files: `TOLLGATE_*` variables and flags of the command line.
+
+use std::ffi::{OsStr, OsString};
+
+use super::{
+    env::Environment,
+    error::{ConfigError, Origin},
+    layer::{Layer, Setting, dotted},
+    leaf,
+    schema::{self, Leaf},
+    suggest,
+};
+
+const PREFIX: &str = "TOLLGATE_";
+
+/// Short names for keys that are set often.
+const SHORT: &[(&str, &str)] = &[("TOLLGATE_LOG", "log.level")];
+
+/// Variables that mean something but are no key of the configuration.
+pub(super) const RESERVED: &[(&str, &str)] = &[
+    (
+        "TOLLGATE_APPROVER_TOKEN",
+        "the approver's token for `tollgate approve` and `tollgate review resolve`",
+    ),
+    (
+        "TOLLGATE_BLESS",
+        "set by `cargo xtask bless` to rewrite committed snapshots",
+    ),
+    ("TOLLGATE_CONFIG", "a file, as with `--config`"),
+    (
+        "TOLLGATE_SESSION",
+        "the session's handle, as with `--session`",
+    ),
+];
+
+/// A value given by a flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// The flag as typed, for messages: `--toolsets`.
+    pub flag: String,
+    /// The dotted key it sets: `discovery.toolsets`.
+    pub key: String,
+    /// The value as text; the entries of a list are separated by commas.
+    pub value: String,
+}
+
+/// The variable that sets a key, if one can.
+pub(super) fn variable(leaf: &Leaf) -> Option<String> {
+    if leaf.path.iter().any(|name| name == schema::ANY) {
+        return None;
+    }
+    Some(format!("{PREFIX}{}", leaf.path.join("_").to_uppercase()))
+}
+
+/// The short names of variables with the key each sets.
+pub(super) fn short_names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SHORT.iter().copied()
+}
+
+/// Reads the layer of environment variables.
+pub(super) fn from_environment(environment: &Environment, errors: &mut Vec<ConfigError>) -> Layer {
+    let mut layer = Layer::default();
+    let mut given = environment
+        .variables
+        .iter()
+        .filter(|(name, value)| is_ours(name) && !value.is_empty())
+        .peekable();
+    if given.peek().is_none() {
+        return layer;
+    }
+    let leaves = schema::leaves();
+    for (name, value) in given {
+        let name = name.to_string_lossy();
+        if RESERVED.iter().any(|(reserved, _)| *reserved == name) {
+            continue;
+        }
+        let origin = Origin::Variable(name.clone().into_owned());
+        match (path_of(&name, &leaves), value.to_str()) {
+            (None, _) => errors.push(unknown(&name, &leaves, origin)),
+            (Some(path), None) => {
+                errors.push(ConfigError::new(origin, "the value is not text").at(dotted(&path)));
+            }
+            (Some(path), Some(text)) => put(&mut layer, path, text, origin, environment, errors),
+        }
+    }
+    layer
+}
+
+/// Reads the layer of flags.
+pub(super) fn from_flags(
+    flags: &[Override],
+    environment: &Environment,
+    errors: &mut Vec<ConfigError>,
+) -> Layer {
+    let mut layer = Layer::default();
+    for flag in flags {
+        let path: Vec<String> = flag.key.split('.').map(str::to_owned).collect();
+        let origin = Origin::Flag(flag.flag.clone());
+        if schema::find(&path).is_some_and(|found| !schema::is_table(found)) {
+            put(&mut layer, path, &flag.value, origin, environment, errors);
+            continue;
+        }
+        let known: Vec<String> = schema::leaves().iter().map(|l| l.path.join(".")).collect();
+        let mut error = ConfigError::new(origin, "unknown key").at(&flag.key);
+        if let Some(meant) = suggest::nearest(&flag.key, known.iter().map(String::as_str)) {
+            error = error.hint(format!("did you mean `{meant}`?"));
+        }
+        errors.push(error);
+    }
+    layer
+}
+
+fn put(
+    layer: &mut Layer,
+    path: Vec<String>,
+    text: &str,
+    origin: Origin,
+    environment: &Environment,
+    errors: &mut Vec<ConfigError>,
+) {
+    let Some(schema) = schema::find(&path) else {
+        return;
+    };
+    let mut value = leaf::from_text(text, schema);
+    let base = &environment.current_dir;
+    let faults = leaf::check(&mut value, schema, &|text| environment.absolute(base, text));
+    for fault in &faults {
+        let key = dotted(&path) + &fault.place;
+        let mut error = ConfigError::new(origin.clone(), &fault.message).at(key);
+        error.hint.clone_from(&fault.hint);
+        errors.push(error);
+    }
+    if faults.is_empty() {
+        layer.settings.insert(path, Setting { value, origin });
+    }
+}
+
+fn is_ours(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(PREFIX.as_bytes())
+}
+
+fn path_of(name: &str, leaves: &[Leaf]) -> Option<Vec<String>> {
+    if let Some((_, key)) = SHORT.iter().find(|(short, _)| *short == name) {
+        return Some(key.split('.').map(str::to_owned).collect());
+    }
+    leaves
+        .iter()
+        .find(|leaf| variable(leaf).is_some_and(|known| known == name))
+        .map(|leaf| leaf.path.clone())
+}
+
+fn unknown(name: &str, leaves: &[Leaf], origin: Origin) -> ConfigError {
+    let mut known: Vec<String> = leaves.iter().filter_map(variable).collect();
+    known.extend(SHORT.iter().map(|(name, _)| (*name).to_owned()));
+    known.extend(RESERVED.iter().map(|(name, _)| (*name).to_owned()));
+    let error = ConfigError::new(origin, "no such setting");
+    match suggest::nearest(name, known.iter().map(String::as_str)) {
+        Some(meant) => error.hint(format!("did you mean {meant}?")),
+        None => error.hint("variables are TOLLGATE_<SECTION>_<KEY>, such as TOLLGATE_STATE_DIR"),
+    }
+}
+
+/// The file that `TOLLGATE_CONFIG` names.
+pub(super) fn config_file(environment: &Environment) -> Option<&OsString> {
+    environment
+        .variables
+        .get(OsStr::new("TOLLGATE_CONFIG"))
+        .filter(|value| !value.is_empty())
+}

@@ -1,0 +1,237 @@
+//! The configuration as people write it: every key, what it means and what it may hold.
+//!
+//! The JSON Schema, the documentation, the checks of each layer and what an untrusted
+//! project may change all follow from the types and attributes here. Values that have a
+//! default find it in `defaults.toml`, so nothing here repeats one.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{secret::SecretRef, values};
+
+/// The configuration of Tollgate, `tollgate.toml`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "tollgate.toml")]
+pub struct RawConfig {
+    /// Where Tollgate keeps what it must remember.
+    #[serde(default)]
+    pub state: RawState,
+    /// How much a single call, or all calls together, may take.
+    pub limits: RawLimits,
+    /// Which rules decide whether a call may happen.
+    pub policy: RawPolicy,
+    /// How long a human's consent lasts.
+    pub consent: RawConsent,
+    /// What is kept of each call for replay.
+    pub record: RawRecord,
+    /// When a call opens an item for human review.
+    pub review: RawReview,
+    /// How results are cleaned before anybody sees them.
+    pub sanitize: RawSanitize,
+    /// Where the log of JSON lines goes.
+    pub log: RawLog,
+    /// Export of traces over OTLP.
+    pub telemetry: RawTelemetry,
+    /// Which tools are listed, and how their names are spelled.
+    pub discovery: RawDiscovery,
+    /// Named sets of tools to switch off; `discovery.profile` picks one.
+    pub profiles: BTreeMap<String, RawProfile>,
+    /// Who serves a tool that several providers offer.
+    pub providers: RawProviders,
+}
+
+/// Where Tollgate keeps what it must remember.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawState {
+    /// The folder of the state database. Without it: `$XDG_DATA_HOME/tollgate`.
+    #[schemars(extend("format" = "path"))]
+    pub dir: Option<PathBuf>,
+    /// The folder for the audit chain's anchor, apart from the database it vouches for.
+    /// Without it: `$XDG_STATE_HOME/tollgate/anchor`.
+    #[schemars(extend("format" = "path"))]
+    pub anchor_dir: Option<PathBuf>,
+}
+
+/// How much a single call, or all calls together, may take.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawLimits {
+    /// The longest message any front end reads, in bytes.
+    #[schemars(range(min = 1024, max = 268_435_456), extend("x-untrusted" = "lower"))]
+    pub message_bytes: u64,
+    /// The largest arguments of one call, in bytes; never more than a message.
+    #[schemars(range(min = 256, max = 268_435_456), extend("x-untrusted" = "lower"))]
+    pub argument_bytes: u64,
+    /// The largest result of one call, in bytes.
+    #[schemars(range(min = 1024, max = 1_073_741_824), extend("x-untrusted" = "lower"))]
+    pub result_bytes: u64,
+    /// How many calls run at the same time in one process.
+    #[schemars(range(min = 1, max = 4096), extend("x-untrusted" = "lower"))]
+    pub concurrent_calls: u64,
+    /// How many more calls wait; beyond that a call is refused as `overloaded`.
+    #[schemars(range(min = 0, max = 1_048_576), extend("x-untrusted" = "lower"))]
+    pub queued_calls: u64,
+    /// The longest any call may run, in milliseconds, whatever the tool itself allows.
+    #[schemars(range(min = 100, max = 86_400_000), extend("x-untrusted" = "lower"))]
+    pub call_timeout_ms: u64,
+    /// How many cost units one session may consume. Without it there is no limit.
+    #[schemars(range(min = 0, max = 9_007_199_254_740_991_u64), extend("x-untrusted" = "lower"))]
+    pub session_tokens: Option<u64>,
+}
+
+/// Which rules decide whether a call may happen.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawPolicy {
+    /// Cedar policy files beside the shipped default and `policies/*.cedar` in the user's
+    /// configuration folder. A project's files are added to these and may only forbid.
+    #[schemars(extend("x-untrusted" = "add", "items" = existing_file()))]
+    pub files: Vec<PathBuf>,
+}
+
+/// How long a human's consent lasts.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawConsent {
+    /// How long an approval may wait to be given and used, in seconds.
+    #[schemars(range(min = 10, max = 86_400), extend("x-untrusted" = "lower"))]
+    pub approval_ttl_seconds: u64,
+    /// How long a repeated side effect whose answer was never delivered gets the recorded
+    /// ending instead of running again, in seconds.
+    #[schemars(range(min = 0, max = 86_400))]
+    pub reissue_window_seconds: u64,
+    /// How long a grant for a whole session lasts, in seconds.
+    #[schemars(range(min = 60, max = 604_800), extend("x-untrusted" = "lower"))]
+    pub session_grant_ttl_seconds: u64,
+}
+
+/// What is kept of each call for replay.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawRecord {
+    /// The largest clean body kept for replay, in bytes; a larger one is not replayable.
+    #[schemars(range(min = 0, max = 16_777_216))]
+    pub max_body: u64,
+    /// How many characters of arguments and result the record shows.
+    #[schemars(range(min = 0, max = 10_000))]
+    pub preview: u64,
+}
+
+/// When a call opens an item for human review.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawReview {
+    /// A result whose own `confidence` is below this is reviewed.
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-untrusted" = "raise"))]
+    pub confidence_threshold: f64,
+    /// A result with at least this many redactions is reviewed.
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-untrusted" = "lower"))]
+    pub heavy_redaction: u64,
+    /// Which rules open items.
+    #[schemars(extend("x-untrusted" = "add"))]
+    pub enable: Vec<values::ReviewRule>,
+}
+
+/// How results are cleaned before anybody sees them.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawSanitize {
+    /// Files with more sanitizing rules, beside the shipped ones.
+    #[schemars(extend("items" = existing_file()))]
+    pub rules: Vec<PathBuf>,
+    /// The longest single string from an open world in a result's text, in bytes.
+    #[schemars(range(min = 256, max = 1_048_576), extend("x-untrusted" = "lower"))]
+    pub open_world_text_bytes: u64,
+}
+
+/// Where the log of JSON lines goes.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawLog {
+    /// The log file, or `stderr`. Without it nothing is logged.
+    #[schemars(extend("format" = "path-or-stderr"))]
+    pub file: Option<String>,
+    /// The least important events that are still logged.
+    pub level: values::Level,
+}
+
+/// Export of traces over OTLP.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawTelemetry {
+    /// The collector's base address, such as `http://127.0.0.1:4318`. Without it nothing is
+    /// exported.
+    #[schemars(extend("format" = "http-address"))]
+    pub otlp_endpoint: Option<String>,
+    /// The name under which the traces appear.
+    #[schemars(length(min = 1, max = 255))]
+    pub service_name: String,
+    /// Headers for the collector; each value is a secret's reference, `env:NAME` or `file:PATH`.
+    pub headers: BTreeMap<String, SecretRef>,
+}
+
+/// Which tools are listed, and how their names are spelled.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawDiscovery {
+    /// Toolsets that are listed beside the tool search; `all` is everything.
+    pub toolsets: Vec<String>,
+    /// If not empty, only tools that match one of these patterns exist. `*` matches any text.
+    pub allow_tools: Vec<String>,
+    /// Tools that match one of these patterns do not exist for the caller.
+    #[schemars(extend("x-untrusted" = "add"))]
+    pub exclude_tools: Vec<String>,
+    /// The profile in force, one of `profiles`.
+    #[schemars(extend("x-untrusted" = "fill"))]
+    pub profile: Option<String>,
+    /// Tools that are always listed, whatever the toolsets.
+    pub pinned: Vec<String>,
+    /// How tool names are spelled in a list.
+    pub names: values::Names,
+}
+
+/// A named set of tools to switch off.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawProfile {
+    /// Tools or toolsets (patterns, `*` matches any text) that are inactive in this profile.
+    #[serde(default)]
+    #[schemars(extend("x-untrusted" = "add"))]
+    pub inactive: Vec<String>,
+    /// What a caller is told who calls an inactive tool.
+    #[schemars(extend("x-untrusted" = "fill"))]
+    pub reason: Option<String>,
+}
+
+/// Who serves a tool that several providers offer.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawProviders {
+    /// How the choice is made.
+    pub choice: values::ProviderChoice,
+    /// Providers, most preferred first (patterns, `*` matches any text).
+    pub preferred_order: Vec<String>,
+    /// Providers that are switched off.
+    #[schemars(extend("x-untrusted" = "add"))]
+    pub disabled: Vec<String>,
+    /// The provider of deterministic answers for offline work.
+    pub stub: RawStub,
+}
+
+/// The provider of deterministic answers for offline work.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawStub {
+    /// Names of the tools it answers.
+    pub tools: Vec<String>,
+}
+
+/// A path to a file that must be there; trusting a project covers its content too.
+fn existing_file() -> Value {
+    json!({"type": "string", "format": "path", "x-exists": true})
+}

@@ -1,0 +1,191 @@
+//! Turns what was written into what is meant, and checks what no single key can.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    Config, Consent, Discovery, Limits, Log, LogTarget, Profile, Providers, Record, Review,
+    Sanitize, State, Stub, Telemetry,
+    env::Environment,
+    error::{ConfigError, Origin},
+    load::Layers,
+    raw::{RawConfig, RawLimits, RawState},
+    suggest,
+};
+
+impl Config {
+    /// Resolves checked values; on failure, all problems at once.
+    pub(super) fn resolve(
+        raw: RawConfig,
+        layers: Layers,
+        environment: &Environment,
+    ) -> Result<Self, Vec<ConfigError>> {
+        let mut errors = Vec::new();
+        let state = state(&raw.state, environment, &mut errors);
+        check_profile(&raw, &layers, &mut errors);
+        check_headers(&raw, &layers, &mut errors);
+        let policies = layers.policies(raw.policy.files);
+        for (file, origin) in &policies {
+            must_exist(&file.path, "policy.files", origin, &mut errors);
+        }
+        let origin = layers.origin(&["sanitize", "rules"]);
+        for file in &raw.sanitize.rules {
+            must_exist(file, "sanitize.rules", &origin, &mut errors);
+        }
+        let Some(state) = state.filter(|_| errors.is_empty()) else {
+            return Err(errors);
+        };
+        Ok(Self {
+            state,
+            limits: limits(&raw.limits),
+            policy: policies.into_iter().map(|(file, _)| file).collect(),
+            consent: Consent {
+                approval_ttl: Duration::from_secs(raw.consent.approval_ttl_seconds),
+                reissue_window: Duration::from_secs(raw.consent.reissue_window_seconds),
+                session_grant_ttl: Duration::from_secs(raw.consent.session_grant_ttl_seconds),
+            },
+            record: Record {
+                max_body: size(raw.record.max_body),
+                preview: size(raw.record.preview),
+            },
+            review: Review {
+                confidence_threshold: raw.review.confidence_threshold,
+                heavy_redaction: size(raw.review.heavy_redaction),
+                enable: raw.review.enable.into_iter().collect(),
+            },
+            sanitize: Sanitize {
+                rules: raw.sanitize.rules,
+                open_world_text_bytes: size(raw.sanitize.open_world_text_bytes),
+            },
+            log: Log {
+                target: match raw.log.file.as_deref() {
+                    None => LogTarget::Off,
+                    Some("stderr") => LogTarget::Stderr,
+                    Some(path) => LogTarget::File(PathBuf::from(path)),
+                },
+                level: raw.log.level,
+            },
+            telemetry: Telemetry {
+                otlp_endpoint: raw.telemetry.otlp_endpoint,
+                headers: raw.telemetry.headers,
+                service_name: raw.telemetry.service_name,
+            },
+            discovery: Discovery {
+                toolsets: raw.discovery.toolsets,
+                allow_tools: raw.discovery.allow_tools,
+                exclude_tools: raw.discovery.exclude_tools,
+                profile: raw.discovery.profile,
+                pinned: raw.discovery.pinned,
+                names: raw.discovery.names,
+            },
+            profiles: raw.profiles.into_iter().map(profile).collect(),
+            providers: Providers {
+                choice: raw.providers.choice,
+                preferred_order: raw.providers.preferred_order,
+                disabled: raw.providers.disabled,
+                stub: Stub {
+                    tools: raw.providers.stub.tools,
+                },
+            },
+            sources: layers.sources,
+            notices: layers.notices,
+        })
+    }
+}
+
+fn state(
+    raw: &RawState,
+    environment: &Environment,
+    errors: &mut Vec<ConfigError>,
+) -> Option<State> {
+    let mut or_error = |path: Option<PathBuf>, key: &str, variable: &str| {
+        if path.is_none() {
+            let message = "there is no home folder to put it in";
+            let hint = format!("set `{key}`, HOME or {variable}");
+            errors.push(
+                ConfigError::new(Origin::Defaults, message)
+                    .at(key)
+                    .hint(hint),
+            );
+        }
+        path
+    };
+    let dir = raw.dir.clone().or_else(|| environment.data_dir());
+    let dir = or_error(dir, "state.dir", "XDG_DATA_HOME");
+    let anchor = || Some(environment.state_dir()?.join("anchor"));
+    let anchor_dir = or_error(
+        raw.anchor_dir.clone().or_else(anchor),
+        "state.anchor_dir",
+        "XDG_STATE_HOME",
+    );
+    Some(State {
+        dir: dir?,
+        anchor_dir: anchor_dir?,
+    })
+}
+
+fn limits(raw: &RawLimits) -> Limits {
+    Limits {
+        message_bytes: size(raw.message_bytes),
+        argument_bytes: size(raw.argument_bytes.min(raw.message_bytes)),
+        result_bytes: size(raw.result_bytes),
+        concurrent_calls: size(raw.concurrent_calls),
+        queued_calls: size(raw.queued_calls),
+        call_timeout: Duration::from_millis(raw.call_timeout_ms),
+        session_tokens: raw.session_tokens,
+    }
+}
+
+fn profile((name, raw): (String, super::raw::RawProfile)) -> (String, Profile) {
+    let profile = Profile {
+        inactive: raw.inactive,
+        reason: raw.reason,
+    };
+    (name, profile)
+}
+
+fn check_profile(raw: &RawConfig, layers: &Layers, errors: &mut Vec<ConfigError>) {
+    let Some(wanted) = &raw.discovery.profile else {
+        return;
+    };
+    if raw.profiles.contains_key(wanted) {
+        return;
+    }
+    let known = raw.profiles.keys().map(String::as_str);
+    let hint = match suggest::nearest(wanted, known) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("add a section `[profiles.{wanted}]`"),
+    };
+    let origin = layers.origin(&["discovery", "profile"]);
+    let message = format!("there is no profile `{}`", wanted.escape_debug());
+    errors.push(
+        ConfigError::new(origin, message)
+            .at("discovery.profile")
+            .hint(hint),
+    );
+}
+
+fn must_exist(file: &Path, key: &str, origin: &Origin, errors: &mut Vec<ConfigError>) {
+    if !file.is_file() {
+        let message = format!("there is no file {}", file.display());
+        errors.push(ConfigError::new(origin.clone(), message).at(key));
+    }
+}
+
+fn check_headers(raw: &RawConfig, layers: &Layers, errors: &mut Vec<ConfigError>) {
+    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    for name in raw.telemetry.headers.keys() {
+        if name.is_empty() || !name.chars().all(token) {
+            let origin = layers.origin(&["telemetry", "headers", name]);
+            let key = format!("telemetry.headers.{name:?}");
+            errors.push(ConfigError::new(origin, "not the name of an HTTP header").at(key));
+        }
+    }
+}
+
+/// Bounds of the schema keep every size within `usize`.
+fn size(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
