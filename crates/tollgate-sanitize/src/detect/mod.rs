@@ -1,0 +1,289 @@
+//! Confirms candidates: from the hits of the prefilter, and from digits and `@`, to the spans to be replaced.
+//!
+//! Nothing here changes text. Spans come back ordered and without overlap.
+
+mod checks;
+mod context;
+mod email;
+mod links;
+mod numbers;
+mod shape;
+mod telling;
+mod value;
+
+use std::sync::Arc;
+
+use regex_automata::{Anchored, Input};
+
+use crate::Kind;
+use crate::prefilter::{Hit, PLACEHOLDER, Prefilter, Target};
+use crate::rules::{Check, Rule, Rules, RulesError};
+pub(crate) use telling::Telling;
+
+/// A place to be replaced.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found<'r> {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) label: &'r Label,
+}
+
+/// What a replacement is called and what it is replaced with.
+#[derive(Debug)]
+pub(crate) struct Label {
+    pub(crate) id: Arc<str>,
+    pub(crate) kind: Kind,
+    pub(crate) replacement: Box<str>,
+    enabled: bool,
+}
+
+/// What is known about a string from the JSON around it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Surroundings<'a> {
+    /// The field name the string is the value of.
+    pub(crate) field: Option<&'a str>,
+    /// What the field's name tells about its value.
+    pub(crate) telling: Option<Telling>,
+    /// The field holds an identifier: no phone, card or entropy rule applies.
+    pub(crate) identifier: bool,
+    /// The string is itself a field name.
+    pub(crate) is_name: bool,
+}
+
+/// Everything needed to find what must not be seen.
+#[derive(Debug)]
+pub(crate) struct Detector {
+    pub(crate) rules: Rules,
+    pub(crate) prefilter: Prefilter,
+    labels: Vec<Label>,
+    named: Label,
+    parameter: Label,
+    link_password: Label,
+    pub(crate) terminal: Label,
+    pub(crate) invisible: Label,
+    personal: Personal,
+}
+
+#[derive(Debug)]
+struct Personal {
+    email: Label,
+    phone: Label,
+    card: Label,
+    ssn: Label,
+    iban: Label,
+    id_card: Label,
+}
+
+impl Detector {
+    pub(crate) fn new(rules: Rules) -> Result<Self, RulesError> {
+        let prefilter = Prefilter::new(&rules)?;
+        let label = |id: &str, kind: Kind, replacement: Option<&str>| Label {
+            id: Arc::from(id),
+            kind,
+            replacement: replacement.map_or_else(|| format!("[REDACTED:{id}]"), str::to_owned).into(),
+            enabled: rules.enabled(id),
+        };
+        let labels = rules
+            .rules
+            .iter()
+            .map(|rule| label(&rule.id, rule.kind, Some(&rule.replacement)))
+            .collect();
+        Ok(Detector {
+            named: label("named-secret", Kind::Secret, None),
+            parameter: label("url-parameter", Kind::Secret, Some("***")),
+            link_password: label("url-password", Kind::Secret, Some("***")),
+            terminal: label("terminal-escape", Kind::Terminal, Some("")),
+            invisible: label("invisible-character", Kind::Invisible, Some("")),
+            personal: Personal {
+                email: label("email", Kind::Pii, None),
+                phone: label("phone", Kind::Pii, None),
+                card: label("payment-card", Kind::Pii, None),
+                ssn: label("ssn", Kind::Pii, None),
+                iban: label("iban", Kind::Pii, None),
+                id_card: label("cn-id-card", Kind::Pii, None),
+            },
+            labels,
+            prefilter,
+            rules,
+        })
+    }
+
+    /// Finds everything to be replaced in `text`, given the prefilter's hits in it.
+    pub(crate) fn find<'r>(
+        &'r self,
+        text: &str,
+        hits: impl Iterator<Item = Hit>,
+        around: &Surroundings<'_>,
+    ) -> Vec<Found<'r>> {
+        let mut finder = Finder {
+            detector: self,
+            text,
+            around,
+            found: Vec::new(),
+            masked: Vec::new(),
+            named_until: 0,
+        };
+        for hit in hits {
+            finder.hit(hit);
+        }
+        finder.whole_value();
+        finder.emails();
+        finder.numbers();
+        finder.finish()
+    }
+}
+
+/// One search in one text.
+struct Finder<'r, 't> {
+    detector: &'r Detector,
+    text: &'t str,
+    around: &'t Surroundings<'t>,
+    found: Vec<Found<'r>>,
+    masked: Vec<(usize, usize)>,
+    /// Where the last value beside a telling name ended, so that a second name for it is not followed again.
+    named_until: usize,
+}
+
+impl<'r> Finder<'r, '_> {
+    fn hit(&mut self, hit: Hit) {
+        for target in self.detector.prefilter.targets(hit) {
+            match *target {
+                Target::Rule(index) => self.rule(index, hit),
+                Target::Word(word) => self.word(word, hit),
+                Target::Parameter => self.parameter(hit),
+                Target::Link => self.link(hit),
+                Target::Placeholder => self.mask(hit),
+                Target::Phrase(_) => {}
+            }
+        }
+    }
+
+    fn add(&mut self, start: usize, end: usize, label: &'r Label) {
+        if label.enabled && start < end {
+            self.found.push(Found { start, end, label });
+        }
+    }
+
+    /// Remembers a replacement made earlier; only ids of ours count, so that nothing can hide in brackets.
+    fn mask(&mut self, hit: Hit) {
+        let rest = &self.text.as_bytes()[hit.end..];
+        let length = rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-')
+            .count();
+        if rest.get(length) == Some(&b']') && self.detector.knows(&self.text[hit.end..hit.end + length]) {
+            self.masked.push((hit.start, hit.end + length + 1));
+        }
+    }
+
+    fn rule(&mut self, index: usize, hit: Hit) {
+        let detector = self.detector;
+        let (Some(rule), Some(label)) = (detector.rules.rules.get(index), detector.labels.get(index)) else {
+            return;
+        };
+        if rule.before == 0 && starts_inside_word(self.text, hit.start) {
+            return;
+        }
+        let Some((start, end)) = self.confirm(rule, hit) else {
+            return;
+        };
+        let value = &self.text[start..end];
+        let passes = match rule.check {
+            Check::None => true,
+            Check::Random => shape::Shape::of(value).is_random(16),
+            Check::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
+            Check::BasicAuth => checks::is_basic_auth(value),
+        };
+        if passes && *value != *rule.replacement {
+            self.add(start, end, label);
+        }
+    }
+
+    /// The span the rule's pattern matches around the hit: its first group, or all of it.
+    fn confirm(&self, rule: &Rule, hit: Hit) -> Option<(usize, usize)> {
+        let regex = rule.regex()?;
+        let from = self.text.ceil_char_boundary(hit.start.saturating_sub(rule.before));
+        let to = self.text.floor_char_boundary((hit.end + rule.after).min(self.text.len()));
+        let anchored = if rule.before == 0 { Anchored::Yes } else { Anchored::No };
+        // Looking around the range keeps word boundaries honest at its edges.
+        let input = Input::new(self.text).range(from..to).anchored(anchored);
+        let span = if regex.captures_len() > 1 {
+            let mut captures = regex.create_captures();
+            regex.search_captures(&input, &mut captures);
+            let whole = captures.get_group(0)?;
+            let inner = (1..captures.group_len()).find_map(|group| captures.get_group(group));
+            inner.unwrap_or(whole)
+        } else {
+            regex.search(&input)?.span()
+        };
+        let touches = span.start <= hit.end.max(from) || rule.before == 0;
+        let whole = self.text.is_char_boundary(span.start) && self.text.is_char_boundary(span.end);
+        (touches && whole && !span.is_empty()).then_some((span.start, span.end))
+    }
+
+    fn is_masked(&self, at: usize) -> bool {
+        overlaps(&self.masked, at, at + 1)
+    }
+
+    /// Orders the spans, joins those that overlap, and leaves earlier replacements alone.
+    fn finish(mut self) -> Vec<Found<'r>> {
+        if self.found.is_empty() {
+            return self.found;
+        }
+        let masked = std::mem::take(&mut self.masked);
+        self.found
+            .retain(|found| !overlaps(&masked, found.start, found.end));
+        // Of spans that begin together, the one from a rule of its own names it; a named secret is the last resort.
+        self.found.sort_by_key(|found| {
+            let generic = std::ptr::eq(found.label, &raw const self.detector.named);
+            (found.start, generic, usize::MAX - found.end)
+        });
+        let mut joined: Vec<Found<'r>> = Vec::with_capacity(self.found.len());
+        for found in self.found {
+            match joined.last_mut() {
+                Some(last) if found.start < last.end => last.end = last.end.max(found.end),
+                _ => joined.push(found),
+            }
+        }
+        joined
+    }
+}
+
+impl Detector {
+    fn knows(&self, id: &str) -> bool {
+        let personal = &self.personal;
+        [
+            &self.named,
+            &personal.email,
+            &personal.phone,
+            &personal.card,
+            &personal.ssn,
+            &personal.iban,
+            &personal.id_card,
+        ]
+        .into_iter()
+        .chain(&self.labels)
+        .any(|label| *label.id == *id)
+    }
+}
+
+/// Whether a span touches one of the ordered spans.
+fn overlaps(ordered: &[(usize, usize)], start: usize, end: usize) -> bool {
+    let next = ordered.partition_point(|span| span.1 <= start);
+    ordered.get(next).is_some_and(|span| span.0 < end)
+}
+
+/// Whether the text continues a word to the left of `at`.
+fn starts_inside_word(text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes();
+    match (at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at)) {
+        (Some(before), Some(first)) => before.is_ascii_alphanumeric() && first.is_ascii_alphanumeric(),
+        _ => false,
+    }
+}
+
+/// Whether a value is a replacement made earlier.
+fn is_placeholder(value: &str) -> bool {
+    let start = value.as_bytes().get(..PLACEHOLDER.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(PLACEHOLDER.as_bytes()))
+}

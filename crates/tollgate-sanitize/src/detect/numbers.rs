@@ -1,0 +1,314 @@
+//! Phone, card, social security, IBAN and identity numbers, found by their digits.
+//!
+//! Digits are counted in blocks first; only where enough stand together are they looked at.
+
+use super::checks::{iban_length, is_card_prefix, is_cn_id_card, is_iban, is_ssn, luhn};
+use super::context::{contains_word, has_word_after, has_word_before, last_word};
+use super::{Finder, Label};
+
+const BLOCK: usize = 64;
+const FEWEST_DIGITS: usize = 7;
+const MOST_DIGITS: usize = 19;
+const MOST_GROUPS: usize = 8;
+
+/// A run of digit groups with short separators between them.
+#[derive(Debug)]
+struct Cluster {
+    start: usize,
+    end: usize,
+    plus: bool,
+    paren: bool,
+    digits: Vec<u8>,
+    groups: Vec<(usize, usize)>,
+    separators: Vec<u8>,
+}
+
+impl<'r> Finder<'r, '_> {
+    pub(super) fn numbers(&mut self) {
+        let bytes = self.text.as_bytes();
+        if bytes.len() < FEWEST_DIGITS || self.around.is_name {
+            return;
+        }
+        let mut before = 0;
+        let mut done = 0;
+        let mut from = 0;
+        while from < bytes.len() {
+            let to = bytes.len().min(from + BLOCK);
+            let count = count_digits(&bytes[from..to]);
+            if count + before >= FEWEST_DIGITS {
+                done = self.region(done.max(from.saturating_sub(BLOCK)), to);
+            }
+            before = count;
+            from = to;
+        }
+    }
+
+    /// Looks at every number that begins in the region; gives where to go on.
+    fn region(&mut self, from: usize, to: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        while at < to {
+            let Some(step) = bytes[at..to].iter().position(u8::is_ascii_digit) else {
+                return at.max(from);
+            };
+            at += step;
+            if at > 0 && bytes[at - 1].is_ascii_digit() {
+                at += bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                continue;
+            }
+            at = self.number(at);
+        }
+        at
+    }
+
+    /// Judges the number at `at`; gives where to go on.
+    fn number(&mut self, at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let word_end = at + bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        if at > 0 && is_word(bytes[at - 1]) {
+            if let Some(end) = self.iban(at) {
+                return end;
+            }
+            return word_end;
+        }
+        if let Some(cluster) = cluster_at(bytes, at) {
+            let Some((start, end, label)) = self.name(&cluster) else {
+                return if cluster.groups.len() > 1 {
+                    cluster.groups.first().map_or(word_end, |&(start, length)| start + length)
+                } else {
+                    word_end
+                };
+            };
+            self.add(start, end, label);
+            return end;
+        }
+        // An identity number may end with a letter.
+        if word_end - at == 18 && is_cn_id_card(&bytes[at..word_end]) {
+            self.add(at, word_end, &self.detector.personal.id_card);
+        }
+        word_end
+    }
+
+    fn name(&self, cluster: &Cluster) -> Option<(usize, usize, &'r Label)> {
+        let personal = &self.detector.personal;
+        let (start, end) = (cluster.start, cluster.end);
+        if let [area, group, serial] = cluster.texts(self.text.as_bytes())[..]
+            && cluster.separators == b"--"
+            && is_ssn(area, group, serial)
+        {
+            return Some((start, end, &personal.ssn));
+        }
+        if cluster.groups.len() == 1 && is_cn_id_card(&cluster.digits) {
+            return Some((start, end, &personal.id_card));
+        }
+        if self.around.identifier || self.is_identifier_field() {
+            return None;
+        }
+        if self.is_card(cluster) {
+            return Some((start, end, &personal.card));
+        }
+        self.is_phone(cluster)
+            .then(|| (start, end + extension(&self.text.as_bytes()[end..]), &personal.phone))
+    }
+
+    fn is_identifier_field(&self) -> bool {
+        let Some(field) = self.around.field else {
+            return false;
+        };
+        let names = &self.detector.rules.names;
+        last_word(field).is_some_and(|word| names.identifier.contains(&word))
+            && !contains_word(field, &names.phone)
+            && !contains_word(field, &names.card)
+    }
+
+    fn is_card(&self, cluster: &Cluster) -> bool {
+        let count = cluster.digits.len();
+        if !(12..=MOST_DIGITS).contains(&count) || cluster.plus || cluster.paren || !luhn(&cluster.digits) {
+            return false;
+        }
+        let lengths: Vec<usize> = cluster.groups.iter().map(|&(_, length)| length).collect();
+        let uniform = cluster.separators.windows(2).all(|pair| pair[0] == pair[1])
+            && cluster.separators.iter().all(|separator| matches!(separator, b' ' | b'-'));
+        let grouped = match lengths.as_slice() {
+            [_] => true,
+            [4, 6, 4 | 5] => uniform,
+            [4, 4, 4, 1..=4] | [4, 4, 4, 4, 1..=3] => uniform,
+            _ => false,
+        };
+        if !grouped {
+            return false;
+        }
+        (count >= 14 && is_card_prefix(&cluster.digits)) || self.has_context(cluster, &self.detector.rules.names.card)
+    }
+
+    fn is_phone(&self, cluster: &Cluster) -> bool {
+        let digits = cluster.digits.as_slice();
+        let count = digits.len();
+        if !(FEWEST_DIGITS..=15).contains(&count) || self.looks_like_amount(cluster) {
+            return false;
+        }
+        if is_cn_mobile(cluster) {
+            return true;
+        }
+        if cluster.plus {
+            return digits[0] != b'0' && (count >= 9 || cluster.groups.len() > 1);
+        }
+        let lengths: Vec<usize> = cluster.groups.iter().map(|&(_, length)| length).collect();
+        let north_american = matches!(lengths.as_slice(), [3, 3, 4] | [1, 3, 3, 4])
+            && matches!(digits[count - 10], b'2'..=b'9')
+            && (cluster.paren || cluster.separators.iter().all(|separator| matches!(separator, b'-' | b'.')));
+        if north_american {
+            return true;
+        }
+        let decimal = cluster.separators == b".";
+        let date = matches!(lengths.as_slice(), [4, 1..=2, 1..=2] | [1..=2, 1..=2, 4] | [4, 2, 2, ..])
+            && cluster.separators.iter().take(2).all(|separator| matches!(separator, b'-' | b'.' | b'/'));
+        !decimal && !date && count <= 13 && self.has_context(cluster, &self.detector.rules.names.phone)
+    }
+
+    fn looks_like_amount(&self, cluster: &Cluster) -> bool {
+        let before = self.text[..cluster.start].chars().next_back();
+        matches!(before, Some('$' | '€' | '£' | '¥' | '₹' | '#' | '=' | '/' | '_' | '&'))
+            && !cluster.plus
+            && !cluster.paren
+    }
+
+    fn has_context(&self, cluster: &Cluster, words: &std::collections::HashSet<String>) -> bool {
+        has_word_before(&self.text[..cluster.start], 36, words)
+            || has_word_after(&self.text[cluster.end..], 12, words)
+            || self.around.field.is_some_and(|field| contains_word(field, words))
+    }
+
+    /// An IBAN whose check digits begin at `at`, behind its two letters.
+    fn iban(&mut self, at: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let start = at.checked_sub(2)?;
+        let country = [bytes[start], bytes[start + 1]];
+        if start > 0 && is_word(bytes[start - 1]) {
+            return None;
+        }
+        let length = iban_length(country)?;
+        let mut iban = Vec::with_capacity(length);
+        let mut end = start;
+        while iban.len() < length {
+            match *bytes.get(end)? {
+                byte if byte.is_ascii_alphanumeric() => iban.push(byte),
+                b' ' if iban.len() % 4 == 0 => {}
+                _ => return None,
+            }
+            end += 1;
+        }
+        if bytes.get(end).is_some_and(|&byte| is_word(byte)) || !is_iban(&iban) {
+            return None;
+        }
+        self.add(start, end, &self.detector.personal.iban);
+        Some(end)
+    }
+}
+
+impl Cluster {
+    fn texts<'t>(&self, bytes: &'t [u8]) -> Vec<&'t [u8]> {
+        self.groups
+            .iter()
+            .map(|&(start, length)| &bytes[start..start + length])
+            .collect()
+    }
+}
+
+fn count_digits(block: &[u8]) -> usize {
+    let count: u8 = block.iter().map(|byte| u8::from(byte.is_ascii_digit())).sum();
+    usize::from(count)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn is_cn_mobile(cluster: &Cluster) -> bool {
+    let lengths: Vec<usize> = cluster.groups.iter().map(|&(_, length)| length).collect();
+    let (number, lengths) = match (cluster.digits.as_slice(), lengths.as_slice()) {
+        ([b'8', b'6', number @ ..], [2, lengths @ ..]) if number.len() == 11 => (number, lengths),
+        ([b'8', b'6', number @ ..], [13]) if number.len() == 11 && cluster.plus => (number, &[11][..]),
+        (number, lengths) => (number, lengths),
+    };
+    number.len() == 11 && number[0] == b'1' && number[1] >= b'3' && matches!(lengths, [11] | [3, 4, 4] | [3, 8] | [7, 4])
+}
+
+/// Reads the groups that begin with the digit at `at`; none if letters touch them.
+fn cluster_at(bytes: &[u8], at: usize) -> Option<Cluster> {
+    let mut cluster = Cluster {
+        start: at,
+        end: at,
+        plus: false,
+        paren: false,
+        digits: Vec::with_capacity(MOST_DIGITS + 1),
+        groups: Vec::with_capacity(MOST_GROUPS),
+        separators: Vec::with_capacity(MOST_GROUPS),
+    };
+    prefix(bytes, &mut cluster);
+    let mut position = at;
+    loop {
+        let run = bytes[position..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if cluster.digits.len() + run > MOST_DIGITS || cluster.groups.len() == MOST_GROUPS {
+            break;
+        }
+        if bytes.get(position + run).is_some_and(|&byte| touches(byte, &bytes[position + run..])) {
+            // Letters touch this group: it belongs to a word, the groups before may still stand.
+            break;
+        }
+        cluster.digits.extend_from_slice(&bytes[position..position + run]);
+        cluster.groups.push((position, run));
+        cluster.end = position + run;
+        let (separator, length) = separator_at(&bytes[cluster.end..]);
+        if length == 0 {
+            break;
+        }
+        cluster.paren |= separator == b'(';
+        cluster.separators.push(separator);
+        position = cluster.end + length;
+    }
+    cluster.separators.truncate(cluster.groups.len().saturating_sub(1));
+    (!cluster.groups.is_empty()).then_some(cluster)
+}
+
+/// Takes in a `+` or `(` in front of the first digit.
+fn prefix(bytes: &[u8], cluster: &mut Cluster) {
+    if cluster.start > 0 && bytes[cluster.start - 1] == b'(' {
+        cluster.start -= 1;
+        cluster.paren = true;
+    }
+    if cluster.start > 0 && bytes[cluster.start - 1] == b'+' && !(cluster.start > 1 && is_word(bytes[cluster.start - 2])) {
+        cluster.start -= 1;
+        cluster.plus = true;
+    }
+}
+
+/// Whether a byte after a digit makes it part of a word; an extension does not.
+fn touches(byte: u8, rest: &[u8]) -> bool {
+    is_word(byte) && extension(rest) == 0
+}
+
+fn separator_at(rest: &[u8]) -> (u8, usize) {
+    let digit = |at: usize| rest.get(at).is_some_and(u8::is_ascii_digit);
+    match rest {
+        [separator @ (b' ' | b'-' | b'.' | b'/'), ..] if digit(1) => (*separator, 1),
+        [b')', ..] if digit(1) => (b'(', 1),
+        [b' ' | b'-', b'(', ..] if digit(2) => (b'(', 2),
+        [b')', b' ' | b'-', ..] if digit(2) => (b'(', 2),
+        _ => (0, 0),
+    }
+}
+
+/// The length of an extension such as `x123` or ` ext. 5`.
+fn extension(rest: &[u8]) -> usize {
+    let word = match rest {
+        [b'x' | b'X', ..] => 1,
+        [b' ', b'x' | b'X', ..] => 2,
+        [b' ', b'e' | b'E', b'x' | b'X', b't' | b'T', b'.', b' ', ..] => 6,
+        [b' ', b'e' | b'E', b'x' | b'X', b't' | b'T', b'.' | b' ', ..] => 5,
+        _ => return 0,
+    };
+    let digits = rest[word..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let free = !rest.get(word + digits).is_some_and(|&byte| is_word(byte));
+    if (1..=6).contains(&digits) && free { word + digits } else { 0 }
+}

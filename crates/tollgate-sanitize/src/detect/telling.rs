@@ -1,0 +1,345 @@
+//! Values beside telling names: `api_key=…`, `"password": "…"`, `fooToken: …`, `vendor SECRET …`.
+//!
+//! A name is read around the telling word; what stands before and after it in the name can make it harmless.
+
+use super::Finder;
+use super::context::{each_word, last_word};
+use super::value::{is_secret, is_stand_in};
+use crate::prefilter::{Hit, Target, Word};
+use crate::rules::Names;
+
+/// What a name tells about its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Telling {
+    /// Something with access, only beside a very random value.
+    Weak,
+    /// A key of nothing in particular, as often a place in a map.
+    BareKey,
+    /// A key of something.
+    Key,
+    /// A secret or token.
+    Secret,
+    /// A password, which may be a word.
+    Password,
+}
+
+/// How a value is attached to its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Join {
+    /// `name = "value"`.
+    Quoted,
+    /// `name = value`.
+    Assigned,
+    /// `name value`.
+    Spaced,
+    /// `name-value`.
+    Glued,
+    /// A JSON field.
+    Field,
+}
+
+const LONGEST_VALUE: usize = 2048;
+const LONGEST_GAP: usize = 28;
+const LONGEST_NAME: usize = 48;
+
+impl<'r> Finder<'r, '_> {
+    pub(super) fn word(&mut self, word: Word, hit: Hit) {
+        if self.around.identifier || self.is_masked(hit.start) {
+            return;
+        }
+        let names = &self.detector.rules.names;
+        let Some((telling, end)) = name_at(self.text, hit.start, hit.end, word, names) else {
+            return;
+        };
+        let Some(place) = value_after(self.text, end, names) else {
+            return;
+        };
+        if place.start < self.named_until {
+            return;
+        }
+        let value = &self.text[place.start..place.end];
+        if is_secret(value, telling, place.join) {
+            self.named_until = place.end;
+            self.add(place.start, place.end, &self.detector.named);
+        }
+    }
+
+    /// The whole string, if the JSON field it belongs to is telling.
+    pub(super) fn whole_value(&mut self) {
+        if let Some(telling) = self.around.telling
+            && !self.around.identifier
+            && !self.around.is_name
+        {
+            let value = self.text.trim();
+            let start = self.text.len() - self.text.trim_start().len();
+            let same_as_name = self.around.field.is_some_and(|field| field.eq_ignore_ascii_case(value));
+            if !same_as_name && is_secret(value, telling, Join::Field) {
+                self.add(start, start + value.len(), &self.detector.named);
+            }
+        }
+    }
+}
+
+impl super::Detector {
+    /// What a whole field name tells, given the prefilter's hits in it.
+    pub(crate) fn tells(&self, name: &str, hits: impl Iterator<Item = Hit>) -> Option<Telling> {
+        let mut best = None;
+        for hit in hits {
+            for target in self.prefilter.targets(hit) {
+                if let Target::Word(word) = *target
+                    && let Some((telling, end)) = name_at(name, hit.start, hit.end, word, &self.rules.names)
+                    && end == name.len()
+                {
+                    best = best.max(Some(telling));
+                }
+            }
+        }
+        best
+    }
+}
+
+/// Reads the name around a telling word; gives what it tells and where the name ends.
+fn name_at(text: &str, start: usize, end: usize, word: Word, names: &Names) -> Option<(Telling, usize)> {
+    let bytes = text.as_bytes();
+    let before = &text[text.ceil_char_boundary(start.saturating_sub(LONGEST_NAME))..start];
+    let telling = left_side(before, bytes[start], word, names)?;
+    let end = right_side(text, start, end, names)?;
+    Some((telling, end))
+}
+
+fn left_side(before: &str, first: u8, word: Word, names: &Names) -> Option<Telling> {
+    let last = before.bytes().next_back().unwrap_or(b' ');
+    let same_case = last.is_ascii_alphabetic() && last.is_ascii_lowercase() == first.is_ascii_lowercase();
+    let hump = last.is_ascii_alphabetic() && !same_case;
+    // A capital followed by small letters begins a word; small letters after capitals may still be inside one.
+    let prefix = before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    if same_case && !may_be_glued(prefix, word, names) {
+        return None;
+    }
+    let qualifier = if same_case || hump {
+        last_word(prefix)
+    } else {
+        let trimmed = before.trim_end_matches([' ', '_', '-', '.']);
+        if trimmed.ends_with(|c: char| c.is_ascii_alphanumeric()) {
+            last_word(&trimmed[trimmed.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1)..])
+        } else {
+            None
+        }
+    };
+    let harmless = qualifier.as_ref().is_some_and(|word| names.harmless_before.contains(word));
+    match word {
+        Word::Password => Some(Telling::Password),
+        Word::Secret if harmless && first.eq_ignore_ascii_case(&b't') => None,
+        Word::Secret => Some(Telling::Secret),
+        Word::Key if harmless => None,
+        Word::Key => match qualifier {
+            Some(word) if !is_filler(&word) => Some(Telling::Key),
+            _ => Some(Telling::BareKey),
+        },
+        Word::Weak => Some(Telling::Weak),
+    }
+}
+
+fn may_be_glued(prefix: &str, word: Word, names: &Names) -> bool {
+    match word {
+        Word::Secret => true,
+        Word::Password => prefix.len() >= 2,
+        Word::Key => {
+            let lower = prefix.to_ascii_lowercase();
+            names.glued.iter().any(|glued| lower.ends_with(glued.as_str()))
+        }
+        Word::Weak => false,
+    }
+}
+
+/// Words before `key` that say nothing about it.
+fn is_filler(word: &str) -> bool {
+    matches!(
+        word,
+        "the" | "a" | "an" | "this" | "that" | "your" | "my" | "its" | "with" | "by" | "for" | "of" | "as" | "and"
+            | "is" | "to" | "in" | "on" | "new" | "old" | "let" | "const" | "var" | "mut" | "self" | "if" | "or"
+            | "string" | "str" | "pub" | "static" | "final" | "int" | "by_" | "data" | "e" | "s"
+    )
+}
+
+/// Follows the name past the word; a harmless tail ends the matter.
+fn right_side(text: &str, start: usize, end: usize, names: &Names) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let shouted = bytes[start..end].iter().all(|byte| !byte.is_ascii_lowercase());
+    let mut at = end;
+    loop {
+        match bytes.get(at) {
+            Some(byte) if byte.is_ascii_digit() => {
+                let run = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                // A short number belongs to the name, a long one to the value.
+                return (run <= 2 && !bytes.get(at + run).is_some_and(u8::is_ascii_alphanumeric)).then_some(at + run);
+            }
+            Some(byte) if byte.is_ascii_alphabetic() => {
+                let hump = (byte.is_ascii_uppercase() && !shouted) || (byte.is_ascii_lowercase() && shouted);
+                if at == end && !hump {
+                    return None;
+                }
+                at = tail_word(text, at, names)?;
+            }
+            Some(b'_' | b'-') => match tail_after_separator(text, at, names) {
+                Tail::Word(next) => at = next,
+                Tail::Value => return Some(at),
+                Tail::Harmless => return None,
+            },
+            _ => return Some(at),
+        }
+        if at > end + LONGEST_NAME {
+            return None;
+        }
+    }
+}
+
+/// Passes one word of the name's tail, unless it makes the name harmless.
+fn tail_word(text: &str, at: usize, names: &Names) -> Option<usize> {
+    let rest = &text[at..];
+    let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let mut harmless = false;
+    each_word(&rest[..length], |word| {
+        harmless |= names.harmless_after.contains(&word.to_ascii_lowercase());
+    });
+    (!harmless).then_some(at + length)
+}
+
+enum Tail {
+    Word(usize),
+    Value,
+    Harmless,
+}
+
+fn tail_after_separator(text: &str, at: usize, names: &Names) -> Tail {
+    let rest = &text.as_bytes()[at + 1..];
+    let alnum = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let letters = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    if alnum == 0 {
+        return Tail::Value;
+    }
+    if letters == 0 && alnum <= 2 {
+        return Tail::Word(at + 1 + alnum);
+    }
+    // Something with digits, or longer than words are, is the value itself.
+    if letters < alnum || letters > 14 {
+        return Tail::Value;
+    }
+    tail_word(text, at + 1, names).map_or(Tail::Harmless, Tail::Word)
+}
+
+struct Place {
+    start: usize,
+    end: usize,
+    join: Join,
+}
+
+/// Finds the value that follows a name, and how it is attached.
+fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    let (mut assigned, mut spaced, mut compared, mut newlines) = (false, false, false, 0);
+    loop {
+        if at - from > LONGEST_GAP {
+            return None;
+        }
+        match (*bytes.get(at)?, bytes.get(at + 1).copied().unwrap_or_default()) {
+            (b':', b':') | (b'-', b'>') => return None,
+            (b'=', b'=') => {
+                compared = true;
+                assigned = true;
+                at += 1;
+            }
+            (b'=' | b':', _) => assigned = true,
+            (b'>', next) => {
+                if next == b'<' {
+                    return None;
+                }
+                assigned = true;
+            }
+            (b',', _) if spaced || at > from => spaced = true,
+            (b'(', b'"' | b'\'' | b'`') => spaced = true,
+            (b'\n' | b'\r', _) => {
+                newlines += 1;
+                if newlines > 2 || assigned && newlines > 1 {
+                    return None;
+                }
+                spaced = true;
+            }
+            (b' ' | b'\t' | b'|', _) => spaced = true,
+            (b'\\', b'"' | b'\'') => {}
+            (quote @ (b'"' | b'\'' | b'`'), _) => {
+                let opening = assigned || spaced || (at > from && matches!(bytes[at - 1], b'('));
+                if opening {
+                    return quoted(text, at + 1, quote, assigned || spaced);
+                }
+            }
+            (b']' | b')', _) if at > from => {}
+            (b'-' | b'_' | b'.', next) if at == from && next.is_ascii_alphanumeric() => {
+                return unquoted(text, at + 1, Join::Glued);
+            }
+            (b'-', b' ') if spaced => {}
+            (b'b' | b'r' | b'u' | b'f' | b'@' | b'L' | b'N', b'"' | b'\'') if assigned || spaced => {}
+            (first, _) if assigned || spaced => {
+                if compared || !(first.is_ascii_graphic() || first >= 0x80) {
+                    return None;
+                }
+                if let Some(next) = after_scheme(text, at, names) {
+                    at = next;
+                    continue;
+                }
+                let join = if assigned { Join::Assigned } else { Join::Spaced };
+                return unquoted(text, at, join);
+            }
+            _ => return None,
+        }
+        at += 1;
+    }
+}
+
+/// Skips `Bearer` and its like before the value itself.
+fn after_scheme(text: &str, at: usize, names: &Names) -> Option<usize> {
+    let rest = &text[at..];
+    let length = rest
+        .bytes()
+        .take(20)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+        .count();
+    (rest.as_bytes().get(length) == Some(&b' ') && names.schemes.contains(&rest[..length].to_ascii_lowercase()))
+        .then_some(at + length + 1)
+}
+
+fn quoted(text: &str, start: usize, quote: u8, strong: bool) -> Option<Place> {
+    let bytes = text.as_bytes();
+    let limit = bytes.len().min(start + LONGEST_VALUE);
+    let mut end = start;
+    while end < limit && bytes[end] != quote && bytes[end] != b'\n' {
+        end += if bytes[end] == b'\\' && end + 1 < limit && bytes[end + 1] != quote { 2 } else { 1 };
+    }
+    let end = end.min(limit);
+    if bytes.get(end) != Some(&quote) {
+        return unquoted(text, start, Join::Assigned);
+    }
+    let end = if end > start && bytes[end - 1] == b'\\' { end - 1 } else { end };
+    let join = if strong { Join::Quoted } else { Join::Spaced };
+    (end > start && text.is_char_boundary(end)).then_some(Place { start, end, join })
+}
+
+fn unquoted(text: &str, start: usize, join: Join) -> Option<Place> {
+    let bytes = text.as_bytes();
+    let rest = &bytes[start..bytes.len().min(start + LONGEST_VALUE)];
+    let length = rest
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-./+=~%:!@#$^*?".contains(byte))
+        .count();
+    let mut end = start + length;
+    // A call, an index, a block or a type is code.
+    if matches!(bytes.get(end), Some(b'(' | b'[' | b'{' | b'<')) {
+        return None;
+    }
+    while end > start && matches!(bytes[end - 1], b'.' | b':' | b'!' | b'?') {
+        end -= 1;
+    }
+    let value = &text[start..end];
+    (end > start && !is_stand_in(value)).then_some(Place { start, end, join })
+}

@@ -1,0 +1,260 @@
+//! A JSON lexer that yields string tokens and checks everything else.
+
+use super::JsonError;
+use crate::strip::is_suspect;
+
+const DEEPEST: usize = 512;
+
+/// The inside of a string, without its quotes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Token {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) has_escapes: bool,
+    /// Something in it needs a closer look: digits, `@`, an escape or a suspicious byte.
+    pub(super) is_suspect: bool,
+    pub(super) is_name: bool,
+}
+
+/// An open array, with the index of its current element, or an open object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frame {
+    Array(usize),
+    Object,
+}
+
+/// What may come next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    Value,
+    /// A value or `]`.
+    FirstElement,
+    /// A name or `}`.
+    FirstName,
+    Name,
+    Colon,
+    /// `,` or the end of what is open.
+    After,
+}
+
+pub(super) struct Lexer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    stack: Vec<Frame>,
+    expect: Expect,
+}
+
+const PLAIN: u8 = 0;
+const LOOK: u8 = 1;
+const STOP: u8 = 2;
+
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [PLAIN; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if byte < 0x20 || byte == b'"' as usize || byte == b'\\' as usize {
+            table[byte] = STOP;
+        } else if byte >= 0x7f || byte == b'@' as usize || (byte >= b'0' as usize && byte <= b'9' as usize) {
+            table[byte] = LOOK;
+        }
+        byte += 1;
+    }
+    table
+}
+
+impl<'a> Lexer<'a> {
+    pub(super) fn new(raw: &'a str) -> Self {
+        Lexer {
+            bytes: raw.as_bytes(),
+            at: 0,
+            stack: Vec::new(),
+            expect: Expect::Value,
+        }
+    }
+
+    /// What is open around the last token.
+    pub(super) fn stack(&self) -> &[Frame] {
+        &self.stack
+    }
+
+    /// The next string, or none at the end of a complete document.
+    pub(super) fn next(&mut self) -> Result<Option<Token>, JsonError> {
+        loop {
+            self.skip_whitespace();
+            let Some(&byte) = self.bytes.get(self.at) else {
+                let complete = self.expect == Expect::After && self.stack.is_empty();
+                return if complete { Ok(None) } else { Err(self.error()) };
+            };
+            if byte == b'"' {
+                return self.string().map(Some);
+            }
+            self.punctuation(byte)?;
+        }
+    }
+
+    fn string(&mut self) -> Result<Token, JsonError> {
+        let is_name = match self.expect {
+            Expect::Value | Expect::FirstElement => false,
+            Expect::Name | Expect::FirstName => true,
+            Expect::Colon | Expect::After => return Err(self.error()),
+        };
+        self.expect = if is_name { Expect::Colon } else { Expect::After };
+        let start = self.at + 1;
+        let (mut at, mut seen, mut has_escapes) = (start, 0, false);
+        loop {
+            let Some(&byte) = self.bytes.get(at) else {
+                return Err(JsonError::Syntax { offset: at });
+            };
+            let class = CLASS[usize::from(byte)];
+            seen |= class;
+            at += 1;
+            if class != STOP {
+                continue;
+            }
+            match byte {
+                b'"' => break,
+                b'\\' => {
+                    has_escapes = true;
+                    at += self.escape(at)?;
+                }
+                _ => return Err(JsonError::Syntax { offset: at - 1 }),
+            }
+        }
+        self.at = at;
+        let end = at - 1;
+        let is_suspect = has_escapes || (seen & LOOK != 0 && needs_look(&self.bytes[start..end]));
+        Ok(Token {
+            start,
+            end,
+            has_escapes,
+            is_suspect,
+            is_name,
+        })
+    }
+
+    /// Checks the escape whose backslash precedes `at`; gives its length.
+    fn escape(&self, at: usize) -> Result<usize, JsonError> {
+        match self.bytes.get(at) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(1),
+            Some(b'u') if self.bytes.get(at + 1..at + 5).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => {
+                Ok(5)
+            }
+            _ => Err(JsonError::Syntax { offset: at }),
+        }
+    }
+
+    fn punctuation(&mut self, byte: u8) -> Result<(), JsonError> {
+        let value_may_come = matches!(self.expect, Expect::Value | Expect::FirstElement);
+        match (byte, self.expect) {
+            (b'{', _) if value_may_come => self.open(Frame::Object, Expect::FirstName)?,
+            (b'[', _) if value_may_come => self.open(Frame::Array(0), Expect::FirstElement)?,
+            (b'}', Expect::FirstName | Expect::After) => self.close(Frame::Object)?,
+            (b']', Expect::FirstElement | Expect::After) => self.close(Frame::Array(0))?,
+            (b':', Expect::Colon) => {
+                self.expect = Expect::Value;
+                self.at += 1;
+            }
+            (b',', Expect::After) => self.comma()?,
+            (_, _) if value_may_come => {
+                self.at += self.scalar()?;
+                self.expect = Expect::After;
+            }
+            _ => return Err(self.error()),
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, frame: Frame, expect: Expect) -> Result<(), JsonError> {
+        if self.stack.len() == DEEPEST {
+            return Err(JsonError::TooDeep { limit: DEEPEST });
+        }
+        self.stack.push(frame);
+        self.expect = expect;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, kind: Frame) -> Result<(), JsonError> {
+        let open = self.stack.pop();
+        if open.is_none_or(|open| matches!(open, Frame::Object) != matches!(kind, Frame::Object)) {
+            return Err(self.error());
+        }
+        self.expect = Expect::After;
+        self.at += 1;
+        Ok(())
+    }
+
+    fn comma(&mut self) -> Result<(), JsonError> {
+        self.expect = match self.stack.last_mut() {
+            Some(Frame::Array(index)) => {
+                *index += 1;
+                Expect::Value
+            }
+            Some(Frame::Object) => Expect::Name,
+            None => return Err(self.error()),
+        };
+        self.at += 1;
+        Ok(())
+    }
+
+    /// The length of the literal or number at the current place.
+    fn scalar(&self) -> Result<usize, JsonError> {
+        let rest = &self.bytes[self.at..];
+        for literal in [&b"true"[..], b"false", b"null"] {
+            if rest.starts_with(literal) {
+                return Ok(literal.len());
+            }
+        }
+        number_length(rest).ok_or_else(|| self.error())
+    }
+
+    fn skip_whitespace(&mut self) {
+        while matches!(self.bytes.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.at += 1;
+        }
+    }
+
+    fn error(&self) -> JsonError {
+        JsonError::Syntax { offset: self.at }
+    }
+}
+
+/// Whether a string has enough digits for a number of interest, an `@`, or something that may be invisible.
+fn needs_look(body: &[u8]) -> bool {
+    let mut digits = 0;
+    for &byte in body {
+        if byte == b'@' || is_suspect(byte) {
+            return true;
+        }
+        digits += usize::from(byte.is_ascii_digit());
+    }
+    digits >= 7
+}
+
+fn number_length(rest: &[u8]) -> Option<usize> {
+    let digits = |from: usize| rest[from.min(rest.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut at = usize::from(rest.first() == Some(&b'-'));
+    let whole = digits(at);
+    if whole == 0 || (whole > 1 && rest[at] == b'0') {
+        return None;
+    }
+    at += whole;
+    if rest.get(at) == Some(&b'.') {
+        let fraction = digits(at + 1);
+        if fraction == 0 {
+            return None;
+        }
+        at += 1 + fraction;
+    }
+    if matches!(rest.get(at), Some(b'e' | b'E')) {
+        at += 1 + usize::from(matches!(rest.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits(at);
+        if exponent == 0 {
+            return None;
+        }
+        at += exponent;
+    }
+    Some(at)
+}

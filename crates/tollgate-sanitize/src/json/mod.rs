@@ -1,0 +1,195 @@
+//! Walks JSON bytes and rewrites string tokens only.
+//!
+//! Everything else keeps its spelling: numbers, whitespace, key order, duplicate keys. The walk is iterative, so depth
+//! costs memory only and is bounded.
+
+mod escape;
+mod lexer;
+
+use std::borrow::Cow;
+
+use crate::detect::{Surroundings, Telling};
+use crate::prefilter::Hit;
+use crate::sanitizer::Sanitizer;
+use crate::scope::Segment;
+use crate::{Cleaned, Findings, Scope};
+use lexer::{Frame, Lexer, Token};
+
+/// Text that is not JSON, or nested too deep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum JsonError {
+    /// The text stops being JSON at this byte.
+    #[error("not valid json at byte {offset}")]
+    Syntax {
+        /// Where it stops being JSON.
+        offset: usize,
+    },
+    /// Arrays and objects are nested too deep.
+    #[error("json is nested deeper than {limit} levels")]
+    TooDeep {
+        /// How deep it may be.
+        limit: usize,
+    },
+}
+
+/// Cleans a JSON text.
+pub(crate) fn clean<'a>(sanitizer: &Sanitizer, raw: &'a str, scope: &Scope<'_>) -> Result<Cleaned<'a>, JsonError> {
+    let mut rewriter = Rewriter {
+        sanitizer,
+        scope,
+        raw,
+        hits: sanitizer.detector().prefilter.hits(raw).collect(),
+        next_hit: 0,
+        out: String::new(),
+        copied: 0,
+        names: Vec::new(),
+        findings: Findings::default(),
+    };
+    // Hits come ordered by their end; strings are visited by their start.
+    rewriter.hits.sort_unstable_by_key(|hit| hit.start);
+    let mut lexer = Lexer::new(raw);
+    while let Some(token) = lexer.next()? {
+        rewriter.string(&token, lexer.stack());
+    }
+    let text = if rewriter.copied == 0 {
+        Cow::Borrowed(raw)
+    } else {
+        rewriter.out.push_str(&raw[rewriter.copied..]);
+        Cow::Owned(rewriter.out)
+    };
+    Ok(Cleaned {
+        text,
+        findings: rewriter.findings,
+    })
+}
+
+/// The field name in force at one depth of the walk.
+#[derive(Debug, Clone, Default)]
+struct Name<'a> {
+    text: Cow<'a, str>,
+    telling: Option<Telling>,
+}
+
+struct Rewriter<'a, 's> {
+    sanitizer: &'s Sanitizer,
+    scope: &'s Scope<'s>,
+    raw: &'a str,
+    hits: Vec<Hit>,
+    next_hit: usize,
+    out: String,
+    copied: usize,
+    names: Vec<Name<'a>>,
+    findings: Findings,
+}
+
+impl<'a> Rewriter<'a, '_> {
+    fn string(&mut self, token: &Token, stack: &[Frame]) {
+        let (from, to) = self.hits_in(token.start, token.end);
+        let body = &self.raw[token.start..token.end];
+        if token.is_name {
+            self.name(token, body, from..to, stack.len());
+            return;
+        }
+        // An array hands its own field name on to its elements.
+        let owner = stack.iter().rposition(|frame| matches!(frame, Frame::Object));
+        let name = owner.and_then(|depth| self.names.get(depth));
+        let telling = name.and_then(|name| name.telling);
+        if !token.is_suspect && from == to && telling.is_none() {
+            return;
+        }
+        let text = if token.has_escapes { escape::decode(body) } else { Cow::Borrowed(body) };
+        let around = Surroundings {
+            field: name.map(|name| name.text.as_ref()),
+            telling,
+            identifier: !self.scope.identifiers.is_empty()
+                && self.scope.identifiers.covers(name.map(|name| name.text.as_ref()), &self.path(stack)),
+            is_name: false,
+        };
+        let hits = (!token.has_escapes).then(|| self.shifted(from..to, token.start));
+        let cleaned = self.sanitizer.pass(text, hits, &around);
+        if self.scope.open_world && (token.has_escapes || cleaned.phrases) {
+            let pointer = || pointer(&self.path(stack));
+            let mut spans = Vec::new();
+            crate::taint::mark(self.sanitizer.detector(), &cleaned.text, &pointer, &mut spans);
+            self.findings.tainted.extend(spans);
+        }
+        if cleaned.changed {
+            self.replace(token, &cleaned.text);
+        }
+        self.findings.merge(cleaned.findings);
+    }
+
+    fn name(&mut self, token: &Token, body: &'a str, hits: std::ops::Range<usize>, depth: usize) {
+        if self.names.len() < depth {
+            self.names.resize(depth, Name::default());
+        }
+        let mut text = if token.has_escapes { escape::decode(body) } else { Cow::Borrowed(body) };
+        let mut telling = None;
+        if token.has_escapes || !hits.is_empty() || token.is_suspect {
+            let shifted = (!token.has_escapes).then(|| self.shifted(hits.clone(), token.start));
+            let around = Surroundings {
+                is_name: true,
+                ..Surroundings::default()
+            };
+            let cleaned = self.sanitizer.pass(text, shifted, &around);
+            text = cleaned.text;
+            telling = self.sanitizer.tells(&text);
+            if cleaned.changed {
+                self.replace(token, &text);
+            }
+            self.findings.merge(cleaned.findings);
+        }
+        if let Some(name) = self.names.get_mut(depth.wrapping_sub(1)) {
+            *name = Name { text, telling };
+        }
+    }
+
+    fn replace(&mut self, token: &Token, text: &str) {
+        self.out.push_str(&self.raw[self.copied..token.start]);
+        escape::encode(text, &mut self.out);
+        self.copied = token.end;
+    }
+
+    /// The hits that lie within a string; strings are asked for in order.
+    fn hits_in(&mut self, start: usize, end: usize) -> (usize, usize) {
+        while self.hits.get(self.next_hit).is_some_and(|hit| hit.start < start) {
+            self.next_hit += 1;
+        }
+        let from = self.next_hit;
+        while self.hits.get(self.next_hit).is_some_and(|hit| hit.start < end) {
+            self.next_hit += 1;
+        }
+        (from, self.next_hit)
+    }
+
+    fn shifted(&self, range: std::ops::Range<usize>, start: usize) -> Vec<Hit> {
+        let end = self.raw.len();
+        let inside = self.hits.get(range).unwrap_or_default();
+        inside.iter().filter(|hit| hit.end <= end).map(|hit| hit.shifted(start)).collect()
+    }
+
+    fn path(&self, stack: &[Frame]) -> Vec<Segment<'_>> {
+        stack
+            .iter()
+            .enumerate()
+            .map(|(depth, frame)| match *frame {
+                Frame::Array(index) => Segment::Index(index),
+                Frame::Object => {
+                    Segment::Key(self.names.get(depth).map_or("".into(), |name| name.text.as_ref().into()))
+                }
+            })
+            .collect()
+    }
+}
+
+fn pointer(path: &[Segment<'_>]) -> String {
+    let mut out = String::new();
+    for segment in path {
+        out.push('/');
+        match segment {
+            Segment::Key(key) => out.push_str(&key.replace('~', "~0").replace('/', "~1")),
+            Segment::Index(index) => out.push_str(&index.to_string()),
+        }
+    }
+    out
+}

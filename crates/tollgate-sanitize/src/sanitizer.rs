@@ -1,0 +1,210 @@
+//! The front door: rules in, clean text out.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use sha2::{Digest, Sha256};
+
+use crate::detect::{Detector, Found, Surroundings, Telling};
+use crate::prefilter::{Hit, Target};
+use crate::rules::{Rules, RulesError, SHIPPED};
+use crate::{Cleaned, Findings, JsonError, Kind, Scope, json, strip, taint, url};
+
+/// Counts up whenever the code finds something else with the same rules, because caches depend on it.
+const REVISION: &str = "1";
+
+/// How often a text is looked at again after a replacement; real text is settled after one.
+const MOST_ROUNDS: usize = 12;
+
+/// Cleans text, JSON and URLs by rules that are data.
+#[derive(Debug)]
+pub struct Sanitizer {
+    detector: Detector,
+    version: String,
+}
+
+/// A place `text` would replace, for tests and explanations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// The rule's id.
+    pub rule: Arc<str>,
+    /// What sort of thing it is.
+    pub kind: Kind,
+}
+
+/// One string, cleaned.
+pub(crate) struct Passed<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) findings: Findings,
+    pub(crate) changed: bool,
+    /// The text contains a word that may begin an instruction-like phrase.
+    pub(crate) phrases: bool,
+}
+
+impl Sanitizer {
+    /// The sanitizer with the shipped rules.
+    pub fn shipped() -> &'static Sanitizer {
+        static SANITIZER: OnceLock<Sanitizer> = OnceLock::new();
+        SANITIZER.get_or_init(|| match Sanitizer::build(&[]) {
+            Ok(sanitizer) => sanitizer,
+            // The shipped rules are compiled in and tested; there is no going on without them.
+            #[expect(clippy::panic, reason = "a program without its shipped rules must not run")]
+            Err(error) => panic!("shipped rules: {error}"),
+        })
+    }
+
+    /// The shipped rules and the given rules files after them.
+    pub fn from_rules(toml: &[&str]) -> Result<Self, RulesError> {
+        Sanitizer::build(toml)
+    }
+
+    fn build(added: &[&str]) -> Result<Self, RulesError> {
+        let mut rules = Rules::default();
+        let mut hasher = Sha256::new();
+        hasher.update(REVISION);
+        for (text, check) in SHIPPED
+            .iter()
+            .map(|text| (text, false))
+            .chain(added.iter().map(|text| (text, true)))
+        {
+            rules.read(text, check)?;
+            hasher.update([0]);
+            hasher.update(text);
+        }
+        let version = hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        Ok(Sanitizer {
+            detector: Detector::new(rules)?,
+            version,
+        })
+    }
+
+    /// A short digest of rules and code: results cached under another version may not be clean enough.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Cleans plain text.
+    pub fn text<'a>(&self, text: &'a str, scope: &Scope<'_>) -> Cleaned<'a> {
+        let passed = self.pass(Cow::Borrowed(text), None, &Surroundings::default());
+        let mut findings = passed.findings;
+        if scope.open_world && passed.phrases {
+            taint::mark(&self.detector, &passed.text, &String::new, &mut findings.tainted);
+        }
+        Cleaned {
+            text: passed.text,
+            findings,
+        }
+    }
+
+    /// Cleans the strings of a JSON text, keys included; every other byte stays as it is.
+    pub fn json<'a>(&self, raw: &'a str, scope: &Scope<'_>) -> Result<Cleaned<'a>, JsonError> {
+        json::clean(self, raw, scope)
+    }
+
+    /// Cleans a URL for a log: user information and secret parameters become `***`.
+    pub fn url_for_log<'a>(&self, url: &'a str) -> Cow<'a, str> {
+        let parameters = &self.detector.rules.names.url_parameters;
+        let masked = url::mask(url, parameters);
+        let cleaned = self.text(&masked, &Scope::trusted()).text.into_owned();
+        if cleaned == url { Cow::Borrowed(url) } else { Cow::Owned(cleaned) }
+    }
+
+    /// Lists what `text` would replace, in the coordinates of a text without invisible characters.
+    pub fn sightings(&self, text: &str) -> Vec<Sighting> {
+        self.detector
+            .find(text, self.detector.prefilter.hits(text), &Surroundings::default())
+            .iter()
+            .map(|found| Sighting {
+                start: found.start,
+                end: found.end,
+                rule: Arc::clone(&found.label.id),
+                kind: found.label.kind,
+            })
+            .collect()
+    }
+
+    pub(crate) fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
+    pub(crate) fn tells(&self, name: &str) -> Option<Telling> {
+        self.detector.tells(name, self.detector.prefilter.hits(name))
+    }
+
+    /// Cleans one string until nothing more is found, so that cleaning it again changes nothing.
+    ///
+    /// `hits` are the prefilter's, if the caller has them already; they hold for the text as given.
+    pub(crate) fn pass<'a>(&self, text: Cow<'a, str>, hits: Option<Vec<Hit>>, around: &Surroundings<'_>) -> Passed<'a> {
+        let mut passed = Passed {
+            text,
+            findings: Findings::default(),
+            changed: false,
+            phrases: false,
+        };
+        let mut hits = hits;
+        for _ in 0..MOST_ROUNDS {
+            if self.strip(&mut passed) {
+                hits = None;
+            }
+            let found = self.round(&mut passed, hits.take(), around);
+            let Some(found) = found else {
+                break;
+            };
+            passed.text = Cow::Owned(found);
+            passed.changed = true;
+        }
+        passed
+    }
+
+    fn strip(&self, passed: &mut Passed<'_>) -> bool {
+        let (stripped, removed) = match strip::strip(&passed.text) {
+            (Cow::Borrowed(_), _) => return false,
+            (Cow::Owned(stripped), removed) => (stripped, removed),
+        };
+        passed.text = Cow::Owned(stripped);
+        passed.changed = true;
+        let (terminal, invisible) = (&self.detector.terminal, &self.detector.invisible);
+        passed.findings.add(&terminal.id, Kind::Terminal, removed.terminal);
+        passed.findings.add(&invisible.id, Kind::Invisible, removed.invisible);
+        true
+    }
+
+    /// One search; gives the text with replacements, or none if there was nothing to replace.
+    fn round(&self, passed: &mut Passed<'_>, hits: Option<Vec<Hit>>, around: &Surroundings<'_>) -> Option<String> {
+        let prefilter = &self.detector.prefilter;
+        let text: &str = &passed.text;
+        let mut phrases = false;
+        let mut note = |hit: &Hit| {
+            phrases = phrases || prefilter.targets(*hit).iter().any(|target| matches!(target, Target::Phrase(_)));
+        };
+        let found = match hits {
+            Some(hits) => self.detector.find(text, hits.into_iter().inspect(&mut note), around),
+            None => self.detector.find(text, prefilter.hits(text).inspect(&mut note), around),
+        };
+        passed.phrases |= phrases;
+        if found.is_empty() {
+            return None;
+        }
+        let replaced = replace(text, &found);
+        for found in &found {
+            passed.findings.add(&found.label.id, found.label.kind, 1);
+        }
+        Some(replaced)
+    }
+}
+
+fn replace(text: &str, found: &[Found<'_>]) -> String {
+    let mut out = String::with_capacity(text.len() + found.len() * 16);
+    let mut copied = 0;
+    for found in found {
+        out.push_str(&text[copied..found.start]);
+        out.push_str(&found.label.replacement);
+        copied = found.end;
+    }
+    out.push_str(&text[copied..]);
+    out
+}
