@@ -3,7 +3,7 @@
 //! A layer is checked against the schema as it is read, so merging layers cannot fail.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -47,31 +47,20 @@ impl Layer {
         errors: &mut Vec<ConfigError>,
     ) -> Self {
         let (table, broken) = DeTable::parse_recoverable(text);
-        let lines = Lines::of(text);
         let mut reader = Reader {
             file,
             base: file.parent().unwrap_or(Path::new("/")),
-            lines,
+            lines: Lines::of(text),
             environment,
             layer: Self::default(),
-            errors,
+            errors: Vec::new(),
         };
         if broken.is_empty() {
             reader.table(table.get_ref(), schema::root(), &mut Vec::new());
         }
-        // One slip can make the parser stumble over the same line several times.
-        let mut said = None;
-        for error in broken {
-            let line = error.span().map(|span| reader.lines.at(span.start));
-            if line.is_none() || said != line {
-                let message = error.message().lines().collect::<Vec<_>>().join("; ");
-                reader.errors.push(ConfigError::new(
-                    reader.origin(line),
-                    format!("not TOML: {message}"),
-                ));
-            }
-            said = line;
-        }
+        reader.syntax(&broken);
+        reader.errors.sort_by_key(line_of);
+        errors.append(&mut reader.errors);
         reader.layer
     }
 
@@ -182,10 +171,24 @@ struct Reader<'a> {
     lines: Lines,
     environment: &'a Environment,
     layer: Layer,
-    errors: &'a mut Vec<ConfigError>,
+    errors: Vec<ConfigError>,
 }
 
 impl Reader<'_> {
+    /// One slip can make the parser stumble over the same line several times.
+    fn syntax(&mut self, broken: &[toml::de::Error]) {
+        let mut said = BTreeSet::new();
+        for error in broken {
+            let line = error.span().map(|span| self.lines.at(span.start));
+            if said.insert(line) {
+                let message = error.message().lines().collect::<Vec<_>>().join("; ");
+                let message = format!("not TOML: {message}");
+                self.errors
+                    .push(ConfigError::new(self.origin(line), message));
+            }
+        }
+    }
+
     fn table(&mut self, table: &DeTable<'_>, schema: &Json, path: &mut KeyPath) {
         if table.is_empty() && !path.is_empty() {
             let origin = self.origin(None);
@@ -230,11 +233,14 @@ impl Reader<'_> {
 
     fn leaf(&mut self, value: &Spanned<DeValue<'_>>, schema: &Json, path: &KeyPath, line: usize) {
         let read = Value::deserialize(ValueDeserializer::from(value.clone()));
-        let mut value = match read {
-            Ok(value) => value,
+        let mut read = match read {
+            Ok(read) => read,
+            Err(_) if value.get_ref().is_integer() => {
+                return self.fail(path, line, "the number is too large", None);
+            }
             Err(error) => return self.fail(path, line, error.message(), None),
         };
-        let faults = leaf::check(&mut value, schema, &|text| {
+        let faults = leaf::check(&mut read, schema, &|text| {
             self.environment.absolute(self.base, text)
         });
         for fault in &faults {
@@ -244,8 +250,10 @@ impl Reader<'_> {
             self.errors.push(error);
         }
         if faults.is_empty() {
-            let origin = self.origin(Some(line));
-            let setting = Setting { value, origin };
+            let setting = Setting {
+                value: read,
+                origin: self.origin(Some(line)),
+            };
             self.layer.settings.insert(path.clone(), setting);
         }
     }
@@ -290,6 +298,13 @@ fn elsewhere(name: &str) -> Option<String> {
         .filter(|leaf| leaf.path.last().is_some_and(|last| last == name));
     let place = places.next()?;
     places.next().is_none().then(|| place.path.join("."))
+}
+
+fn line_of(error: &ConfigError) -> Option<usize> {
+    match &error.origin {
+        Origin::File { line, .. } => *line,
+        Origin::Defaults | Origin::Variable(_) | Origin::Flag(_) => None,
+    }
 }
 
 /// Where each line begins.

@@ -113,7 +113,7 @@ impl Layers {
         let allowed = match standing {
             Standing::Trusted => layer,
             Standing::Changed | Standing::Unknown => {
-                let (kept, notices) = narrow(&self.merged, &layer, dir);
+                let (kept, notices) = narrow(&self.merged, &layer, dir, standing);
                 self.notices.extend(notices);
                 kept
             }

@@ -12,6 +12,7 @@ use super::{
     error::Notice,
     layer::{self, Layer, Setting, dotted},
     schema,
+    trust::Standing,
 };
 
 /// How an untrusted project may change a key.
@@ -64,7 +65,16 @@ impl Rule {
 }
 
 /// Keeps of an untrusted project's layer what narrows the user's, and says what it dropped.
-pub(super) fn narrow(user: &Layer, project: &Layer, dir: &Path) -> (Layer, Vec<Notice>) {
+pub(super) fn narrow(
+    user: &Layer,
+    project: &Layer,
+    dir: &Path,
+    standing: Standing,
+) -> (Layer, Vec<Notice>) {
+    let who = match standing {
+        Standing::Changed => "a project that changed since you trusted it",
+        Standing::Unknown | Standing::Trusted => "an untrusted project",
+    };
     let mut kept = Layer::default();
     let mut notices = Vec::new();
     let defaults = layer::defaults();
@@ -75,7 +85,8 @@ pub(super) fn narrow(user: &Layer, project: &Layer, dir: &Path) -> (Layer, Vec<N
         match apply(rule, current, &wanted.value) {
             Some(value) => {
                 let origin = wanted.origin.clone();
-                kept.settings.insert(path.clone(), Setting { value, origin });
+                kept.settings
+                    .insert(path.clone(), Setting { value, origin });
             }
             // A table without a key in it asks for nothing.
             None if wanted.value.is_table() => {}
@@ -83,7 +94,7 @@ pub(super) fn narrow(user: &Layer, project: &Layer, dir: &Path) -> (Layer, Vec<N
                 origin: wanted.origin.clone(),
                 key: Some(dotted(path)),
                 message: format!(
-                    "ignored: an untrusted project {}; run `tollgate trust {}` after reading its files",
+                    "ignored: {who} {}; read its files, then run `tollgate trust {}`",
                     rule.refusal(),
                     dir.display()
                 ),

@@ -59,14 +59,14 @@ pub(super) fn short_names() -> impl Iterator<Item = (&'static str, &'static str)
 
 /// Reads the layer of environment variables.
 pub(super) fn from_environment(environment: &Environment, errors: &mut Vec<ConfigError>) -> Layer {
-    let mut layer = Layer::default();
+    let mut reader = Reader::new(environment, errors);
     let mut given = environment
         .variables
         .iter()
         .filter(|(name, value)| is_ours(name) && !value.is_empty())
         .peekable();
     if given.peek().is_none() {
-        return layer;
+        return reader.layer;
     }
     let leaves = schema::leaves();
     for (name, value) in given {
@@ -76,14 +76,15 @@ pub(super) fn from_environment(environment: &Environment, errors: &mut Vec<Confi
         }
         let origin = Origin::Variable(name.clone().into_owned());
         match (path_of(&name, &leaves), value.to_str()) {
-            (None, _) => errors.push(unknown(&name, &leaves, origin)),
+            (None, _) => reader.errors.push(unknown(&name, &leaves, origin)),
             (Some(path), None) => {
-                errors.push(ConfigError::new(origin, "the value is not text").at(dotted(&path)));
+                let error = ConfigError::new(origin, "the value is not text");
+                reader.errors.push(error.at(dotted(&path)));
             }
-            (Some(path), Some(text)) => put(&mut layer, path, text, origin, environment, errors),
+            (Some(path), Some(text)) => reader.put(path, text, origin),
         }
     }
-    layer
+    reader.layer
 }
 
 /// Reads the layer of flags.
@@ -92,12 +93,12 @@ pub(super) fn from_flags(
     environment: &Environment,
     errors: &mut Vec<ConfigError>,
 ) -> Layer {
-    let mut layer = Layer::default();
+    let mut reader = Reader::new(environment, errors);
     for flag in flags {
         let path: Vec<String> = flag.key.split('.').map(str::to_owned).collect();
         let origin = Origin::Flag(flag.flag.clone());
         if schema::find(&path).is_some_and(|found| !schema::is_table(found)) {
-            put(&mut layer, path, &flag.value, origin, environment, errors);
+            reader.put(path, &flag.value, origin);
             continue;
         }
         let known: Vec<String> = schema::leaves().iter().map(|l| l.path.join(".")).collect();
@@ -105,33 +106,45 @@ pub(super) fn from_flags(
         if let Some(meant) = suggest::nearest(&flag.key, known.iter().map(String::as_str)) {
             error = error.hint(format!("did you mean `{meant}`?"));
         }
-        errors.push(error);
+        reader.errors.push(error);
     }
-    layer
+    reader.layer
 }
 
-fn put(
-    layer: &mut Layer,
-    path: Vec<String>,
-    text: &str,
-    origin: Origin,
-    environment: &Environment,
-    errors: &mut Vec<ConfigError>,
-) {
-    let Some(schema) = schema::find(&path) else {
-        return;
-    };
-    let mut value = leaf::from_text(text, schema);
-    let base = &environment.current_dir;
-    let faults = leaf::check(&mut value, schema, &|text| environment.absolute(base, text));
-    for fault in &faults {
-        let key = dotted(&path) + &fault.place;
-        let mut error = ConfigError::new(origin.clone(), &fault.message).at(key);
-        error.hint.clone_from(&fault.hint);
-        errors.push(error);
+/// Turns texts into the values their keys hold.
+struct Reader<'a> {
+    environment: &'a Environment,
+    layer: Layer,
+    errors: &'a mut Vec<ConfigError>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(environment: &'a Environment, errors: &'a mut Vec<ConfigError>) -> Self {
+        Self {
+            environment,
+            layer: Layer::default(),
+            errors,
+        }
     }
-    if faults.is_empty() {
-        layer.settings.insert(path, Setting { value, origin });
+
+    fn put(&mut self, path: Vec<String>, text: &str, origin: Origin) {
+        let Some(schema) = schema::find(&path) else {
+            return;
+        };
+        let mut value = leaf::from_text(text, schema);
+        let base = &self.environment.current_dir;
+        let faults = leaf::check(&mut value, schema, &|text| {
+            self.environment.absolute(base, text)
+        });
+        for fault in &faults {
+            let key = dotted(&path) + &fault.place;
+            let mut error = ConfigError::new(origin.clone(), &fault.message).at(key);
+            error.hint.clone_from(&fault.hint);
+            self.errors.push(error);
+        }
+        if faults.is_empty() {
+            self.layer.settings.insert(path, Setting { value, origin });
+        }
     }
 }
 

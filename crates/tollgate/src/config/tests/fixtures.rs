@@ -1,0 +1,252 @@
+//! Files people could have written: the valid ones load, the others say all that is wrong.
+
+use super::*;
+
+/// Loads a fixture as `--config` does; folders of this machine are cut out of the answer.
+fn load(name: &str) -> Result<Config, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/config");
+    let file = folder.join(name);
+    let environment = Environment {
+        home: Some("/home/me".into()),
+        current_dir: folder,
+        ..Environment::default()
+    };
+    let base = format!("{}/", file.parent().unwrap().display());
+    let flags = Flags {
+        config: Some(file),
+        ..Flags::default()
+    };
+    Config::load(&environment, &flags).map_err(|errors| {
+        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        lines.join("\n").replace(&base, "")
+    })
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/config");
+    let mut names: Vec<String> = fs::read_dir(path.join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".toml") && name != "rules.toml")
+        .map(|name| format!("{folder}/{name}"))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn valid_files_load() {
+    for name in names("valid") {
+        let loaded = load(&name);
+        assert!(loaded.is_ok(), "{name}: {}", loaded.unwrap_err());
+    }
+}
+
+#[test]
+fn invalid_files_say_all_that_is_wrong() {
+    let said: Vec<String> = names("invalid")
+        .iter()
+        .map(|name| load(name).expect_err(name))
+        .collect();
+    insta::assert_snapshot!(said.join("\n\n"), @r#"
+    bounds.toml:2: state.dir: the path is empty
+    bounds.toml:5: limits.message_bytes: 0 is out of range (it may be 1024 to 268435456)
+    bounds.toml:6: limits.concurrent_calls: -1 is out of range (it may be 1 to 4096)
+    bounds.toml:7: limits.call_timeout_ms: 86400001 is out of range (it may be 100 to 86400000)
+    bounds.toml:8: limits.session_tokens: the number is too large
+    bounds.toml:11: review.confidence_threshold: 1.5 is out of range (it may be 0 to 1)
+    bounds.toml:12: review.heavy_redaction: 0 is out of range (it may be 1 to 1000000)
+    bounds.toml:15: telemetry.service_name: the text is empty
+
+    meaning.toml:8: discovery.profile: there is no profile `quite` (did you mean `quiet`?)
+    meaning.toml:2: policy.files: there is no file nowhere.cedar
+    meaning.toml:5: sanitize.rules: there is no file nowhere.toml
+
+    secrets.toml:2: telemetry.otlp_endpoint: not a plain http or https address (such as `http://127.0.0.1:4318`; secrets go into `telemetry.headers`)
+    secrets.toml:5: telemetry.headers.authorization: a secret must not be written here (name its place instead: `env:NAME` or `file:PATH`)
+    secrets.toml:6: telemetry.headers.x-empty: a secret must not be written here (name its place instead: `env:NAME` or `file:PATH`)
+    secrets.toml:7: telemetry.headers."x bad": not the name of an HTTP header
+
+    syntax.toml:2: not TOML: string values must be quoted, expected literal string
+    syntax.toml:4: not TOML: unclosed table, expected `]`
+    syntax.toml:9: not TOML: duplicate key
+
+    types.toml:1: limits: expected a table, found a whole number
+    types.toml:4: state.dir: expected a text, found a whole number
+    types.toml:7: discovery.toolsets: expected a list, found a text
+    types.toml:8: discovery.pinned[1]: expected a text, found a whole number
+    types.toml:11: providers.stub.tools: expected a list, found a table
+    types.toml:14: review.confidence_threshold: expected a number, found a text
+    types.toml:17: log.level: expected a text, found a date
+
+    typos.toml:1: limit: unknown key (did you mean `limits`?)
+    typos.toml:5: limits.mesage_bytes: unknown key (did you mean `message_bytes`?)
+    typos.toml:6: limits.toolsets: unknown key (it belongs at `discovery.toolsets`)
+    typos.toml:7: limits.colour: unknown key ([limits] has message_bytes, argument_bytes, result_bytes, concurrent_calls, queued_calls, call_timeout_ms, session_tokens)
+    typos.toml:10: discovery.names: `cannonical` is not a choice (did you mean `canonical`?)
+    typos.toml:13: profiles.quiet.inactiv: unknown key (did you mean `inactive`?)
+    typos.toml:16: review.enable[1]: `sensitive_tools` is not a choice (did you mean `sensitive_tool`?)
+    typos.toml:16: review.enable[2]: `moon phase` is not a choice (one of uncertain_verdict, low_confidence, missing_evidence, sensitive_tool, retries_exhausted, heavy_redaction)
+    "#);
+}
+
+#[test]
+fn no_message_quotes_what_may_be_a_secret() {
+    for name in names("invalid") {
+        let said = load(&name).expect_err(&name);
+        assert!(!said.contains("hunter2"), "{said}");
+    }
+}
+
+#[test]
+fn every_key_is_in_the_example_that_sets_everything() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/config/valid/everything.toml");
+    let mut errors = Vec::new();
+    let text = fs::read_to_string(&file).unwrap();
+    let layer = layer::Layer::parse(&text, &file, &Environment::default(), &mut errors);
+    assert_eq!(errors, []);
+    let is_set = |leaf: &schema::Leaf| {
+        let same = |(a, b): (&String, &String)| a == b || b == schema::ANY;
+        let matches = |path: &Vec<String>| {
+            path.len() == leaf.path.len() && path.iter().zip(&leaf.path).all(same)
+        };
+        layer.settings.keys().any(matches)
+    };
+    let missing: Vec<String> = schema::leaves()
+        .iter()
+        .filter(|leaf| !is_set(leaf))
+        .map(|leaf| leaf.path.join("."))
+        .collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn what_is_written_is_what_is_resolved() {
+    let config = load("valid/everything.toml").unwrap();
+    let said = format!("{config:#?}");
+    let base = env!("CARGO_MANIFEST_DIR");
+    insta::assert_snapshot!(said.replace(base, ""), @r#"
+    Config {
+        state: State {
+            dir: "/home/me/tollgate-state",
+            anchor_dir: "/fixtures/config/valid/anchor",
+        },
+        limits: Limits {
+            message_bytes: 1048576,
+            argument_bytes: 65536,
+            result_bytes: 2097152,
+            concurrent_calls: 8,
+            queued_calls: 0,
+            call_timeout: 30s,
+            session_tokens: Some(
+                500,
+            ),
+        },
+        policy: [
+            PolicyFile {
+                path: "/fixtures/config/valid/strict.cedar",
+                scope: Full,
+            },
+        ],
+        consent: Consent {
+            approval_ttl: 60s,
+            reissue_window: 0ns,
+            session_grant_ttl: 3600s,
+        },
+        record: Record {
+            max_body: 0,
+            preview: 80,
+        },
+        review: Review {
+            confidence_threshold: 1.0,
+            heavy_redaction: 3,
+            enable: {
+                LowConfidence,
+                SensitiveTool,
+            },
+        },
+        sanitize: Sanitize {
+            rules: [
+                "/fixtures/config/valid/rules.toml",
+            ],
+            open_world_text_bytes: 1024,
+        },
+        log: Log {
+            target: File(
+                "/fixtures/config/valid/logs/tollgate.jsonl",
+            ),
+            level: Debug,
+        },
+        telemetry: Telemetry {
+            otlp_endpoint: Some(
+                "https://collector.example:4318",
+            ),
+            headers: {
+                "authorization": Env(
+                    "COLLECTOR_TOKEN",
+                ),
+                "x-scope": File(
+                    "/fixtures/config/valid/scope.txt",
+                ),
+            },
+            service_name: "gate",
+        },
+        discovery: Discovery {
+            toolsets: [
+                "gate",
+                "research",
+            ],
+            allow_tools: [
+                "text.*",
+                "keepa.*",
+            ],
+            exclude_tools: [
+                "keepa.tracking_*",
+            ],
+            profile: Some(
+                "low-cost",
+            ),
+            pinned: [
+                "text.stats",
+            ],
+            names: Safe,
+        },
+        profiles: {
+            "low-cost": Profile {
+                inactive: [
+                    "keepa.deals_*",
+                ],
+                reason: Some(
+                    "deals cost too much here",
+                ),
+            },
+            "read only": Profile {
+                inactive: [],
+                reason: None,
+            },
+        },
+        providers: Providers {
+            choice: Safest,
+            preferred_order: [
+                "mcp_*",
+                "builtin",
+            ],
+            disabled: [
+                "sandbox",
+            ],
+            stub: Stub {
+                tools: [
+                    "weather.today",
+                ],
+            },
+        },
+        sources: [
+            Source {
+                path: "/fixtures/config/valid/everything.toml",
+                role: Named,
+            },
+        ],
+        notices: [],
+    }
+    "#);
+}

@@ -1,0 +1,143 @@
+//! What others rely on: the rules for untrusted projects, variables, secrets, the schema.
+
+use super::*;
+
+#[test]
+fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
+    let rules: Vec<String> = schema::leaves()
+        .iter()
+        .map(|leaf| {
+            let rule = narrow::Rule::of(leaf.schema).describe();
+            format!("{}: {rule}", leaf.path.join("."))
+        })
+        .collect();
+    insta::assert_snapshot!(rules.join("\n"), @"
+    state.dir: no
+    state.anchor_dir: no
+    limits.message_bytes: lower
+    limits.argument_bytes: lower
+    limits.result_bytes: lower
+    limits.concurrent_calls: lower
+    limits.queued_calls: lower
+    limits.call_timeout_ms: lower
+    limits.session_tokens: lower
+    policy.files: add
+    consent.approval_ttl_seconds: lower
+    consent.reissue_window_seconds: no
+    consent.session_grant_ttl_seconds: lower
+    record.max_body: no
+    record.preview: no
+    review.confidence_threshold: raise
+    review.heavy_redaction: lower
+    review.enable: add
+    sanitize.rules: no
+    sanitize.open_world_text_bytes: lower
+    log.file: no
+    log.level: no
+    telemetry.otlp_endpoint: no
+    telemetry.service_name: no
+    telemetry.headers.<name>: no
+    discovery.toolsets: no
+    discovery.allow_tools: no
+    discovery.exclude_tools: add
+    discovery.profile: if unset
+    discovery.pinned: no
+    discovery.names: no
+    profiles.<name>.inactive: add
+    profiles.<name>.reason: if unset
+    providers.choice: no
+    providers.preferred_order: no
+    providers.disabled: add
+    providers.stub.tools: no
+    ");
+}
+
+#[test]
+fn every_key_is_documented() {
+    for leaf in schema::leaves() {
+        let about = leaf.schema.get("description");
+        assert!(
+            about.is_some(),
+            "{} has no description",
+            leaf.path.join(".")
+        );
+    }
+}
+
+#[test]
+fn every_default_is_a_key_and_within_its_own_bounds() {
+    for (path, mut value) in layer::defaults() {
+        let schema = schema::find(&path).unwrap();
+        let faults = leaf::check(&mut value, schema, &|text| PathBuf::from(text));
+        assert!(faults.is_empty(), "{}", path.join("."));
+        assert!(schema.get("default").is_some(), "{}", path.join("."));
+    }
+}
+
+#[test]
+fn no_two_keys_share_a_variable() {
+    let mut names: Vec<String> = schema::leaves()
+        .iter()
+        .filter_map(overrides::variable)
+        .chain(overrides::short_names().map(|(name, _)| name.to_owned()))
+        .chain(
+            overrides::RESERVED
+                .iter()
+                .map(|(name, _)| (*name).to_owned()),
+        )
+        .collect();
+    let all = names.len();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}
+
+#[test]
+fn secrets_are_read_at_the_last_moment() {
+    let mut home = Home::new();
+    home.write("token", "from a file\n").write("empty", "\n");
+    home.set("TOKEN", "from a variable");
+    let read = |written: &str| {
+        let secret = SecretRef::parse(written).unwrap();
+        match secret.read(&home.environment) {
+            Ok(secret) => secret.reveal().clone(),
+            Err(error) => home.tell(&[error]),
+        }
+    };
+    let file = |name: &str| format!("file:{}", home.path().join(name).display());
+    let said = [
+        read("env:TOKEN"),
+        read("env:MISSING"),
+        read(&file("token")),
+        read(&file("empty")),
+        read(&file("missing")),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @"
+    from a variable
+    the environment variable MISSING is not set
+    from a file
+    the secret file ~/empty is empty or larger than 64 KiB
+    the secret file ~/missing cannot be read
+    ");
+}
+
+#[test]
+fn an_environment_does_not_print_values() {
+    let mut home = Home::new();
+    home.set("TOKEN", "hunter2");
+    assert!(!format!("{:?}", home.environment).contains("hunter2"));
+}
+
+#[test]
+fn the_page_is_what_the_schema_says() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/config.md");
+    let blessing = Environment::from_process().unwrap();
+    if blessing.text("TOLLGATE_BLESS").is_some() {
+        fs::write(&file, markdown()).unwrap();
+    }
+    let page = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        page == markdown(),
+        "docs/config.md is out of date: run `cargo xtask bless`"
+    );
+}
