@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     event::EventSink,
-    identity::{Principal, SessionKey, TrustLevel},
+    identity::{Principal, SessionKey, Surface, TrustLevel},
     input::{InputRequest, InputResponses},
     name::ToolName,
     payload::Payload,
@@ -111,6 +111,8 @@ pub struct CallContext {
     pub principal: Principal,
     /// The session it belongs to.
     pub session: SessionKey,
+    /// The way the call came in.
+    pub surface: Surface,
     /// How far the caller is trusted.
     pub trust: TrustLevel,
     /// How long the answer may take.

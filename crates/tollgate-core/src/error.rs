@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 ///
 /// `message` is written for the caller and holds no stack, secret or path; the
 /// cause chain stays with the log.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// The short, stable word for it.
     pub kind: Kind,
@@ -87,6 +87,17 @@ pub struct Kind(pub ErrorCode);
 impl Serialize for Kind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.kind())
+    }
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        ErrorCode::ALL
+            .iter()
+            .find(|code| code.kind() == text)
+            .map(|code| Self(*code))
+            .ok_or_else(|| serde::de::Error::custom("unknown kind of error"))
     }
 }
 

@@ -1,11 +1,11 @@
 //! The closed list of warnings a result can carry.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 macro_rules! warnings {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
         /// A stable reason why a result is less than it could be.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Warning {
             $($(#[$doc])* #[serde(rename = $text)] $name,)*
         }

@@ -117,6 +117,11 @@ impl Policies {
         &self.version
     }
 
+    /// Whether any rule that can apply to this tool looks at its arguments.
+    pub fn needs_arguments(&self, tool: &str) -> bool {
+        !self.mentions(tool).arguments.is_none()
+    }
+
     /// What the rules that can apply to this tool look at.
     pub(super) fn mentions(&self, tool: &str) -> Mentions {
         let mut mentions = Mentions::default();

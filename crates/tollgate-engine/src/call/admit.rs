@@ -1,0 +1,370 @@
+//! From a request to a call that is allowed to happen.
+//!
+//! Invariant: only [`permit`] makes a [`Permitted`] call.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tollgate_core::{
+    Caching, Capability, Control, ErrorCode, Estimate, Failure, Payload, SessionKey, TrustLevel,
+    audit::Hash,
+};
+
+use super::{
+    Caller, Inner, Request, Stop, cache::Place, consent, consent::Recorded, validate,
+    validate::Valid,
+};
+use crate::{
+    catalog::{Catalog, Listing},
+    policy::{Action, Consent, Decision, Question, Verdict},
+    record::Trail,
+    session::SessionState,
+};
+
+/// The tool that calls others by name; the inner call is what passes the door.
+pub(crate) const CALL_BY_NAME: &str = "tools.call";
+
+/// A call to a tool that exists.
+pub(super) struct Resolved {
+    pub(super) listing: Arc<Listing>,
+    pub(super) request: Request,
+}
+
+/// A call that policy has let through.
+pub(super) struct Permitted {
+    valid: Valid,
+    estimate: Estimate,
+    approval: Option<Hash>,
+    digest: Option<Hash>,
+    place: Option<Place>,
+}
+
+/// What policy made of a call.
+pub(super) enum Permission {
+    Granted(Permitted),
+    DryRun(Payload),
+    Happened(Recorded),
+}
+
+impl Permitted {
+    pub(super) fn valid(&self) -> &Valid {
+        &self.valid
+    }
+
+    pub(super) fn estimate(&self) -> Estimate {
+        self.estimate
+    }
+
+    pub(super) fn approval(&self) -> Option<Hash> {
+        self.approval
+    }
+
+    pub(super) fn digest(&self) -> Option<Hash> {
+        self.digest
+    }
+
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// What two calls must share to be one.
+    pub(super) fn flight_key(&self, session: &SessionState) -> Option<(SessionKey, Place)> {
+        let place = self.place.clone()?;
+        Some((session.key().clone(), place))
+    }
+
+    pub(super) fn into_valid(self) -> Valid {
+        self.valid
+    }
+}
+
+/// Finds the tool. One that is hidden from this caller is simply unknown.
+pub(super) fn resolve(
+    inner: &Inner,
+    caller: &Caller,
+    session: &SessionState,
+    request: Request,
+    trail: &mut Trail,
+) -> Result<Resolved, Stop> {
+    let catalog = inner.catalog();
+    let listing = find(inner, &catalog, caller, &request.tool)?;
+    let (listing, request) = if listing.spec.name.as_str() == CALL_BY_NAME {
+        inner_call(inner, &catalog, caller, &listing, request)?
+    } else {
+        (listing, request)
+    };
+    let spec = &listing.spec;
+    trail.tool = spec.name.as_str().to_owned();
+    trail.command = spec.service_command.clone();
+    trail.provider = Some(spec.provider_id.clone());
+    trail.spec_digest = Some(listing.digest.clone());
+    trail.capability = Some(spec.capability);
+    trail.idempotent = spec.annotations.idempotent;
+    let profile = caller.profile.clone().or_else(|| session.profile());
+    let off =
+        inner
+            .settings
+            .discovery
+            .inactive(profile.as_deref(), spec.name.as_str(), &spec.toolsets);
+    if let Some(reason) = off {
+        let message = format!("`{}` is off in this profile: {reason}", spec.name);
+        return Err(Failure::new(ErrorCode::InactiveTool, message)
+            .suggest(ErrorCode::InactiveTool.advice())
+            .with("inactive_reason", reason)
+            .with("profile", profile)
+            .into());
+    }
+    Ok(Resolved { listing, request })
+}
+
+/// Whether a caller on this surface may know of a tool.
+pub(crate) fn is_visible(
+    inner: &Inner,
+    caller_surface: tollgate_core::Surface,
+    listing: &Listing,
+) -> bool {
+    listing.spec.surfaces.contains(&caller_surface)
+        && inner.settings.discovery.shows(listing.spec.name.as_str())
+}
+
+fn find(
+    inner: &Inner,
+    catalog: &Catalog,
+    caller: &Caller,
+    name: &str,
+) -> Result<Arc<Listing>, Stop> {
+    let visible = |listing: &Listing| is_visible(inner, caller.surface, listing);
+    if let Some(listing) = catalog.find(name).filter(|listing| visible(listing)) {
+        return Ok(Arc::clone(listing));
+    }
+    let nearest: Vec<String> = catalog
+        .nearest(name, 12)
+        .into_iter()
+        .filter(|near| catalog.find(near).is_some_and(|listing| visible(listing)))
+        .take(5)
+        .collect();
+    let shown = inner.cleaner.preview(&inner.cleaner.line(name), 128);
+    Err(Failure::new(
+        ErrorCode::UnknownTool,
+        format!("there is no tool `{shown}`"),
+    )
+    .suggest(ErrorCode::UnknownTool.advice())
+    .with("nearest", nearest)
+    .into())
+}
+
+/// Unwraps `tools.call`.
+fn inner_call(
+    inner: &Inner,
+    catalog: &Catalog,
+    caller: &Caller,
+    outer: &Listing,
+    request: Request,
+) -> Result<(Arc<Listing>, Request), Stop> {
+    #[derive(serde::Deserialize)]
+    struct Wrapped {
+        name: String,
+        #[serde(default)]
+        arguments: Option<Payload>,
+    }
+    validate::check_input(outer, request.arguments.value())?;
+    let wrapped: Wrapped = serde_json::from_str(request.arguments.raw())
+        .map_err(|error| Stop::new(ErrorCode::InvalidArguments, error.to_string()))?;
+    let listing = find(inner, catalog, caller, &wrapped.name)?;
+    if listing.spec.name.as_str() == CALL_BY_NAME {
+        let message = format!("`{CALL_BY_NAME}` cannot call itself");
+        return Err(Stop::new(ErrorCode::InvalidArguments, message));
+    }
+    let request = Request {
+        tool: wrapped.name,
+        arguments: wrapped.arguments.unwrap_or_else(Payload::empty_object),
+        ..request
+    };
+    Ok((listing, request))
+}
+
+/// Asks policy with the consent there is, and looks for more where more is needed.
+pub(super) async fn permit(
+    inner: &Inner,
+    caller: &Caller,
+    session: &SessionState,
+    valid: Valid,
+    place: Peeked,
+    trail: &mut Trail,
+) -> Result<Permission, Stop> {
+    check_trust(caller.trust, &valid)?;
+    let estimate = lifted(&valid, place.answered);
+    trail.estimate = estimate;
+    let mut consent = trail.consent.max(consent::offered(inner, session, &valid)?);
+    let mut verdict = decide(inner, caller, session, &valid, estimate, consent);
+    if valid.control.dry_run {
+        note(trail, consent, &verdict);
+        return Ok(Permission::DryRun(report(
+            &verdict,
+            valid.capability,
+            valid.estimate,
+        )));
+    }
+    let mut approval = None;
+    let mut digest = None;
+    let refused = matches!(verdict.decision, Decision::Deny | Decision::Error);
+    if !refused && (valid.effect || verdict.decision == Decision::NeedsConsent(Consent::Human)) {
+        let of_call = consent::digest(inner, session, &valid)?;
+        digest = Some(of_call);
+        if let Some(recorded) = consent::happened(inner, session, &valid, &of_call).await? {
+            note(trail, consent, &verdict);
+            return Ok(Permission::Happened(recorded));
+        }
+        if matches!(verdict.decision, Decision::NeedsConsent(_)) {
+            match consent::find(inner, session, &valid, &of_call).await? {
+                consent::Given::Grant => consent = Consent::Human,
+                consent::Given::Approval => {
+                    consent = Consent::Human;
+                    approval = Some(of_call);
+                }
+                consent::Given::Nothing => {}
+            }
+            if consent == Consent::Human {
+                verdict = decide(inner, caller, session, &valid, estimate, consent);
+            }
+        }
+    }
+    note(trail, consent, &verdict);
+    trail.approval = approval;
+    match verdict.decision {
+        Decision::Allow => Ok(Permission::Granted(Permitted {
+            valid,
+            estimate,
+            approval,
+            digest,
+            place: place.place,
+        })),
+        Decision::NeedsConsent(needed) => {
+            Err(consent::ask(inner, session, &valid, &verdict, needed).await?)
+        }
+        Decision::Deny => Err(denied(&valid, &verdict)),
+        Decision::Error => Err(erred(&valid, &verdict)),
+    }
+}
+
+pub(super) use super::cache::Peeked;
+
+fn check_trust(trust: TrustLevel, valid: &Valid) -> Result<(), Stop> {
+    let spec = &valid.listing.spec;
+    if spec.trust.contains(&trust) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` is not offered to {} callers",
+        spec.name,
+        trust.as_str()
+    );
+    let code = ErrorCode::TrustLevelNotAllowed;
+    Err(Failure {
+        document_code: Some("TRUST_LEVEL_NOT_ALLOWED".to_owned()),
+        recover_hint: Some(code.advice().to_owned()),
+        ..Failure::new(code, message).suggest(code.advice())
+    }
+    .into())
+}
+
+/// What a call costs once a kept answer, a dry run or a sample has been taken into account.
+fn lifted(valid: &Valid, answered: bool) -> Estimate {
+    let Control {
+        dry_run, fixture, ..
+    } = &valid.control;
+    if answered || *dry_run || fixture.is_some() {
+        Estimate::default()
+    } else {
+        valid.estimate
+    }
+}
+
+fn decide(
+    inner: &Inner,
+    caller: &Caller,
+    session: &SessionState,
+    valid: &Valid,
+    estimate: Estimate,
+    consent: Consent,
+) -> Verdict {
+    let profile = caller.profile.clone().or_else(|| session.profile());
+    inner.policies().decide(&Question {
+        principal: &session.key().principal,
+        action: Action::Call,
+        tool: &valid.listing.spec,
+        capability: valid.capability,
+        consent,
+        trust: caller.trust,
+        surface: caller.surface,
+        profile: profile.as_deref(),
+        skill: caller.skill.as_deref(),
+        session: &session.key().handle,
+        budget_left: session.remaining(),
+        estimate,
+        tainted: false,
+        arguments: &valid.arguments,
+    })
+}
+
+fn note(trail: &mut Trail, consent: Consent, verdict: &Verdict) {
+    trail.consent = consent;
+    trail.verdict = Some(decision_word(verdict.decision));
+    trail.rule = Some(verdict.rule.clone());
+}
+
+/// The decision as records spell it.
+pub(crate) const fn decision_word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allow",
+        Decision::NeedsConsent(Consent::Human) => "needs_human",
+        Decision::NeedsConsent(Consent::Agent | Consent::None) => "needs_agent",
+        Decision::Deny => "deny",
+        Decision::Error => "error",
+    }
+}
+
+fn report(verdict: &Verdict, capability: Capability, estimate: Estimate) -> Payload {
+    Payload::from(json!({
+        "dry_run": true,
+        "verdict": decision_word(verdict.decision),
+        "rule": verdict.rule,
+        "capability": capability.as_str(),
+        "estimated_tokens": estimate.estimated,
+        "worst_case_tokens": estimate.worst_case,
+    }))
+}
+
+fn denied(valid: &Valid, verdict: &Verdict) -> Stop {
+    let message = format!(
+        "`{}` is not permitted (rule `{}`)",
+        valid.listing.spec.name, verdict.rule
+    );
+    Failure::new(ErrorCode::PolicyDenied, message)
+        .suggest(ErrorCode::PolicyDenied.advice())
+        .with("rule", verdict.rule.as_str())
+        .into()
+}
+
+fn erred(valid: &Valid, verdict: &Verdict) -> Stop {
+    let message = format!(
+        "`{}` is not permitted because a rule could not be evaluated",
+        valid.listing.spec.name
+    );
+    Failure::new(ErrorCode::PolicyError, message)
+        .suggest(ErrorCode::PolicyError.advice())
+        .detail(verdict.errors.join("; "))
+        .with(
+            "rules",
+            verdict.rules.iter().map(String::as_str).collect::<Value>(),
+        )
+        .into()
+}
+
+impl Permitted {
+    /// Whether, and how long, the answer may be kept.
+    pub(super) fn keeps(&self) -> Option<(Place, Caching)> {
+        let place = self.place.clone()?;
+        Some((place, self.valid.listing.spec.caching))
+    }
+}

@@ -1,0 +1,151 @@
+//! Budget set aside and intent written, before anything happens.
+//!
+//! Invariant: an effect is announced on disk, and its approval used up, in the
+//! same transaction. A call that costs nothing and changes nothing needs neither.
+
+use std::sync::Arc;
+
+use tollgate_core::{
+    ErrorCode, Failure, StoreError,
+    store::{Batch, Change, Durability, Intent},
+};
+
+use super::{
+    Inner, Stop,
+    admit::Permitted,
+    cache::{self, Keeping},
+    validate::Valid,
+};
+use crate::{
+    catalog::Listing,
+    record::{self, Trail},
+    session::SessionState,
+};
+
+/// A call that may now happen, once.
+pub(super) struct Announced {
+    valid: Valid,
+    keeping: Option<Keeping>,
+}
+
+impl Announced {
+    pub(super) fn listing(&self) -> &Arc<Listing> {
+        &self.valid.listing
+    }
+
+    pub(super) fn caching(&self) -> Option<Keeping> {
+        self.keeping.clone()
+    }
+
+    pub(super) fn into_valid(self) -> Valid {
+        self.valid
+    }
+}
+
+pub(super) async fn announce(
+    inner: &Inner,
+    session: &SessionState,
+    permitted: Permitted,
+    trail: &mut Trail,
+) -> Result<Announced, Stop> {
+    let estimate = permitted.estimate();
+    let costs = estimate.estimated > 0 || estimate.worst_case > 0;
+    if trail.effect || costs {
+        let batch = batch(inner, session, &permitted, trail, costs);
+        match inner.store.commit(batch).await {
+            Ok(receipt) => session.learn(receipt.session),
+            Err(error) => return Err(refused(&error, &permitted)),
+        }
+        trail.intent = true;
+        trail.reserved = costs.then_some(estimate.estimated);
+    }
+    Ok(Announced {
+        keeping: cache::keeping(&permitted, inner.clock.now()),
+        valid: permitted.into_valid(),
+    })
+}
+
+fn batch(
+    inner: &Inner,
+    session: &SessionState,
+    permitted: &Permitted,
+    trail: &Trail,
+    costs: bool,
+) -> Batch {
+    let valid = permitted.valid();
+    let estimate = permitted.estimate();
+    let mut changes: Vec<Change> = session.opening().into_iter().collect();
+    if let Some(digest) = permitted.approval() {
+        changes.push(Change::ConsumeApproval {
+            digest,
+            call: trail.call.clone(),
+            at: inner.clock.now(),
+        });
+    }
+    if costs {
+        changes.push(Change::Reserve {
+            session: session.key().clone(),
+            estimate,
+        });
+    }
+    changes.push(Change::OpenIntent(Intent {
+        call: trail.call.clone(),
+        owner: inner.store.owner().to_owned(),
+        session: session.key().clone(),
+        tool: trail.tool.clone(),
+        trace_id: trail.trace.trace_id.clone(),
+        reserved: if costs { estimate.estimated } else { 0 },
+        effect: trail.effect,
+        digest: permitted.digest(),
+        idempotency_key: valid.control.idempotency_key.clone(),
+        at: trail.at,
+    }));
+    let clean = trail.arguments.as_ref().map_or("", |clean| &clean.text);
+    let preview = inner.cleaner.preview(clean, inner.settings.preview);
+    Batch {
+        changes,
+        audit: if trail.effect {
+            vec![record::intent(trail, &preview)]
+        } else {
+            Vec::new()
+        },
+        durability: if trail.effect {
+            Durability::Disk
+        } else {
+            Durability::Process
+        },
+    }
+}
+
+fn refused(error: &StoreError, permitted: &Permitted) -> Stop {
+    match error {
+        StoreError::Budget { left } => {
+            let estimate = permitted.estimate();
+            let message = format!(
+                "the estimate of {} units does not fit the {left} that are left",
+                estimate.estimated
+            );
+            Failure::new(ErrorCode::BudgetExceeded, message)
+                .suggest(ErrorCode::BudgetExceeded.advice())
+                .with("remaining_limit", *left)
+                .with("estimated_tokens", estimate.estimated)
+                .with("worst_case_tokens", estimate.worst_case)
+                .into()
+        }
+        StoreError::ApprovalGone => Stop::new(
+            ErrorCode::ConfirmationRequired,
+            "the approval has just been used; repeat the call to ask again",
+        ),
+        StoreError::AlreadyEnded
+        | StoreError::Conflict
+        | StoreError::Missing
+        | StoreError::Busy
+        | StoreError::Full
+        | StoreError::ReadOnly
+        | StoreError::Corrupt(_)
+        | StoreError::Failed(_) => Stop::new(
+            error.code(),
+            format!("nothing was called, because it could not be announced: {error}"),
+        ),
+    }
+}

@@ -1,0 +1,271 @@
+//! The keys of kept answers, and the three ways to touch them.
+//!
+//! Invariant: a peek only says that an answer is there; only a permitted call may
+//! open it, and only clean answers of tools without side effects are put there.
+
+use std::{borrow::Cow, sync::Arc};
+
+use tollgate_core::{
+    Caching, Payload, StoreError, Timestamp, ToolSpec,
+    canonical::{CanonicalError, Form, Node, hex_digest},
+    store::CacheKey,
+};
+
+use super::{Inner, Stop, admit::Permitted, validate::Valid};
+use crate::{
+    record::{CacheUse, Trail},
+    session::{Kept, Lifetime, SessionState},
+};
+
+/// Names whose values are secrets, for the commands of the origin.
+const ORIGIN_SECRETS: &[&str] = &["key", "token", "authorization", "password", "secret"];
+/// Words that make a name tell of a secret anywhere else.
+const SECRET_WORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "credential",
+    "credentials",
+    "authorization",
+    "cookie",
+];
+
+/// The key of a call, and whether its answer may be kept at all.
+pub(super) struct KeyOfCall {
+    pub(super) text: String,
+    pub(super) cacheable: bool,
+}
+
+/// Where the answer to a call is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    pub(super) key: String,
+    pub(super) binding: String,
+}
+
+/// What a peek found.
+pub(super) struct Peeked {
+    pub(super) place: Option<Place>,
+    pub(super) answered: bool,
+}
+
+/// How an answer is to be kept.
+#[derive(Clone)]
+pub(super) struct Keeping {
+    pub(super) place: Place,
+    pub(super) until: Option<Timestamp>,
+}
+
+/// The key a service command with these parameters has, as the origin makes it.
+pub fn cache_key_of(command: &str, params: &Payload) -> Result<String, CanonicalError> {
+    let mut node = Node::of(params)?;
+    redact(&mut node, &|name| is_origin_secret(name));
+    Ok(spell(command, &node))
+}
+
+pub(super) fn key_of(spec: &ToolSpec, arguments: &Node<'_>) -> KeyOfCall {
+    let mut node = arguments.clone();
+    match &spec.service_command {
+        Some(command) => {
+            redact(&mut node, &|name| is_origin_secret(name));
+            KeyOfCall {
+                text: spell(command, &node),
+                cacheable: may_keep(spec),
+            }
+        }
+        None => {
+            let secrets = redact(&mut node, &|name| is_secret(name));
+            KeyOfCall {
+                text: spell(spec.name.as_str(), &node),
+                cacheable: !secrets && may_keep(spec),
+            }
+        }
+    }
+}
+
+fn may_keep(spec: &ToolSpec) -> bool {
+    spec.caching != Caching::Never && !spec.has_side_effects()
+}
+
+fn spell(name: &str, node: &Node<'_>) -> String {
+    let digest = hex_digest(node.print(Form::CacheKey).as_bytes());
+    format!("{name}:{}", &digest[..24])
+}
+
+/// Drops control arguments and replaces secret values, at every depth; tells of any.
+fn redact(node: &mut Node<'_>, secret: &dyn Fn(&str) -> bool) -> bool {
+    match node {
+        Node::Object(fields) => {
+            fields.retain(|(name, _)| !matches!(name.as_ref(), "from_cache" | "yes"));
+            let mut any = false;
+            for (name, value) in fields {
+                if secret(name) {
+                    *value = Node::String(Cow::Borrowed("[REDACTED]"));
+                    any = true;
+                } else {
+                    any |= redact(value, secret);
+                }
+            }
+            any
+        }
+        Node::Array(items) => items
+            .iter_mut()
+            .fold(false, |any, item| redact(item, secret) | any),
+        Node::Null | Node::Bool(_) | Node::Number(_) | Node::String(_) => false,
+    }
+}
+
+fn is_origin_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ORIGIN_SECRETS.iter().any(|part| name.contains(part))
+}
+
+fn is_secret(name: &str) -> bool {
+    let mut words = vec![String::new()];
+    let mut previous_lower = false;
+    for c in name.chars() {
+        let starts = !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && previous_lower);
+        if starts {
+            words.push(String::new());
+        }
+        if c.is_ascii_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.push(c.to_ascii_lowercase());
+        }
+        previous_lower = c.is_ascii_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+        .iter()
+        .any(|word| SECRET_WORDS.contains(&word.as_str()))
+        || words.windows(2).any(|pair| {
+            pair[1] == "key" && matches!(pair[0].as_str(), "api" | "private" | "access")
+        })
+}
+
+/// Says whether an answer is there, without reading it.
+pub(super) async fn peek(
+    inner: &Inner,
+    session: &SessionState,
+    valid: &Valid,
+    trail: &mut Trail,
+) -> Result<Peeked, Stop> {
+    if !valid.key.cacheable || valid.effect {
+        return Ok(Peeked {
+            place: None,
+            answered: false,
+        });
+    }
+    trail.cache = CacheUse::Miss;
+    let place = Place {
+        key: valid.key.text.clone(),
+        binding: format!("{}:{}", valid.listing.digest, inner.cleaner.version()),
+    };
+    let now = inner.clock.now();
+    let answered = session.peek(&place.key, &place.binding, now)
+        || (session.lifetime() == Lifetime::Stored
+            && inner.store.peek(&stored_key(session, &place), now).await?);
+    Ok(Peeked {
+        place: Some(place),
+        answered,
+    })
+}
+
+/// Opens the kept answer of a permitted call.
+pub(super) async fn open(
+    inner: &Inner,
+    session: &SessionState,
+    permitted: &Permitted,
+    trail: &Trail,
+) -> Result<Option<Arc<Kept>>, StoreError> {
+    let Some(place) = permitted.place() else {
+        return Ok(None);
+    };
+    let now = trail.at.max(inner.clock.now());
+    if let Some(kept) = session.recall(&place.key, &place.binding, now) {
+        return Ok(Some(kept));
+    }
+    if session.lifetime() == Lifetime::Process {
+        return Ok(None);
+    }
+    let stored = inner.store.recall(&stored_key(session, place), now).await?;
+    Ok(stored
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .map(Arc::new))
+}
+
+/// How the answer of this call is to be kept, if it is.
+pub(super) fn keeping(permitted: &Permitted, now: Timestamp) -> Option<Keeping> {
+    let (place, caching) = permitted.keeps()?;
+    let until = match caching {
+        Caching::Never => return None,
+        Caching::Session => None,
+        Caching::For(duration) => Some(now.plus(duration)),
+    };
+    Some(Keeping { place, until })
+}
+
+/// Puts a clean answer where the rest of this process finds it.
+pub(super) fn remember(session: &SessionState, keeping: Option<&Keeping>, kept: &Arc<Kept>) {
+    if let Some(Keeping { place, until }) = keeping.filter(|_| kept.is_success()) {
+        session.remember(&place.key, &place.binding, *until, Arc::clone(kept));
+    }
+}
+
+pub(super) fn stored_key(session: &SessionState, place: &Place) -> CacheKey {
+    CacheKey {
+        session: session.key().clone(),
+        key: place.key.clone(),
+        binding: place.binding.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(command: &str, params: &str) -> String {
+        let params = Payload::parse(params.to_owned()).unwrap();
+        cache_key_of(command, &params).unwrap()
+    }
+
+    #[test]
+    fn keys_are_the_origins() {
+        let params =
+            r#"{"limit":5,"fixture":"bestsellers_home.json","domain":"US","category":"1055398"}"#;
+        assert_eq!(
+            key("categories.products", params),
+            "categories.products:6f25fe463674001668f4a5df"
+        );
+    }
+
+    #[test]
+    fn control_arguments_and_secrets_do_not_change_a_key() {
+        let plain = key("finder.query", r#"{"selection":{"page":0},"max_tokens":5}"#);
+        let other = key(
+            "finder.query",
+            r#"{"max_tokens":99,"yes":true,"selection":{"from_cache":true,"page":0}}"#,
+        );
+        assert_eq!(plain, other);
+    }
+
+    #[test]
+    fn words_tell_secrets_not_letters() {
+        for name in [
+            "password",
+            "apiKey",
+            "api_key",
+            "access-token",
+            "clientSecret",
+        ] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["key", "tokens_left", "monkey", "keyboard", "author"] {
+            assert!(!is_secret(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Where consent comes from, and how it is asked for.
+//!
+//! An approval is bound to tool, spec, canonical arguments and session by a keyed
+//! digest, ends, and works once. The repeated call finds it by that digest; nobody
+//! has to send its id. A model-set boolean is never a human.
+
+use serde_json::{Value, json};
+use tollgate_core::{
+    CallId, ErrorCode, Failure, Payload, Timestamp,
+    audit::Hash,
+    canonical::hex_digest,
+    store::{Approval, ApprovalState, EffectQuery, GrantScope},
+};
+
+use super::{Inner, Stop, finish::StoredEnding, validate::Valid};
+use crate::{
+    ids,
+    policy::{Consent, Verdict},
+    session::SessionState,
+};
+
+/// A human's consent that is already there.
+pub(super) enum Given {
+    /// For the whole session.
+    Grant,
+    /// For this very call, once.
+    Approval,
+    /// None.
+    Nothing,
+}
+
+/// An effect that ran before, and how it ended.
+pub(super) struct Recorded {
+    pub(super) call: CallId,
+    pub(super) ending: StoredEnding,
+}
+
+/// The consent that came with the request itself.
+pub(super) fn offered(
+    inner: &Inner,
+    session: &SessionState,
+    valid: &Valid,
+) -> Result<Consent, Stop> {
+    if valid.human.is_some() {
+        return Ok(Consent::Human);
+    }
+    match &valid.responses {
+        Some(responses) => {
+            let listing = &valid.listing;
+            let fingerprint = hex_digest(valid.arguments.raw().as_bytes());
+            let binding = super::state::binding(
+                listing.spec.name.as_str(),
+                &listing.digest,
+                &fingerprint,
+                session.key(),
+            );
+            super::state::unseal(inner, &responses.state, &binding).map(|(consent, _)| consent)
+        }
+        None => Ok(Consent::None),
+    }
+}
+
+/// What binds an approval to this call.
+pub(super) fn digest(inner: &Inner, session: &SessionState, valid: &Valid) -> Result<Hash, Stop> {
+    let listing = &valid.listing;
+    inner
+        .approval_key
+        .digest(
+            &listing.spec.name,
+            &listing.digest,
+            &valid.arguments,
+            session.key(),
+        )
+        .map_err(|error| Stop::new(ErrorCode::InvalidArguments, error.to_string()))
+}
+
+/// Looks for a grant that covers the call, then for its own approval.
+pub(super) async fn find(
+    inner: &Inner,
+    session: &SessionState,
+    valid: &Valid,
+    digest: &Hash,
+) -> Result<Given, Stop> {
+    let now = inner.clock.now();
+    let grants = inner.store.grants(session.key()).await?;
+    if grants
+        .iter()
+        .any(|grant| now < grant.expires && covers(&grant.scope, valid))
+    {
+        return Ok(Given::Grant);
+    }
+    let approval = inner.store.approval_of(digest).await?;
+    let granted = approval.is_some_and(|it| it.state == ApprovalState::Granted && it.in_time(now));
+    Ok(if granted {
+        Given::Approval
+    } else {
+        Given::Nothing
+    })
+}
+
+fn covers(scope: &GrantScope, valid: &Valid) -> bool {
+    let is_this = |tool: &str, spec_digest: &str| {
+        tool == valid.listing.spec.name.as_str() && spec_digest == valid.listing.digest
+    };
+    match scope {
+        GrantScope::Tool { tool, spec_digest } => is_this(tool, spec_digest),
+        GrantScope::Site {
+            tool,
+            spec_digest,
+            site,
+        } => is_this(tool, spec_digest) && site_of(&valid.arguments).as_deref() == Some(site),
+    }
+}
+
+/// The host of the `url` argument, for grants by site.
+pub(crate) fn site_of(arguments: &Payload) -> Option<String> {
+    let url = arguments.value().get("url")?.as_str()?;
+    let rest = url.split_once("://")?.1;
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    let host = host.strip_prefix('[').map_or_else(
+        || host.split(':').next().unwrap_or(host),
+        |inside| inside.split(']').next().unwrap_or(inside),
+    );
+    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+}
+
+/// The recorded ending of the same effect, if it ran and its answer did not arrive.
+pub(super) async fn happened(
+    inner: &Inner,
+    session: &SessionState,
+    valid: &Valid,
+    digest: &Hash,
+) -> Result<Option<Recorded>, Stop> {
+    let now = inner.clock.now();
+    let key = valid.control.idempotency_key.clone();
+    if key.is_none() && !was_consumed(inner, digest, now).await? {
+        return Ok(None);
+    }
+    let query = EffectQuery {
+        session: session.key().clone(),
+        digest: *digest,
+        since: now.minus(inner.settings.reissue_window),
+        idempotency_key: key,
+    };
+    let Some(effect) = inner.store.effect(&query).await? else {
+        return Ok(None);
+    };
+    if effect.digest.is_some_and(|other| other != *digest) {
+        let message = "this idempotency key names another call";
+        return Err(Stop::new(ErrorCode::InvalidArguments, message));
+    }
+    let Some(answer) = effect.answer else {
+        let mut stop = Stop::new(ErrorCode::Overloaded, "the same effect is still running");
+        stop.failure.retry_after_seconds = Some(1);
+        return Err(stop);
+    };
+    let ending = serde_json::from_slice(&answer)
+        .map_err(|_| Stop::new(ErrorCode::StoreCorrupt, "a recorded ending cannot be read"))?;
+    Ok(Some(Recorded {
+        call: effect.call,
+        ending,
+    }))
+}
+
+/// Whether the newest approval of this call was used up within the window.
+async fn was_consumed(inner: &Inner, digest: &Hash, now: Timestamp) -> Result<bool, Stop> {
+    let since = now.minus(inner.settings.reissue_window);
+    let approval = inner.store.approval_of(digest).await?;
+    Ok(approval.is_some_and(|it| {
+        it.state == ApprovalState::Consumed && it.consumed_at.is_some_and(|at| at >= since)
+    }))
+}
+
+/// Turns a missing consent into an ending that says how to go on.
+pub(super) async fn ask(
+    inner: &Inner,
+    session: &SessionState,
+    valid: &Valid,
+    verdict: &Verdict,
+    needed: Consent,
+) -> Result<Stop, Stop> {
+    let spec = &valid.listing.spec;
+    let preview = preview(inner, valid, verdict);
+    let mut failure = Failure::new(
+        ErrorCode::ConfirmationRequired,
+        format!("`{}` needs {} first", spec.name, consent_of(needed)),
+    )
+    .suggest(match needed {
+        Consent::Human => ErrorCode::ConfirmationRequired.advice(),
+        Consent::Agent | Consent::None => "Repeat the call with `yes: true` to accept the cost.",
+    })
+    .with("consent", needed.as_str())
+    .with("rule", verdict.rule.as_str())
+    .with("resume_with", resume_with(inner, valid, needed))
+    .with("estimated_tokens", valid.estimate.estimated)
+    .with("worst_case_tokens", valid.estimate.worst_case)
+    .with("preview", preview.clone());
+    let mut approval = None;
+    if needed == Consent::Human {
+        let asked = question(inner, session, valid, preview).await?;
+        failure = failure.with("approval_id", asked.id.as_str());
+        approval = Some(Box::new(asked));
+    }
+    Ok(Stop {
+        failure,
+        ask: approval,
+        block: true,
+    })
+}
+
+fn consent_of(needed: Consent) -> &'static str {
+    match needed {
+        Consent::Human => "a human's consent",
+        Consent::Agent | Consent::None => "consent to its cost",
+    }
+}
+
+/// The open question about this call, or a new one.
+async fn question(
+    inner: &Inner,
+    session: &SessionState,
+    valid: &Valid,
+    preview: Value,
+) -> Result<Approval, Stop> {
+    let now = inner.clock.now();
+    let digest = digest(inner, session, valid)?;
+    let open = inner.store.approval_of(&digest).await?;
+    if let Some(open) = open.filter(|it| it.state == ApprovalState::Pending && it.in_time(now)) {
+        return Ok(open);
+    }
+    Ok(Approval {
+        id: ids::random_id("ap"),
+        digest,
+        tool: valid.listing.spec.name.as_str().to_owned(),
+        spec_digest: valid.listing.digest.clone(),
+        session: session.key().clone(),
+        preview,
+        estimate: valid.estimate,
+        created: now,
+        expires: now.plus(inner.settings.approval_ttl),
+        state: ApprovalState::Pending,
+        decided_by: None,
+        decided_at: None,
+        consumed_by: None,
+        consumed_at: None,
+    })
+}
+
+/// What the human sees: clean, and complete up to a length nobody reads past.
+fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
+    let (clean, _) = inner.cleaner.arguments(valid.arguments.raw());
+    let spec = &valid.listing.spec;
+    json!({
+        "tool": spec.name.as_str(),
+        "title": spec.title,
+        "capability": valid.capability.as_str(),
+        "destructive": spec.annotations.destructive,
+        "sensitive_sink": spec.annotations.sensitive_sink,
+        "rule": verdict.rule,
+        "arguments": inner.cleaner.preview(&clean, 4000),
+        "site": site_of(&valid.arguments),
+    })
+}
+
+fn resume_with(inner: &Inner, valid: &Valid, needed: Consent) -> Value {
+    let (clean, _) = inner.cleaner.arguments(valid.arguments.raw());
+    let mut params: Value = serde_json::from_str(&clean).unwrap_or_default();
+    if needed == Consent::Agent
+        && valid.listing.spec.service_command.is_some()
+        && let Value::Object(params) = &mut params
+    {
+        params.insert("yes".to_owned(), Value::Bool(true));
+    }
+    json!({"tool": valid.listing.spec.name.as_str(), "params": params})
+}

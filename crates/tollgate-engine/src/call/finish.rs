@@ -1,0 +1,535 @@
+//! Every way out of the path: settled, written down, and only then answered.
+//!
+//! Invariant: an outcome leaves only after its ending is committed. If the store
+//! cannot take the ending, the answer is withheld and the caller is told so.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tollgate_core::{
+    Block, ConsumedSource, Envelope, ErrorCode, Failure, InputRequest, Meta, Payload, Shape,
+    Status, StoreError, ToolResult, Usage, Warning,
+    canonical::hex_digest,
+    store::{Batch, Body, Change, Durability, Ending, Receipt},
+};
+
+use super::{
+    Disposition, Inner, Outcome, Stage, Stop,
+    cache::{self, Keeping},
+    consent::Recorded,
+    validate::{self, Checked},
+};
+use crate::{
+    catalog::Listing,
+    record::{self, CacheUse, LogEvent, Note, Span, Trail},
+    review,
+    sanitize::{Clean, Found},
+    session::{Kept, Lifetime, SessionState},
+};
+
+/// How a call went, before it is written down.
+pub(super) enum End {
+    Answered(Answered),
+    Hit(Arc<Kept>),
+    Recorded(Recorded),
+    DryRun(Payload),
+    NeedsInput(InputRequest),
+    Stopped(Stop),
+}
+
+/// A fresh, clean answer.
+pub(super) struct Answered {
+    pub(super) kept: Arc<Kept>,
+    pub(super) usage: Usage,
+    pub(super) redactions: usize,
+    pub(super) caching: Option<Keeping>,
+}
+
+/// A clean answer and what cleaning found.
+pub(super) struct CleanAnswer {
+    pub(super) result: Clean<ToolResult>,
+    pub(super) found: Found,
+}
+
+/// The ending of an effect, as it is shown again to a caller who missed it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct StoredEnding {
+    pub(crate) kept: Option<Kept>,
+    pub(crate) failure: Option<Failure>,
+}
+
+/// Cleans a checked answer, and checks it again if cleaning changed it.
+pub(super) fn clean(
+    inner: &Inner,
+    listing: &Listing,
+    checked: Checked,
+) -> Result<CleanAnswer, Stop> {
+    let open_world = listing.spec.annotations.open_world;
+    let made = listing.made();
+    let none = tollgate_sanitize::Identifiers::none();
+    let identifiers = made.map_or(&none, |made| &made.identifiers);
+    let (result, found) = inner.cleaner.result(checked, open_world, identifiers);
+    if found.changed {
+        validate::fits(listing, result.get())?;
+    }
+    Ok(CleanAnswer { result, found })
+}
+
+/// What is shown and written of one ending.
+struct Shown {
+    kept: Option<Arc<Kept>>,
+    failure: Option<Clean<Failure>>,
+    warnings: Vec<Warning>,
+    redactions: usize,
+    disposition: Disposition,
+    call: tollgate_core::CallId,
+}
+
+pub(super) async fn finish(
+    inner: &Inner,
+    mut trail: Trail,
+    session: &SessionState,
+    end: End,
+) -> Outcome {
+    let mut changes: Vec<Change> = session.opening().into_iter().collect();
+    let (consumed, source) = settle(&end, &trail);
+    let shown = show(inner, &mut trail, session, end, &mut changes);
+    if trail.cache == CacheUse::Hit || trail.cache == CacheUse::Shared {
+        changes.push(Change::CountHit {
+            session: session.key().clone(),
+        });
+    }
+    if let Some(reserved) = trail.reserved {
+        changes.push(Change::Settle {
+            session: session.key().clone(),
+            reserved,
+            consumed: consumed.unwrap_or(0),
+            source,
+        });
+    }
+    if trail.intent {
+        changes.push(Change::EndIntent(Ending {
+            call: trail.call.clone(),
+            answer: trail.effect.then(|| stored(&shown)),
+            at: inner.clock.now(),
+        }));
+    }
+    let reviews = review::items(inner, &trail, session, &reviewed(&shown));
+    let ids: Vec<String> = reviews.iter().map(|item| item.item_id.clone()).collect();
+    changes.extend(reviews.into_iter().map(Change::OpenReview));
+    let replayable = keep_body(inner, &trail, &shown, &mut changes);
+    let entry = record::ending(
+        &trail,
+        &Note {
+            status: shown.status(),
+            error_code: shown.failure.as_ref().map(|failure| failure.get().code),
+            warnings: &shown.warnings,
+            output_fingerprint: shown.kept.as_ref().map(|kept| kept.fingerprint.as_str()),
+            result_preview: &shown.preview(inner),
+            arguments_preview: &arguments_preview(inner, &trail),
+            redactions: shown.redactions,
+            tainted: shown
+                .kept
+                .as_ref()
+                .is_some_and(|kept| !kept.taint.is_empty()),
+            consumed,
+            source,
+            replayable,
+            reviews: &ids,
+        },
+    );
+    let synced = trail.intent && trail.effect || shown.disposition == Disposition::NeedsConsent;
+    let batch = Batch {
+        changes,
+        audit: vec![entry],
+        durability: if synced {
+            Durability::Disk
+        } else {
+            Durability::Process
+        },
+    };
+    match inner.store.commit(batch).await {
+        Ok(receipt) => {
+            inner.probe(&trail, Stage::Record);
+            answer(inner, &trail, session, shown, receipt, ids)
+        }
+        Err(error) => without_store(inner, &trail, withheld(&error)),
+    }
+}
+
+/// What was consumed, and who says so.
+fn settle(end: &End, trail: &Trail) -> (Option<u64>, ConsumedSource) {
+    let Some(reserved) = trail.reserved else {
+        return (None, ConsumedSource::None);
+    };
+    match end {
+        End::Answered(answered) => match answered.usage.consumed {
+            Some(units) => (Some(units), ConsumedSource::TokenBucket),
+            None => (Some(reserved), ConsumedSource::EstimatedFallback),
+        },
+        End::Stopped(stop) if stop.failure.code == ErrorCode::InputRejected => {
+            (Some(0), ConsumedSource::None)
+        }
+        End::Stopped(_) | End::NeedsInput(_) => (Some(reserved), ConsumedSource::EstimatedFallback),
+        End::Hit(_) | End::Recorded(_) | End::DryRun(_) => (Some(0), ConsumedSource::None),
+    }
+}
+
+fn show(
+    inner: &Inner,
+    trail: &mut Trail,
+    session: &SessionState,
+    end: End,
+    changes: &mut Vec<Change>,
+) -> Shown {
+    let call = trail.call.clone();
+    match end {
+        End::Answered(answered) => {
+            keep(inner, session, &answered, changes);
+            let redactions = answered.redactions;
+            Shown::kept(answered.kept, call, redactions)
+        }
+        End::Hit(kept) => Shown::kept(kept, call, 0),
+        End::Recorded(recorded) => {
+            trail.cache = CacheUse::Recorded;
+            let mut shown = match (recorded.ending.kept, recorded.ending.failure) {
+                (Some(kept), _) => Shown::kept(Arc::new(kept), recorded.call, 0),
+                (None, Some(failure)) => {
+                    Shown::failed(inner.cleaner.failure(failure), recorded.call)
+                }
+                (None, None) => {
+                    let failure = Failure::new(ErrorCode::Interrupted, "how it ended is not known");
+                    Shown::failed(inner.cleaner.failure(failure), recorded.call)
+                }
+            };
+            shown.warnings.push(Warning::RecordedEnding);
+            shown
+        }
+        End::DryRun(report) => {
+            let kept = Kept::ours(report);
+            let mut shown = Shown::kept(Arc::new(kept), call, 0);
+            shown.warnings.push(Warning::DryRun);
+            shown
+        }
+        End::NeedsInput(request) => needs_input(inner, trail, request),
+        End::Stopped(stop) => stopped(inner, trail, session, stop, changes),
+    }
+}
+
+fn stopped(
+    inner: &Inner,
+    trail: &Trail,
+    session: &SessionState,
+    mut stop: Stop,
+    changes: &mut Vec<Change>,
+) -> Shown {
+    let catalog = inner.catalog();
+    stop.failure.next_steps.retain(|name| {
+        catalog
+            .find(name)
+            .is_some_and(|listing| super::admit::is_visible(inner, trail.surface, listing))
+    });
+    if let Some(approval) = stop.ask {
+        changes.push(Change::AskApproval(*approval));
+    }
+    if stop.block {
+        let details = &stop.failure.details;
+        changes.push(Change::Block {
+            session: session.key().clone(),
+            action: serde_json::json!({
+                "tool": trail.tool,
+                "command": trail.command,
+                "cache_key": trail.cache_key,
+                "estimated_tokens": details.get("estimated_tokens"),
+                "worst_case_tokens": details.get("worst_case_tokens"),
+                "reason": stop.failure.code.kind(),
+            }),
+        });
+    }
+    Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone())
+}
+
+fn needs_input(inner: &Inner, trail: &Trail, mut request: InputRequest) -> Shown {
+    let binding = super::state::binding(
+        &trail.tool,
+        trail.spec_digest.as_deref().unwrap_or_default(),
+        trail.arguments.as_ref().map_or("", |it| &it.fingerprint),
+        &trail.session,
+    );
+    request.state = super::state::seal(inner, request.state, binding, trail.consent);
+    let code = ErrorCode::InputRequired;
+    let failure = Failure::new(code, format!("`{}` asks for something first", trail.tool))
+        .suggest(code.advice());
+    Shown {
+        disposition: Disposition::NeedsInput(request),
+        ..Shown::failed(inner.cleaner.failure(failure), trail.call.clone())
+    }
+}
+
+/// Keeps a good answer in the store as well, for sessions that live there.
+fn keep(inner: &Inner, session: &SessionState, answered: &Answered, changes: &mut Vec<Change>) {
+    let Some(keeping) = answered
+        .caching
+        .as_ref()
+        .filter(|_| answered.kept.is_success())
+    else {
+        return;
+    };
+    cache::remember(session, Some(keeping), &answered.kept);
+    if session.lifetime() == Lifetime::Stored
+        && let Ok(bytes) = serde_json::to_vec(answered.kept.as_ref())
+    {
+        changes.push(Change::Remember {
+            key: cache::stored_key(session, &keeping.place),
+            answer: bytes,
+            until: keeping.until,
+            at: inner.clock.now(),
+        });
+    }
+}
+
+/// Keeps what replay needs, or says why it cannot.
+fn keep_body(
+    inner: &Inner,
+    trail: &Trail,
+    shown: &Shown,
+    changes: &mut Vec<Change>,
+) -> Result<(), &'static str> {
+    let Some(arguments) = &trail.arguments else {
+        return Err("no_arguments");
+    };
+    let limit = inner.settings.max_body;
+    let data = shown.kept.as_ref().map(|kept| kept.payload.raw());
+    let fits = |text: &str| text.len() <= limit;
+    let redacted = arguments.redacted || shown.kept.as_ref().is_some_and(|kept| kept.redacted);
+    changes.push(Change::KeepBody(Body {
+        call: trail.call.clone(),
+        arguments: Some(&arguments.text)
+            .filter(|text| fits(text) && !arguments.redacted)
+            .cloned(),
+        data: data.filter(|text| fits(text)).map(str::to_owned),
+    }));
+    if redacted {
+        return Err("redacted");
+    }
+    let large = !fits(&arguments.text) || data.is_some_and(|text| !fits(text));
+    if large { Err("too_large") } else { Ok(()) }
+}
+
+fn stored(shown: &Shown) -> Vec<u8> {
+    let ending = StoredEnding {
+        kept: shown.kept.as_deref().cloned(),
+        failure: shown.failure.as_ref().map(|failure| failure.get().clone()),
+    };
+    serde_json::to_vec(&ending).unwrap_or_default()
+}
+
+fn arguments_preview(inner: &Inner, trail: &Trail) -> String {
+    let text = trail.arguments.as_ref().map_or("", |clean| &clean.text);
+    inner.cleaner.preview(text, inner.settings.preview)
+}
+
+fn reviewed(shown: &Shown) -> review::Reviewed<'_> {
+    review::Reviewed {
+        data: shown.kept.as_ref().map(|kept| &kept.payload),
+        status: shown.status(),
+        warnings: &shown.warnings,
+        code: shown.failure.as_ref().map(|failure| failure.get().code),
+        redactions: shown.redactions,
+    }
+}
+
+impl Shown {
+    fn kept(kept: Arc<Kept>, call: tollgate_core::CallId, redactions: usize) -> Self {
+        Self {
+            warnings: kept.warnings.clone(),
+            kept: Some(kept),
+            failure: None,
+            redactions,
+            disposition: Disposition::Done,
+            call,
+        }
+    }
+
+    fn failed(failure: Clean<Failure>, call: tollgate_core::CallId) -> Self {
+        Self {
+            disposition: Disposition::of(failure.get().code),
+            kept: None,
+            failure: Some(failure),
+            warnings: Vec::new(),
+            redactions: 0,
+            call,
+        }
+    }
+
+    fn status(&self) -> Status {
+        self.kept.as_ref().map_or(Status::Error, |kept| kept.status)
+    }
+
+    fn preview(&self, inner: &Inner) -> String {
+        let text = match (&self.kept, &self.failure) {
+            (Some(kept), _) => kept.payload.raw(),
+            (None, Some(failure)) => &failure.get().message,
+            (None, None) => "",
+        };
+        inner.cleaner.preview(text, inner.settings.preview)
+    }
+}
+
+fn answer(
+    inner: &Inner,
+    trail: &Trail,
+    session: &SessionState,
+    shown: Shown,
+    receipt: Receipt,
+    reviews: Vec<String>,
+) -> Outcome {
+    session.learn(receipt.session);
+    let place = receipt
+        .places
+        .last()
+        .map(tollgate_core::audit::Place::receipt);
+    let wants_receipt = trail.effect && (trail.intent || trail.cache == CacheUse::Recorded);
+    let outcome = assemble(
+        trail,
+        session.ledger(),
+        shown,
+        place,
+        reviews,
+        wants_receipt,
+    );
+    report(inner, trail, &outcome);
+    outcome
+}
+
+/// The answer when even the ending could not be written.
+pub(super) fn without_store(inner: &Inner, trail: &Trail, stop: Stop) -> Outcome {
+    let shown = Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone());
+    let ledger = tollgate_core::BudgetLedger::default();
+    let outcome = assemble(trail, ledger, shown, None, Vec::new(), false);
+    report(inner, trail, &outcome);
+    outcome
+}
+
+fn withheld(error: &StoreError) -> Stop {
+    let message = format!("the call could not be written down, so its answer is withheld: {error}");
+    Stop::new(error.code(), message)
+}
+
+fn report(inner: &Inner, trail: &Trail, outcome: &Outcome) {
+    let envelope = outcome.envelope.get();
+    let status = if envelope.ok { "completed" } else { "error" };
+    inner.log(trail, LogEvent::AgentToolDone, status, Some(outcome));
+    if envelope.ok || !envelope.meta.review_items.is_empty() {
+        let event = if envelope.meta.review_items.is_empty() {
+            LogEvent::AgentReflectPass
+        } else {
+            LogEvent::AgentReflectFail
+        };
+        inner.log(trail, event, status, Some(outcome));
+    }
+    if inner.spans.wants() {
+        let error = envelope.error.as_ref().map(|failure| failure.code);
+        inner
+            .spans
+            .export(Span::of(trail, envelope.status.as_str(), error));
+    }
+}
+
+fn assemble(
+    trail: &Trail,
+    ledger: tollgate_core::BudgetLedger,
+    shown: Shown,
+    receipt: Option<String>,
+    review_items: Vec<String>,
+    wants_receipt: bool,
+) -> Outcome {
+    let kept = shown.kept;
+    let hit = matches!(trail.cache, CacheUse::Hit | CacheUse::Shared);
+    let service = kept.as_ref().and_then(|kept| kept.service.clone());
+    let meta = Meta {
+        call_id: trail.call.as_str().to_owned(),
+        trace_id: trail.trace.trace_id.clone(),
+        duration_ms: trail.duration_micros() / 1000,
+        provider: trail.provider.clone(),
+        capability: trail
+            .capability
+            .map(|capability| capability.as_str().to_owned()),
+        cache_hit: hit,
+        input_fingerprint: trail.arguments.as_ref().map(|it| it.fingerprint.clone()),
+        output_fingerprint: kept.as_ref().map(|kept| kept.fingerprint.clone()),
+        redaction_applied: kept.as_ref().is_some_and(|kept| kept.redacted),
+        tainted: kept.as_ref().is_some_and(|kept| !kept.taint.is_empty()),
+        taint_spans: kept
+            .as_ref()
+            .map_or_else(Vec::new, |kept| kept.taint.clone()),
+        review_items,
+        receipt,
+    };
+    let status = kept.as_ref().map_or(Status::Error, |kept| kept.status);
+    let envelope = Envelope {
+        ok: status != Status::Error,
+        status,
+        tool: trail.tool.clone(),
+        command: trail.command.clone(),
+        data: kept.as_ref().map(|kept| kept.payload.clone()),
+        warnings: shown.warnings,
+        error: shown.failure.map(Clean::into_inner),
+        request: service.as_ref().map(|service| service.request.clone()),
+        token_bucket: service.map(|service| service.token_bucket),
+        cache_key: trail.cache_key.clone(),
+        cache_hit: hit,
+        budget_ledger: ledger,
+        meta,
+    };
+    let blocks: Vec<Block> = kept
+        .as_ref()
+        .map_or_else(Vec::new, |kept| kept.blocks.clone());
+    Outcome {
+        envelope: Clean::assembled(envelope),
+        blocks: Clean::of_blocks(blocks),
+        shape: kept.as_ref().map_or(Shape::Data, |kept| kept.shape),
+        disposition: shown.disposition,
+        call: shown.call,
+        wants_receipt,
+    }
+}
+
+impl Kept {
+    pub(crate) fn of(clean: Clean<ToolResult>, found: &Found) -> Self {
+        let result = clean.into_inner();
+        let mut warnings = result.warnings;
+        warnings.extend(found.warnings.iter().copied());
+        warnings.dedup();
+        Self {
+            fingerprint: hex_digest(result.payload.raw().as_bytes()),
+            payload: result.payload,
+            shape: result.shape,
+            blocks: result.blocks,
+            status: result.status,
+            warnings,
+            service: result.service,
+            redacted: found.applied,
+            taint: found.taint.clone(),
+        }
+    }
+
+    /// Something the gate itself says; clean by construction.
+    fn ours(payload: Payload) -> Self {
+        Self {
+            fingerprint: hex_digest(payload.raw().as_bytes()),
+            payload,
+            shape: Shape::Data,
+            blocks: Vec::new(),
+            status: Status::Ok,
+            warnings: Vec::new(),
+            service: None,
+            redacted: false,
+            taint: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        matches!(self.status, Status::Ok | Status::Empty)
+    }
+}

@@ -1,0 +1,329 @@
+//! The door: everything a call needs, in one place, behind one method.
+
+use std::{
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tollgate_core::{
+    Clock, ErrorCode, Estimate, Secret, Store, StoreError, Timestamp,
+    store::{Batch, Change},
+};
+
+use super::{Caller, Outcome, Request, Stage, StageProbe, Stop, flight::Flights};
+use crate::{
+    catalog::Catalog,
+    ids,
+    policy::{ApprovalKey, Consent, Policies},
+    record::{CacheUse, LogEvent, LogLine, LogSink, NoLog, NoSpans, SpanSink, Trail},
+    sanitize::Cleaner,
+    session::{Opening, SessionState, Sessions},
+    settings::Settings,
+};
+
+/// What a gateway is made of.
+pub struct Parts {
+    /// Where everything is kept.
+    pub store: Arc<dyn Store>,
+    /// The tools.
+    pub catalog: Catalog,
+    /// The rules.
+    pub policies: Policies,
+    /// What cleans everything.
+    pub cleaner: Cleaner,
+    /// What tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// The key that binds approvals; the same for all processes of one state.
+    pub approval_key: Secret<[u8; 32]>,
+    /// Every knob.
+    pub settings: Settings,
+    /// Takes log lines.
+    pub log: Arc<dyn LogSink>,
+    /// Takes spans.
+    pub spans: Arc<dyn SpanSink>,
+    /// Is told of every stage.
+    pub probe: Option<Arc<dyn StageProbe>>,
+}
+
+impl Parts {
+    /// The parts nobody can do without; nothing is logged.
+    pub fn new(
+        store: Arc<dyn Store>,
+        catalog: Catalog,
+        policies: Policies,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            store,
+            catalog,
+            policies,
+            cleaner: Cleaner::shipped(),
+            clock,
+            approval_key: Secret::new([0; 32]),
+            settings: Settings::default(),
+            log: Arc::new(NoLog),
+            spans: Arc::new(NoSpans),
+            probe: None,
+        }
+    }
+}
+
+/// The only door to a provider. Cloning it is cheap; all clones are one door.
+#[derive(Clone)]
+pub struct Gateway(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) catalog: RwLock<Arc<Catalog>>,
+    pub(crate) policies: RwLock<Arc<Policies>>,
+    pub(crate) cleaner: Cleaner,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) approval_key: ApprovalKey,
+    pub(crate) settings: Settings,
+    pub(crate) sessions: Sessions,
+    pub(crate) flights: Flights,
+    log: Arc<dyn LogSink>,
+    pub(crate) spans: Arc<dyn SpanSink>,
+    probe: Option<Arc<dyn StageProbe>>,
+    turns: Semaphore,
+    waiting: AtomicUsize,
+}
+
+impl Gateway {
+    /// Opens the door.
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(Inner {
+            store: parts.store,
+            catalog: RwLock::new(Arc::new(parts.catalog)),
+            policies: RwLock::new(Arc::new(parts.policies)),
+            cleaner: parts.cleaner,
+            clock: parts.clock,
+            approval_key: ApprovalKey::new(parts.approval_key),
+            turns: Semaphore::new(parts.settings.concurrent_calls),
+            settings: parts.settings,
+            sessions: Sessions::new(),
+            flights: Flights::default(),
+            log: parts.log,
+            spans: parts.spans,
+            probe: parts.probe,
+            waiting: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Takes one call from request to outcome.
+    ///
+    /// The gate owns the call: dropping this future cancels it in order, and its
+    /// ending is written all the same.
+    pub async fn call(&self, caller: &Caller, request: Request) -> Outcome {
+        let cancel = request.cancel.clone().drop_guard();
+        let (inner, caller) = (Arc::clone(&self.0), caller.clone());
+        let (fallback_caller, tool) = (caller.clone(), request.tool.clone());
+        let task = tokio::spawn(inner.run(caller, request));
+        let outcome = match task.await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.0
+                    .broken(&fallback_caller, tool, &error.to_string())
+                    .await
+            }
+        };
+        cancel.disarm();
+        outcome
+    }
+
+    /// Says that the caller has the answer to an effect, so that the same call asks again.
+    pub async fn delivered(&self, outcome: &Outcome) -> Result<(), StoreError> {
+        if !outcome.wants_receipt {
+            return Ok(());
+        }
+        let changes = vec![Change::Delivered {
+            call: outcome.call.clone(),
+        }];
+        self.0
+            .store
+            .commit(Batch {
+                changes,
+                ..Batch::default()
+            })
+            .await
+            .map(|_| ())
+    }
+
+    /// The tools on offer.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.0.catalog()
+    }
+
+    /// Puts another catalogue in place; calls under way keep theirs.
+    pub fn replace_catalog(&self, catalog: Catalog) {
+        *self
+            .0
+            .catalog
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+    }
+
+    /// The rules in force.
+    pub fn policies(&self) -> Arc<Policies> {
+        self.0.policies()
+    }
+
+    /// Where everything is kept, for front ends that show it.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
+    }
+
+    /// What cleans everything.
+    pub fn cleaner(&self) -> &Cleaner {
+        &self.0.cleaner
+    }
+
+    /// What tells the time.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.0.clock
+    }
+
+    /// Every knob.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// Lets go of every provider.
+    pub async fn close(&self) {
+        self.catalog().close().await;
+    }
+}
+
+impl Inner {
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn policies(&self) -> Arc<Policies> {
+        Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) async fn session(
+        &self,
+        caller: &Caller,
+        at: Timestamp,
+    ) -> Result<Arc<SessionState>, StoreError> {
+        let opening = Opening {
+            lifetime: caller.lifetime,
+            limit: self.settings.session_limit,
+            at,
+        };
+        self.sessions
+            .open(self.store.as_ref(), &caller.session, opening)
+            .await
+    }
+
+    pub(super) fn open_trail(&self, caller: &Caller, request: &Request) -> Trail {
+        let at = self.clock.now();
+        Trail {
+            call: ids::call_id(at),
+            trace: ids::trace(request.traceparent.as_deref()),
+            started: Instant::now(),
+            at,
+            session: caller.session.clone(),
+            surface: caller.surface,
+            trust: caller.trust,
+            tool: self.cleaner.preview(&self.cleaner.line(&request.tool), 128),
+            command: None,
+            provider: None,
+            spec_digest: None,
+            capability: None,
+            idempotent: false,
+            consent: if request.control.yes {
+                Consent::Agent
+            } else {
+                Consent::None
+            },
+            verdict: None,
+            rule: None,
+            arguments: None,
+            cache_key: None,
+            cache: CacheUse::Off,
+            estimate: Estimate::default(),
+            reserved: None,
+            intent: false,
+            effect: false,
+            approval: None,
+            attempt: request.attempt,
+        }
+    }
+
+    pub(super) fn probe(&self, trail: &Trail, stage: Stage) {
+        if let Some(probe) = &self.probe {
+            probe.passed(&trail.call, stage);
+        }
+    }
+
+    pub(super) fn log(
+        &self,
+        trail: &Trail,
+        event: LogEvent,
+        status: &'static str,
+        done: Option<&Outcome>,
+    ) {
+        let envelope = done.map(|outcome| outcome.envelope.get());
+        self.log.write(&LogLine {
+            event,
+            session_id: &trail.session.handle,
+            request_id: trail.call.as_str(),
+            iteration: trail.attempt,
+            tool: &trail.tool,
+            status,
+            duration_ms: envelope.map(|envelope| envelope.meta.duration_ms),
+            error_code: envelope
+                .and_then(|envelope| envelope.error.as_ref())
+                .map(|failure| failure.code.as_str()),
+            warnings_count: envelope.map(|envelope| envelope.warnings.len()),
+            provider: trail.provider.as_deref(),
+            cache_hit: envelope.map(|envelope| envelope.cache_hit),
+        });
+    }
+
+    /// Waits for a turn to run a tool; a full queue answers at once.
+    pub(super) async fn turn(&self, trail: &Trail) -> Result<SemaphorePermit<'_>, Stop> {
+        if let Ok(turn) = self.turns.try_acquire() {
+            return Ok(turn);
+        }
+        if self.waiting.fetch_add(1, Ordering::SeqCst) >= self.settings.queued_calls {
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            let mut stop = Stop::new(ErrorCode::Overloaded, "the gate is busy");
+            stop.failure.retry_after_seconds = Some(1);
+            return Err(stop);
+        }
+        let limit = self.settings.call_timeout.min(Duration::from_secs(60));
+        let turn = tokio::time::timeout(limit, self.turns.acquire()).await;
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        match turn {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(_)) | Err(_) => {
+                let message = format!("`{}` waited too long for its turn", trail.tool);
+                let mut stop = Stop::new(ErrorCode::Overloaded, message);
+                stop.failure.retry_after_seconds = Some(5);
+                Err(stop)
+            }
+        }
+    }
+
+    /// A fault of ours broke the task of a call; its ending is still written.
+    async fn broken(self: &Arc<Self>, caller: &Caller, tool: String, cause: &str) -> Outcome {
+        let request = Request::new(tool, tollgate_core::Payload::empty_object());
+        let trail = self.open_trail(caller, &request);
+        let mut stop = Stop::new(ErrorCode::Internal, "the gate itself failed on this call");
+        stop.failure.detail = Some(self.cleaner.line(cause));
+        match self.session(caller, trail.at).await {
+            Ok(session) => {
+                super::finish::finish(self, trail, &session, super::End::Stopped(stop)).await
+            }
+            Err(error) => super::finish::without_store(self, &trail, error.into()),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The only place that calls a provider.
+//!
+//! A provider runs in a task of its own: a panic costs one call, and a call that is
+//! cancelled or out of time is asked to stop in order. What it still answers after
+//! that is written down beside the ending, never in its place.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::task::JoinHandle;
+use tollgate_core::{
+    Answer, CallContext, ErrorCode, Event, EventSink, Failure, ProviderError, Retry, ToolCall,
+    store::Batch,
+};
+
+use super::{Inner, Stop, announce::Announced, flight::Lead, state::Scoped, validate::Valid};
+use crate::{
+    record::{self, Trail},
+    sanitize::Cleaner,
+};
+
+/// How long a call that was asked to stop may take to do so.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long a late answer is still written down.
+const LATE: Duration = Duration::from_secs(600);
+
+type Running = JoinHandle<Result<Answer, ProviderError>>;
+
+pub(super) async fn run(
+    inner: &Arc<Inner>,
+    announced: Announced,
+    trail: &Trail,
+    lead: Option<&Lead>,
+) -> Result<Answer, Stop> {
+    let valid = announced.into_valid();
+    let spec = Arc::clone(&valid.listing.spec);
+    let limit = Duration::from_millis(spec.timeout_ms).min(inner.settings.call_timeout);
+    let cancel = valid.cancel.clone();
+    let stop = tokio_util::sync::CancellationToken::new();
+    let mut running = start(inner, valid, trail, limit, stop.clone());
+    let deadline = tokio::time::sleep(limit);
+    tokio::pin!(deadline);
+    let mut wanted = true;
+    loop {
+        tokio::select! {
+            biased;
+            finished = &mut running => return ended(finished, trail),
+            () = &mut deadline => {
+                let message = format!("`{}` did not answer within {} ms", spec.name, limit.as_millis());
+                return Err(give_up(inner, running, &stop, trail, ErrorCode::TimedOut, message).await);
+            }
+            () = cancel.cancelled(), if wanted => {
+                if lead.is_some_and(Lead::is_followed) {
+                    wanted = false;
+                    continue;
+                }
+                let message = format!("the call of `{}` was cancelled", spec.name);
+                return Err(give_up(inner, running, &stop, trail, ErrorCode::Cancelled, message).await);
+            }
+        }
+    }
+}
+
+fn start(
+    inner: &Arc<Inner>,
+    valid: Valid,
+    trail: &Trail,
+    limit: Duration,
+    cancel: tokio_util::sync::CancellationToken,
+) -> Running {
+    let provider = Arc::clone(&valid.listing.provider);
+    let call = ToolCall {
+        id: trail.call.clone(),
+        tool: valid.listing.spec.name.clone(),
+        arguments: valid.arguments,
+    };
+    let responses = valid.responses.map(|mut responses| {
+        responses.state = super::state::opened(&responses.state);
+        responses
+    });
+    let context = CallContext {
+        call: trail.call.clone(),
+        principal: trail.session.principal.clone(),
+        session: trail.session.clone(),
+        surface: trail.surface,
+        trust: trail.trust,
+        time_left: limit,
+        cancel,
+        events: Arc::new(CleanEvents {
+            cleaner: inner.cleaner.clone(),
+            sink: valid.events,
+        }),
+        state: Arc::new(Scoped::new(inner, provider.id(), &trail.session.principal)),
+        trace: trail.trace.clone(),
+        control: valid.control,
+        responses,
+    };
+    tokio::spawn(async move {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place")]
+        let answer = provider.call(call, context);
+        answer.await
+    })
+}
+
+fn ended(
+    finished: Result<Result<Answer, ProviderError>, tokio::task::JoinError>,
+    trail: &Trail,
+) -> Result<Answer, Stop> {
+    match finished {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(error.into_failure(trail.idempotent).into()),
+        Err(_) => Err(unsure(
+            ErrorCode::Panicked,
+            format!("the provider of `{}` crashed on this call", trail.tool),
+            trail,
+        )),
+    }
+}
+
+/// Asks the provider to stop, waits a little, and leaves a note-taker behind.
+async fn give_up(
+    inner: &Arc<Inner>,
+    mut running: Running,
+    stop: &tokio_util::sync::CancellationToken,
+    trail: &Trail,
+    code: ErrorCode,
+    message: String,
+) -> Stop {
+    stop.cancel();
+    let early = tokio::time::timeout(GRACE, &mut running).await;
+    match early {
+        Ok(finished) => note_late(inner, trail, finished.ok()).await,
+        Err(_) => {
+            let (inner, call) = (Arc::clone(inner), trail_of(trail));
+            tokio::spawn(async move {
+                let finished = tokio::time::timeout(LATE, &mut running).await;
+                match finished {
+                    Ok(finished) => note_late_facts(&inner, call, finished.ok()).await,
+                    Err(_) => running.abort(),
+                }
+            });
+        }
+    }
+    unsure(code, message, trail)
+}
+
+/// A failure after which it is not known what has happened.
+fn unsure(code: ErrorCode, message: String, trail: &Trail) -> Stop {
+    let mut failure = Failure::new(code, message).suggest(code.advice());
+    failure.can_retry = match code.retry() {
+        Retry::Never => false,
+        Retry::Later => true,
+        Retry::WhenHarmless => trail.idempotent,
+    };
+    if trail.effect {
+        failure = failure.with("outcome", "unknown");
+    }
+    failure.into()
+}
+
+fn trail_of(trail: &Trail) -> serde_json::Value {
+    serde_json::json!({
+        "call_id": trail.call.as_str(),
+        "trace_id": trail.trace.trace_id,
+        "principal": trail.session.principal.as_str(),
+        "session": trail.session.handle,
+        "tool": trail.tool,
+    })
+}
+
+async fn note_late(inner: &Inner, trail: &Trail, finished: Option<Result<Answer, ProviderError>>) {
+    note_late_facts(inner, trail_of(trail), finished).await;
+}
+
+/// Writes a late answer down beside the ending. If even that fails, the ending stands.
+async fn note_late_facts(
+    inner: &Inner,
+    mut facts: serde_json::Value,
+    finished: Option<Result<Answer, ProviderError>>,
+) {
+    let (status, fingerprint, code) = match &finished {
+        Some(Ok(Answer::Done(result))) => {
+            let (clean, _) = inner.cleaner.arguments(result.payload.raw());
+            let print = tollgate_core::canonical::hex_digest(clean.as_bytes());
+            ("ok", Some(print), None)
+        }
+        Some(Ok(Answer::NeedsInput(_))) => ("needs_input", None, None),
+        Some(Err(error)) => ("error", None, Some(error.code.as_str())),
+        None => ("crashed", None, None),
+    };
+    facts["status"] = status.into();
+    facts["output_fingerprint"] = fingerprint.into();
+    facts["error_code"] = code.into();
+    let entry = record::note("late_answer", inner.clock.now(), facts);
+    let batch = Batch {
+        audit: vec![entry],
+        ..Batch::default()
+    };
+    drop(inner.store.commit(batch).await);
+}
+
+/// Cleans what a provider says while it runs.
+struct CleanEvents {
+    cleaner: Cleaner,
+    sink: Arc<dyn EventSink>,
+}
+
+impl EventSink for CleanEvents {
+    fn emit(&self, event: Event) {
+        self.sink.emit(self.cleaner.event(event));
+    }
+}

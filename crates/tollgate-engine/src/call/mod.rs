@@ -1,0 +1,195 @@
+//! The one path a tool call takes.
+//!
+//! Each stage consumes the type the stage before it made, so leaving one out or
+//! changing their order does not compile:
+//!
+//! ```text
+//! Request → Resolved → Valid → Permitted → Announced → ToolResult → Checked → Clean → Outcome
+//! ```
+
+mod admit;
+mod announce;
+mod cache;
+mod consent;
+mod finish;
+mod flight;
+mod gateway;
+mod invoke;
+mod outcome;
+mod request;
+mod stage;
+mod state;
+mod validate;
+
+use std::sync::Arc;
+
+use tollgate_core::{Answer, ErrorCode, Failure};
+
+use crate::{
+    record::{CacheUse, LogEvent, Trail},
+    session::{Kept, SessionState},
+};
+
+pub use cache::cache_key_of;
+pub use gateway::{Gateway, Parts};
+pub use outcome::{Disposition, Outcome};
+pub use request::{Caller, HumanConsent, Request};
+pub use stage::{Stage, StageProbe};
+
+pub(crate) use admit::{CALL_BY_NAME, decision_word, is_visible};
+pub(crate) use finish::StoredEnding;
+pub(crate) use gateway::Inner;
+pub(crate) use validate::Checked;
+
+use admit::{Permission, Permitted};
+use finish::End;
+use flight::Seat;
+
+/// Why a call went no further, and what has to be written down with it.
+pub(crate) struct Stop {
+    pub(crate) failure: Failure,
+    pub(crate) ask: Option<Box<tollgate_core::store::Approval>>,
+    pub(crate) block: bool,
+}
+
+impl Stop {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Failure::new(code, message).suggest(code.advice()).into()
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            ask: None,
+            block: false,
+        }
+    }
+}
+
+impl From<tollgate_core::StoreError> for Stop {
+    fn from(error: tollgate_core::StoreError) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}
+
+impl Inner {
+    /// Takes one call from request to outcome. Never fails: every way out is an ending.
+    async fn run(self: Arc<Self>, caller: Caller, request: Request) -> Outcome {
+        let mut trail = self.open_trail(&caller, &request);
+        self.log(&trail, LogEvent::AgentToolCall, "running", None);
+        let session = match self.session(&caller, trail.at).await {
+            Ok(session) => session,
+            Err(error) => return finish::without_store(&self, &trail, error.into()),
+        };
+        self.probe(&trail, Stage::Session);
+        let end = match self.attempt(&mut trail, &session, &caller, request).await {
+            Ok(end) => end,
+            Err(stop) => End::Stopped(stop),
+        };
+        finish::finish(&self, trail, &session, end).await
+    }
+
+    async fn attempt(
+        self: &Arc<Self>,
+        trail: &mut Trail,
+        session: &Arc<SessionState>,
+        caller: &Caller,
+        request: Request,
+    ) -> Result<End, Stop> {
+        let resolved = admit::resolve(self, caller, session, request, trail)?;
+        self.probe(trail, Stage::Resolve);
+        let valid = validate::input(self, resolved, trail)?;
+        self.probe(trail, Stage::ValidateIn);
+        let peeked = cache::peek(self, session, &valid, trail).await?;
+        self.probe(trail, Stage::Peek);
+        let permission = admit::permit(self, caller, session, valid, peeked, trail).await?;
+        self.probe(trail, Stage::Permit);
+        let permitted = match permission {
+            Permission::Granted(permitted) => permitted,
+            Permission::DryRun(report) => return Ok(End::DryRun(report)),
+            Permission::Happened(recorded) => return Ok(End::Recorded(recorded)),
+        };
+        self.answer(trail, session, permitted).await
+    }
+
+    /// Opens the cache or runs the tool, once for all who ask the same at the same time.
+    async fn answer(
+        self: &Arc<Self>,
+        trail: &mut Trail,
+        session: &Arc<SessionState>,
+        permitted: Permitted,
+    ) -> Result<End, Stop> {
+        let mut waited = false;
+        loop {
+            if let Some(kept) = cache::open(self, session, &permitted, trail).await? {
+                trail.cache = if waited {
+                    CacheUse::Shared
+                } else {
+                    CacheUse::Hit
+                };
+                self.probe(trail, Stage::OpenCache);
+                return Ok(End::Hit(kept));
+            }
+            if permitted.valid().control.from_cache {
+                let message = "the session has no answer to this call";
+                return Err(Stop::new(ErrorCode::CacheMiss, message));
+            }
+            let seat = match permitted.flight_key(session) {
+                Some(key) if !waited => self.flights.join(key),
+                Some(_) | None => Seat::Alone,
+            };
+            match seat {
+                Seat::Follower(done) => {
+                    done.wait(&permitted.valid().cancel).await?;
+                    waited = true;
+                }
+                Seat::Leader(lead) => {
+                    let end = self
+                        .really_run(trail, session, permitted, Some(&lead))
+                        .await;
+                    return end;
+                }
+                Seat::Alone => return self.really_run(trail, session, permitted, None).await,
+            }
+        }
+    }
+
+    async fn really_run(
+        self: &Arc<Self>,
+        trail: &mut Trail,
+        session: &Arc<SessionState>,
+        permitted: Permitted,
+        lead: Option<&flight::Lead>,
+    ) -> Result<End, Stop> {
+        let turn = self.turn(trail).await?;
+        let announced = announce::announce(self, session, permitted, trail).await?;
+        self.probe(trail, Stage::Intent);
+        let listing = Arc::clone(announced.listing());
+        let caching = announced.caching();
+        let answer = invoke::run(self, announced, trail, lead).await?;
+        drop(turn);
+        self.probe(trail, Stage::Invoke);
+        let result = match answer {
+            Answer::Done(result) => result,
+            Answer::NeedsInput(request) => return Ok(End::NeedsInput(request)),
+        };
+        let usage = result.usage;
+        let checked = validate::output(&listing, result, self.settings.result_bytes)?;
+        self.probe(trail, Stage::ValidateOut);
+        let clean = finish::clean(self, &listing, checked)?;
+        self.probe(trail, Stage::Sanitize);
+        let kept = Arc::new(Kept::of(clean.result, &clean.found));
+        if let Some(lead) = lead {
+            cache::remember(session, caching.as_ref(), &kept);
+            lead.answered();
+        }
+        Ok(End::Answered(finish::Answered {
+            kept,
+            usage,
+            redactions: clean.found.redactions,
+            caching,
+        }))
+    }
+}

@@ -1,0 +1,49 @@
+//! How a call ended, as a front end gets it.
+
+use tollgate_core::{Block, CallId, Envelope, ErrorCode, InputRequest, Shape};
+
+use crate::sanitize::Clean;
+
+/// A finished call. Waiting for a human is an ending, not a hang.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What the caller sees.
+    pub envelope: Clean<Envelope>,
+    /// Content blocks beside `data`.
+    pub blocks: Clean<Vec<Block>>,
+    /// Whether `data` is an upstream's own result.
+    pub shape: Shape,
+    /// What kind of ending it is.
+    pub disposition: Disposition,
+    /// The call, to say later that the answer was delivered.
+    pub call: CallId,
+    /// Whether the gate wants to know that the answer was delivered.
+    pub wants_receipt: bool,
+}
+
+/// What kind of ending it is; exit codes and statuses follow from it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Disposition {
+    /// Answered: ok, degraded or empty.
+    Done,
+    /// The tool, its provider or the gate failed.
+    Failed(ErrorCode),
+    /// A consent is missing.
+    NeedsConsent,
+    /// Policy says no.
+    Denied,
+    /// The tool asks for something first.
+    NeedsInput(InputRequest),
+}
+
+impl Disposition {
+    pub(crate) fn of(code: ErrorCode) -> Self {
+        match code {
+            ErrorCode::ConfirmationRequired => Self::NeedsConsent,
+            ErrorCode::PolicyDenied | ErrorCode::PolicyError | ErrorCode::TrustLevelNotAllowed => {
+                Self::Denied
+            }
+            other => Self::Failed(other),
+        }
+    }
+}

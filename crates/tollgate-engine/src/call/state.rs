@@ -1,0 +1,172 @@
+//! What a provider may remember, and what it gets back unread.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use tollgate_core::{
+    ErrorCode, Principal, SessionKey, StoreError, Timestamp,
+    canonical::{hex, hex_digest},
+    store::{Batch, Change, ProviderState, Versioned},
+};
+
+use super::{Inner, Stop};
+use crate::policy::Consent;
+
+/// How long a question to the client stays open.
+const OPEN_SECONDS: u64 = 3600;
+
+/// Provider state of one provider and one principal.
+pub(super) struct Scoped {
+    inner: Arc<Inner>,
+    namespace: String,
+    principal: Principal,
+}
+
+impl Scoped {
+    pub(super) fn new(inner: &Arc<Inner>, namespace: &str, principal: &Principal) -> Self {
+        Self {
+            inner: Arc::clone(inner),
+            namespace: namespace.to_owned(),
+            principal: principal.clone(),
+        }
+    }
+
+    async fn commit(&self, change: Change) -> Result<Option<u64>, StoreError> {
+        let batch = Batch {
+            changes: vec![change],
+            ..Batch::default()
+        };
+        Ok(self.inner.store.commit(batch).await?.version)
+    }
+}
+
+#[async_trait]
+impl ProviderState for Scoped {
+    async fn get(&self, key: &str) -> Result<Option<Versioned>, StoreError> {
+        let now = self.inner.clock.now();
+        self.inner
+            .store
+            .state(&self.namespace, &self.principal, key, now)
+            .await
+    }
+
+    async fn compare_and_put(
+        &self,
+        key: &str,
+        version: Option<u64>,
+        value: Vec<u8>,
+        until: Option<Timestamp>,
+    ) -> Result<u64, StoreError> {
+        let written = self
+            .commit(Change::PutState {
+                namespace: self.namespace.clone(),
+                principal: self.principal.clone(),
+                key: key.to_owned(),
+                version,
+                value,
+                until,
+                at: self.inner.clock.now(),
+            })
+            .await?;
+        written.ok_or(StoreError::Conflict)
+    }
+
+    async fn delete(&self, key: &str) -> Result<(), StoreError> {
+        self.commit(Change::DeleteState {
+            namespace: self.namespace.clone(),
+            principal: self.principal.clone(),
+            key: key.to_owned(),
+        })
+        .await
+        .map(|_| ())
+    }
+}
+
+/// A provider's state on its way through the client: bound, ending, and sealed.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    binding: String,
+    expires: Timestamp,
+    consent: u8,
+    state: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+impl Sealed {
+    fn message(&self) -> String {
+        format!(
+            "{}\n{}\n{}\n{}",
+            self.binding,
+            self.expires.0,
+            self.consent,
+            hex(&self.state)
+        )
+    }
+}
+
+/// What a question belongs to: this call in this session, arguments and all.
+pub(super) fn binding(
+    tool: &str,
+    spec_digest: &str,
+    fingerprint: &str,
+    session: &SessionKey,
+) -> String {
+    let text = format!(
+        "{tool}\n{spec_digest}\n{fingerprint}\n{}\n{}",
+        session.principal, session.handle
+    );
+    hex_digest(text.as_bytes())
+}
+
+/// Seals what a provider wants back, together with the consent its call had.
+pub(super) fn seal(inner: &Inner, state: Vec<u8>, binding: String, consent: Consent) -> Vec<u8> {
+    let expires = inner
+        .clock
+        .now()
+        .plus(std::time::Duration::from_secs(OPEN_SECONDS));
+    let mut sealed = Sealed {
+        binding,
+        expires,
+        consent: consent as u8,
+        state,
+        tag: Vec::new(),
+    };
+    let message = sealed.message();
+    sealed.tag = inner.approval_key.authenticate(message.as_bytes()).to_vec();
+    serde_json::to_vec(&sealed).unwrap_or_default()
+}
+
+/// Opens what [`seal`] made; a tampered, foreign or ended one is refused.
+pub(super) fn unseal(
+    inner: &Inner,
+    bytes: &[u8],
+    binding: &str,
+) -> Result<(Consent, Vec<u8>), Stop> {
+    let refused = || {
+        Stop::new(
+            ErrorCode::InputRejected,
+            "this answer belongs to no open question",
+        )
+    };
+    let sealed: Sealed = serde_json::from_slice(bytes).map_err(|_| refused())?;
+    let message = sealed.message();
+    let genuine = inner
+        .approval_key
+        .is_authentic(message.as_bytes(), &sealed.tag);
+    let open = inner.clock.now() < sealed.expires;
+    if !genuine || !open || sealed.binding != binding {
+        return Err(refused());
+    }
+    let consent = match sealed.consent {
+        2 => Consent::Human,
+        1 => Consent::Agent,
+        _ => Consent::None,
+    };
+    Ok((consent, sealed.state))
+}
+
+/// The provider's own part of a state that has been checked before.
+pub(super) fn opened(bytes: &[u8]) -> Vec<u8> {
+    serde_json::from_slice::<Sealed>(bytes).map_or_else(|_| Vec::new(), |sealed| sealed.state)
+}

@@ -1,0 +1,207 @@
+//! Whether arguments and answers are what the spec says, and not too much of it.
+//!
+//! Invariant: only [`input`] makes a [`Valid`] call and only [`output`] makes a
+//! [`Checked`] answer.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::{
+    Capability, Control, ErrorCode, Estimate, EventSink, Failure, InputResponses, Payload, Shape,
+    ToolResult,
+    canonical::{CanonicalError, Node},
+};
+
+use super::{
+    HumanConsent, Inner, Stop,
+    admit::Resolved,
+    cache::{self, KeyOfCall},
+};
+use crate::{
+    catalog::Listing,
+    record::Trail,
+    schema::{self, Problem},
+};
+
+/// A call whose arguments fit the tool.
+pub(super) struct Valid {
+    pub(super) listing: Arc<Listing>,
+    pub(super) arguments: Payload,
+    pub(super) control: Control,
+    pub(super) capability: Capability,
+    pub(super) estimate: Estimate,
+    pub(super) effect: bool,
+    pub(super) key: KeyOfCall,
+    pub(super) human: Option<HumanConsent>,
+    pub(super) responses: Option<InputResponses>,
+    pub(super) events: Arc<dyn EventSink>,
+    pub(super) cancel: CancellationToken,
+}
+
+/// An answer that fits the tool.
+pub(crate) struct Checked(ToolResult);
+
+impl Checked {
+    pub(crate) fn into_inner(self) -> ToolResult {
+        self.0
+    }
+}
+
+pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Result<Valid, Stop> {
+    let Resolved { listing, request } = resolved;
+    if request.arguments.raw().len() > inner.settings.argument_bytes {
+        let limit = inner.settings.argument_bytes;
+        let message = format!("the arguments are larger than {limit} bytes");
+        return Err(Stop::new(ErrorCode::RequestTooLarge, message));
+    }
+    let (clean, redacted) = inner.cleaner.arguments(request.arguments.raw());
+    trail.arguments = Some(crate::record::CleanArguments::new(
+        &request.arguments,
+        clean,
+        redacted,
+    ));
+    let node = Node::of(&request.arguments).map_err(|error| not_canonical(&error))?;
+    let spec = &listing.spec;
+    let mut control = request.control;
+    if spec.service_command.is_some() {
+        lift_control(request.arguments.value(), &mut control);
+    }
+    let key = cache::key_of(spec, &node);
+    trail.cache_key = Some(key.text.clone());
+    check_input(&listing, request.arguments.value())?;
+    let arguments = as_object(request.arguments.value());
+    let capability = spec.raise.apply(spec.capability, arguments);
+    let estimate = spec.cost.estimate(arguments);
+    let effect = spec.has_side_effects() || capability > Capability::L0;
+    trail.capability = Some(capability);
+    trail.estimate = estimate;
+    trail.effect = effect;
+    Ok(Valid {
+        arguments: request.arguments.clone(),
+        control,
+        capability,
+        estimate,
+        effect,
+        key,
+        human: request.human,
+        responses: request.responses,
+        events: request.events,
+        cancel: request.cancel,
+        listing,
+    })
+}
+
+/// Checks arguments against the input schema alone; `tools.call` needs this for its own.
+pub(super) fn check_input(listing: &Listing, arguments: &Value) -> Result<(), Stop> {
+    let tool = &listing.spec.name;
+    if !arguments.is_object() {
+        let message = format!("the arguments of `{tool}` must be a JSON object");
+        return Err(Stop::new(ErrorCode::InvalidArguments, message));
+    }
+    let made = listing.made().map_err(|error| unusable(listing, error))?;
+    let problems = schema::problems(&made.input, arguments);
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "the arguments of `{tool}` do not fit: {}",
+        summary(&problems)
+    );
+    Err(Failure::new(ErrorCode::InvalidArguments, message)
+        .suggest(ErrorCode::InvalidArguments.advice())
+        .with("problems", listed(&problems))
+        .into())
+}
+
+pub(super) fn output(listing: &Listing, result: ToolResult, limit: usize) -> Result<Checked, Stop> {
+    if result.payload.raw().len() > limit {
+        let message = format!("the answer is larger than {limit} bytes");
+        return Err(Stop::new(ErrorCode::OutputTooLarge, message));
+    }
+    fits(listing, &result)?;
+    Ok(Checked(result))
+}
+
+/// Whether an answer fits its output schema; asked again after cleaning changed it.
+pub(super) fn fits(listing: &Listing, result: &ToolResult) -> Result<(), Stop> {
+    let made = listing.made().map_err(|error| unusable(listing, error))?;
+    let Some(output) = &made.output else {
+        return Ok(());
+    };
+    let value = match result.shape {
+        Shape::Data => Some(result.payload.value()),
+        Shape::Native => result.payload.value().get("structuredContent"),
+    };
+    let problems = value.map_or_else(Vec::new, |value| schema::problems(output, value));
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let tool = &listing.spec.name;
+    let message = format!(
+        "the answer of `{tool}` does not fit its own schema: {}",
+        summary(&problems)
+    );
+    Err(Failure::new(ErrorCode::InvalidOutput, message)
+        .suggest(ErrorCode::InvalidOutput.advice())
+        .with("problems", listed(&problems))
+        .into())
+}
+
+pub(super) fn as_object(value: &Value) -> &Map<String, Value> {
+    static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+    value.as_object().unwrap_or(&EMPTY)
+}
+
+fn unusable(listing: &Listing, error: &schema::SchemaError) -> Stop {
+    let message = format!(
+        "`{}` has a schema that cannot be used: {error}",
+        listing.spec.name
+    );
+    Stop::new(ErrorCode::Unsupported, message)
+}
+
+fn not_canonical(error: &CanonicalError) -> Stop {
+    Stop::new(ErrorCode::InvalidArguments, error.to_string())
+}
+
+fn summary(problems: &[Problem]) -> String {
+    let first = problems.first().map_or_else(String::new, |problem| {
+        let place = if problem.at.is_empty() {
+            "the arguments"
+        } else {
+            &problem.at
+        };
+        format!("{place}: {}", problem.message)
+    });
+    match problems.len() {
+        0 | 1 => first,
+        more => format!("{first} (and {} more)", more - 1),
+    }
+}
+
+fn listed(problems: &[Problem]) -> Value {
+    problems
+        .iter()
+        .map(|problem| json!({"at": problem.at, "message": problem.message}))
+        .collect()
+}
+
+/// Reads the control arguments of a tool with a service command out of its own arguments.
+fn lift_control(arguments: &Value, control: &mut Control) {
+    let flag = |name: &str| {
+        arguments
+            .get(name)
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
+    };
+    let text = |name: &str| {
+        let found = arguments.get(name).and_then(Value::as_str);
+        found.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    control.yes |= flag("yes");
+    control.from_cache |= flag("from_cache");
+    control.dry_run |= flag("dry_run");
+    control.fixture = control.fixture.take().or_else(|| text("fixture"));
+    control.approval = control.approval.take().or_else(|| text("approval"));
+}

@@ -1,0 +1,270 @@
+//! Which tools exist, and who serves each.
+//!
+//! Invariant: one failing provider never takes the catalogue down; it stays
+//! registered without tools, and the catalogue says so.
+
+mod listing;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, OnceLock},
+};
+
+use tollgate_core::{Capability, Health, Provider, ToolSpec, canonical::hex_digest};
+
+use crate::{
+    search::{Document, Hit, Index},
+    settings::fits,
+};
+
+pub use listing::Listing;
+
+/// Who serves a name that several offer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ProviderChoice {
+    /// The first in the preferred order.
+    #[default]
+    Order,
+    /// The one whose tool can do least harm; the order decides between equals.
+    Safest,
+}
+
+/// How the catalogue is put together.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// Who wins a contested name.
+    pub choice: ProviderChoice,
+    /// Provider ids, most preferred first; patterns may end in `*`. Others come last.
+    pub preferred_order: Vec<String>,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self {
+            choice: ProviderChoice::Order,
+            preferred_order: ["builtin", "mcp_*", "stub"].map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+/// Something an operator should know about the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The provider it is about.
+    pub provider: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A snapshot of every tool on offer.
+pub struct Catalog {
+    version: String,
+    tools: BTreeMap<String, Arc<Listing>>,
+    spellings: HashMap<String, String>,
+    providers: Vec<Arc<dyn Provider>>,
+    problems: Vec<Problem>,
+    index: OnceLock<(Index, Vec<String>)>,
+}
+
+impl Catalog {
+    /// Asks each provider once.
+    pub async fn collect(providers: Vec<Arc<dyn Provider>>, selection: &Selection) -> Self {
+        let mut offers = Vec::new();
+        let mut problems = Vec::new();
+        for provider in &providers {
+            match provider.tools().await {
+                Ok(specs) => {
+                    let rank = rank(&selection.preferred_order, provider.id());
+                    offers.extend(specs.into_iter().map(|spec| Offer {
+                        rank,
+                        spec,
+                        provider: Arc::clone(provider),
+                    }));
+                }
+                Err(error) => problems.push(Problem {
+                    provider: provider.id().to_owned(),
+                    message: format!("cannot list its tools: {error}"),
+                }),
+            }
+        }
+        let mut catalog = Self {
+            version: String::new(),
+            tools: BTreeMap::new(),
+            spellings: HashMap::new(),
+            providers,
+            problems,
+            index: OnceLock::new(),
+        };
+        sort(&mut offers, selection.choice);
+        for offer in offers {
+            catalog.add(offer);
+        }
+        catalog.version = catalog.digest();
+        catalog
+    }
+
+    /// Changes whenever any tool does.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Every tool, by canonical id.
+    pub fn listings(&self) -> impl Iterator<Item = &Arc<Listing>> {
+        self.tools.values()
+    }
+
+    /// Finds a tool by its canonical id, its safe spelling or an alias.
+    pub fn find(&self, name: &str) -> Option<&Arc<Listing>> {
+        self.tools
+            .get(name)
+            .or_else(|| self.tools.get(self.spellings.get(name)?))
+    }
+
+    /// What an operator should know.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Every registered provider and how it is.
+    pub async fn health(&self) -> Vec<(String, Health)> {
+        let mut all = Vec::new();
+        for provider in &self.providers {
+            all.push((provider.id().to_owned(), provider.health().await));
+        }
+        all
+    }
+
+    /// Lets go of every provider.
+    pub async fn close(&self) {
+        for provider in &self.providers {
+            provider.close().await;
+        }
+    }
+
+    /// Ranks tools for a request in words.
+    pub fn search(&self, query: &str, limit: usize) -> Vec<(&Arc<Listing>, f32)> {
+        let (index, names) = self.index();
+        index
+            .search(query, limit)
+            .into_iter()
+            .filter_map(|Hit { document, score }| {
+                Some((self.tools.get(names.get(document)?)?, score))
+            })
+            .collect()
+    }
+
+    /// The names most like a misspelt one.
+    pub fn nearest(&self, name: &str, limit: usize) -> Vec<String> {
+        let (index, names) = self.index();
+        index
+            .nearest_names(name, limit)
+            .into_iter()
+            .filter_map(|document| names.get(document).cloned())
+            .collect()
+    }
+
+    fn index(&self) -> &(Index, Vec<String>) {
+        self.index.get_or_init(|| {
+            let documents: Vec<_> = self
+                .tools
+                .values()
+                .map(|tool| document(&tool.spec))
+                .collect();
+            (
+                Index::build(&documents),
+                self.tools.keys().cloned().collect(),
+            )
+        })
+    }
+
+    fn add(&mut self, offer: Offer) {
+        let name = offer.spec.name.as_str().to_owned();
+        if self.tools.contains_key(&name) {
+            return;
+        }
+        let safe = offer.spec.name.safe();
+        if let Some(other) = self.spellings.get(&safe).filter(|other| **other != name) {
+            self.problems.push(Problem {
+                provider: offer.provider.id().to_owned(),
+                message: format!(
+                    "`{name}` and `{other}` are both spelled `{safe}`; `{name}` is left out"
+                ),
+            });
+            return;
+        }
+        self.spellings.insert(safe, name.clone());
+        for alias in &offer.spec.aliases {
+            self.spellings
+                .entry(alias.as_str().to_owned())
+                .or_insert_with(|| name.clone());
+        }
+        self.tools
+            .insert(name, Arc::new(Listing::new(offer.spec, offer.provider)));
+    }
+
+    fn digest(&self) -> String {
+        let all: String = self
+            .tools
+            .values()
+            .map(|tool| tool.digest.as_str())
+            .collect();
+        hex_digest(all.as_bytes())
+    }
+}
+
+struct Offer {
+    rank: usize,
+    spec: ToolSpec,
+    provider: Arc<dyn Provider>,
+}
+
+fn rank(order: &[String], provider: &str) -> usize {
+    order
+        .iter()
+        .position(|pattern| fits(pattern, provider))
+        .unwrap_or(order.len())
+}
+
+fn sort(offers: &mut [Offer], choice: ProviderChoice) {
+    match choice {
+        ProviderChoice::Order => offers.sort_by_key(|offer| offer.rank),
+        ProviderChoice::Safest => offers.sort_by_key(|offer| (harm(&offer.spec), offer.rank)),
+    }
+}
+
+/// How much harm a tool could do, most telling first.
+fn harm(spec: &ToolSpec) -> (Capability, bool, bool, bool, bool) {
+    let says = &spec.annotations;
+    (
+        spec.capability,
+        says.destructive,
+        says.sensitive_sink,
+        !says.read_only,
+        says.open_world,
+    )
+}
+
+/// What can be found of a tool.
+pub(crate) fn document(spec: &ToolSpec) -> Document {
+    let properties = spec.input_schema.get("properties");
+    let parameters = properties
+        .and_then(serde_json::Value::as_object)
+        .into_iter()
+        .flatten()
+        .map(|(name, schema)| {
+            let about = schema
+                .get("description")
+                .and_then(serde_json::Value::as_str);
+            (name.clone(), about.unwrap_or_default().to_owned())
+        })
+        .collect();
+    Document {
+        name: spec.name.as_str().to_owned(),
+        title: spec.title.clone(),
+        description: spec.description.clone(),
+        parameters,
+        groups: spec.toolsets.clone(),
+        provider: spec.provider_id.clone(),
+        provider_description: String::new(),
+    }
+}

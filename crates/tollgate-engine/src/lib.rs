@@ -1,0 +1,32 @@
+//! The governed path every tool call takes, and nothing else.
+//!
+//! Invariant: this crate names no concrete provider and no concrete store, and
+//! only `call/invoke.rs` calls a provider.
+
+#![forbid(unsafe_code)]
+
+pub mod policy;
+pub mod record;
+pub mod replay;
+pub mod search;
+pub mod session;
+
+mod call;
+mod catalog;
+mod ids;
+mod recover;
+mod review;
+mod sanitize;
+mod schema;
+mod settings;
+mod tools;
+
+pub use call::{
+    Caller, Disposition, Gateway, HumanConsent, Outcome, Parts, Request, Stage, StageProbe,
+    cache_key_of,
+};
+pub use catalog::{Catalog, Listing, Problem, ProviderChoice, Selection};
+pub use ids::{random_hex, random_id};
+pub use sanitize::{Clean, Cleaner};
+pub use settings::{Discovery, Profile, ReviewRules, Settings};
+pub use tools::GateTools;

@@ -1,0 +1,162 @@
+//! The bodies of audit entries. They are the truth; everything else is derived.
+
+use serde::Serialize;
+use serde_json::Value;
+use tollgate_core::{ConsumedSource, ErrorCode, Status, Timestamp, Warning, audit::AuditEntry};
+
+use super::trail::Trail;
+
+/// What an ending says beyond the trail.
+pub(crate) struct Note<'a> {
+    pub(crate) status: Status,
+    pub(crate) error_code: Option<ErrorCode>,
+    pub(crate) warnings: &'a [Warning],
+    pub(crate) output_fingerprint: Option<&'a str>,
+    pub(crate) result_preview: &'a str,
+    pub(crate) arguments_preview: &'a str,
+    pub(crate) redactions: usize,
+    pub(crate) tainted: bool,
+    pub(crate) consumed: Option<u64>,
+    pub(crate) source: ConsumedSource,
+    pub(crate) replayable: Result<(), &'static str>,
+    pub(crate) reviews: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Ending<'a> {
+    v: u8,
+    kind: &'static str,
+    at: Timestamp,
+    call_id: &'a str,
+    trace_id: &'a str,
+    span_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_span: Option<&'a str>,
+    step: Step<'a>,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
+    principal: &'a str,
+    session: &'a str,
+    surface: &'static str,
+    trust: &'static str,
+    provider: Option<&'a str>,
+    capability: Option<&'static str>,
+    consent: &'static str,
+    verdict: Option<&'static str>,
+    rule: Option<&'a str>,
+    cache: &'static str,
+    cache_key: Option<&'a str>,
+    status: &'static str,
+    error_code: Option<&'static str>,
+    warnings: &'a [Warning],
+    estimated: u64,
+    worst_case: u64,
+    consumed: Option<u64>,
+    consumed_source: &'static str,
+    duration_us: u64,
+    attempt: u32,
+    input_fingerprint: Option<&'a str>,
+    output_fingerprint: Option<&'a str>,
+    spec_digest: Option<&'a str>,
+    args_preview: &'a str,
+    result_preview: &'a str,
+    redactions: usize,
+    tainted: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    reviews: &'a [String],
+    replayable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_replayable: Option<&'static str>,
+}
+
+/// `tool.<name>`, as document 002 names steps.
+struct Step<'a>(&'a str);
+
+impl Serialize for Step<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("tool.{}", self.0))
+    }
+}
+
+/// How a call ended.
+pub(crate) fn ending(trail: &Trail, note: &Note<'_>) -> AuditEntry {
+    let body = Ending {
+        v: 1,
+        kind: "ending",
+        at: trail.at,
+        call_id: trail.call.as_str(),
+        trace_id: &trail.trace.trace_id,
+        span_id: &trail.trace.span_id,
+        parent_span: trail.trace.parent.as_deref(),
+        step: Step(&trail.tool),
+        tool: &trail.tool,
+        command: trail.command.as_deref(),
+        principal: trail.session.principal.as_str(),
+        session: &trail.session.handle,
+        surface: trail.surface.as_str(),
+        trust: trail.trust.as_str(),
+        provider: trail.provider.as_deref(),
+        capability: trail.capability.map(|capability| capability.as_str()),
+        consent: trail.consent.as_str(),
+        verdict: trail.verdict,
+        rule: trail.rule.as_deref(),
+        cache: trail.cache.as_str(),
+        cache_key: trail.cache_key.as_deref(),
+        status: note.status.as_str(),
+        error_code: note.error_code.map(ErrorCode::as_str),
+        warnings: note.warnings,
+        estimated: trail.estimate.estimated,
+        worst_case: trail.estimate.worst_case,
+        consumed: note.consumed,
+        consumed_source: note.source.as_str(),
+        duration_us: trail.duration_micros(),
+        attempt: trail.attempt,
+        input_fingerprint: trail
+            .arguments
+            .as_ref()
+            .map(|arguments| arguments.fingerprint.as_str()),
+        output_fingerprint: note.output_fingerprint,
+        spec_digest: trail.spec_digest.as_deref(),
+        args_preview: note.arguments_preview,
+        result_preview: note.result_preview,
+        redactions: note.redactions,
+        tainted: note.tainted,
+        reviews: note.reviews,
+        replayable: note.replayable.is_ok(),
+        not_replayable: note.replayable.err(),
+    };
+    AuditEntry::new(serde_json::to_string(&body).unwrap_or_default())
+}
+
+/// That a call is about to happen.
+pub(crate) fn intent(trail: &Trail, arguments_preview: &str) -> AuditEntry {
+    note(
+        "intent",
+        trail.at,
+        serde_json::json!({
+            "call_id": trail.call.as_str(),
+            "trace_id": trail.trace.trace_id,
+            "principal": trail.session.principal.as_str(),
+            "session": trail.session.handle,
+            "tool": trail.tool,
+            "status": "running",
+            "capability": trail.capability.map(|capability| capability.as_str()),
+            "consent": trail.consent.as_str(),
+            "rule": trail.rule,
+            "effect": trail.effect,
+            "estimated": trail.estimate.estimated,
+            "args_preview": arguments_preview,
+            "input_fingerprint": trail.arguments.as_ref().map(|arguments| &arguments.fingerprint),
+        }),
+    )
+}
+
+/// Any other thing worth writing down: an approval, a review, a late answer.
+pub(crate) fn note(kind: &'static str, at: Timestamp, facts: Value) -> AuditEntry {
+    let mut body = serde_json::json!({"v": 1, "kind": kind, "at": at});
+    if let (Value::Object(body), Value::Object(facts)) = (&mut body, facts) {
+        body.extend(facts);
+    }
+    AuditEntry::new(body.to_string())
+}

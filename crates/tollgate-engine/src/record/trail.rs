@@ -1,0 +1,92 @@
+//! The facts of one call, collected on its way along the path.
+//!
+//! Stage types prove that a stage was passed; the trail remembers what it found,
+//! so that every ending, wherever it happens, can say all that is known by then.
+
+use std::{borrow::Cow, time::Instant};
+
+use tollgate_core::{
+    CallId, Capability, Estimate, Payload, SessionKey, Surface, Timestamp, TraceContext,
+    TrustLevel, audit::Hash,
+};
+
+use crate::policy::Consent;
+
+/// What the cache had to do with a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheUse {
+    /// The tool's answers are not kept.
+    Off,
+    /// There was no answer.
+    Miss,
+    /// The answer came from the session.
+    Hit,
+    /// Another call in flight brought it.
+    Shared,
+    /// The effect had happened; its recorded ending was shown.
+    Recorded,
+}
+
+impl CacheUse {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Miss => "miss",
+            Self::Hit => "hit",
+            Self::Shared => "shared",
+            Self::Recorded => "recorded",
+        }
+    }
+}
+
+/// The facts of one call.
+pub(crate) struct Trail {
+    pub(crate) call: CallId,
+    pub(crate) trace: TraceContext,
+    pub(crate) started: Instant,
+    pub(crate) at: Timestamp,
+    pub(crate) session: SessionKey,
+    pub(crate) surface: Surface,
+    pub(crate) trust: TrustLevel,
+    pub(crate) tool: String,
+    pub(crate) command: Option<String>,
+    pub(crate) provider: Option<String>,
+    pub(crate) spec_digest: Option<String>,
+    pub(crate) capability: Option<Capability>,
+    pub(crate) idempotent: bool,
+    pub(crate) consent: Consent,
+    pub(crate) verdict: Option<&'static str>,
+    pub(crate) rule: Option<String>,
+    pub(crate) arguments: Option<CleanArguments>,
+    pub(crate) cache_key: Option<String>,
+    pub(crate) cache: CacheUse,
+    pub(crate) estimate: Estimate,
+    pub(crate) reserved: Option<u64>,
+    pub(crate) intent: bool,
+    pub(crate) effect: bool,
+    pub(crate) approval: Option<Hash>,
+    pub(crate) attempt: u32,
+}
+
+/// Arguments as they may be written down.
+pub(crate) struct CleanArguments {
+    pub(crate) text: String,
+    pub(crate) redacted: bool,
+    pub(crate) fingerprint: String,
+}
+
+impl CleanArguments {
+    pub(crate) fn new(payload: &Payload, clean: Cow<'_, str>, redacted: bool) -> Self {
+        Self {
+            fingerprint: tollgate_core::canonical::hex_digest(payload.raw().as_bytes()),
+            text: clean.into_owned(),
+            redacted,
+        }
+    }
+}
+
+impl Trail {
+    pub(crate) fn duration_micros(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,242 @@
+//! What was called before, looked at again: as it was, under other rules, or for real.
+
+use serde_json::Value;
+use tollgate_core::{
+    CallId, Capability, Estimate, Payload, Principal, StoreError, Surface, TrustLevel,
+    audit::{AuditQuery, AuditRow},
+    store::Body,
+};
+
+use crate::{
+    call::{Caller, Gateway, Request, decision_word},
+    policy::{Action, Consent, Policies, Question},
+};
+
+/// The most steps one replay looks at.
+const MAX_STEPS: u32 = 1000;
+
+/// One recorded call.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// The ending as it was written down.
+    pub ending: Value,
+    /// The clean arguments, if they were kept.
+    pub arguments: Option<String>,
+    /// The clean data, if it was kept.
+    pub data: Option<String>,
+}
+
+/// What another policy would make of a recorded call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Redecided {
+    /// It would decide this, by this rule.
+    Verdict {
+        /// `allow`, `deny`, `needs_agent`, `needs_human` or `error`.
+        decision: &'static str,
+        /// The rule.
+        rule: String,
+    },
+    /// It cannot be said, for this reason.
+    Undecided(&'static str),
+}
+
+/// What calling again brought.
+#[derive(Debug, Clone)]
+pub struct Again {
+    /// The envelope of the new call.
+    pub envelope: Value,
+    /// Lines that differ between recorded and new data: `- was`, `+ is`.
+    pub difference: Vec<String>,
+    /// Whether anything differs at all.
+    pub same: bool,
+}
+
+impl Recorded {
+    /// A text field of the ending.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.ending.get(name).and_then(Value::as_str)
+    }
+}
+
+impl Gateway {
+    /// The calls of a trace, or the one call of this id, in order.
+    pub async fn recorded(&self, trace_or_call: &str) -> Result<Vec<Recorded>, StoreError> {
+        let mut query = AuditQuery {
+            limit: MAX_STEPS,
+            kind: Some("ending".to_owned()),
+            trace_id: Some(trace_or_call.to_owned()),
+            ..AuditQuery::default()
+        };
+        let mut rows = self.store().records(&query).await?;
+        if rows.is_empty() {
+            query.trace_id = None;
+            query.call_id = Some(trace_or_call.to_owned());
+            rows = self.store().records(&query).await?;
+        }
+        let mut all = Vec::with_capacity(rows.len());
+        for row in rows {
+            all.push(self.with_body(row).await?);
+        }
+        Ok(all)
+    }
+
+    async fn with_body(&self, row: AuditRow) -> Result<Recorded, StoreError> {
+        let ending: Value = serde_json::from_str(&row.body).unwrap_or_default();
+        let body = match row.columns.call_id {
+            Some(call) => self.store().body(&CallId(call.into())).await?,
+            None => None,
+        };
+        let Body {
+            arguments, data, ..
+        } = body.unwrap_or(Body {
+            call: CallId("".into()),
+            arguments: None,
+            data: None,
+        });
+        Ok(Recorded {
+            ending,
+            arguments,
+            data,
+        })
+    }
+
+    /// Says what other rules would decide, with the consent the call had.
+    pub fn redecide(&self, recorded: &Recorded, policies: &Policies) -> Redecided {
+        let catalog = self.catalog();
+        let Some(listing) = recorded.field("tool").and_then(|tool| catalog.find(tool)) else {
+            return Redecided::Undecided("the tool is gone");
+        };
+        let kept = recorded.arguments.clone();
+        let arguments = kept.and_then(|text| Payload::parse(text).ok());
+        let needed = policies.needs_arguments(listing.spec.name.as_str());
+        if arguments.is_none() && needed {
+            return Redecided::Undecided("a needed argument was not kept");
+        }
+        let principal =
+            Principal::from_stored(recorded.field("principal").unwrap_or("").to_owned());
+        let units = |name: &str| {
+            recorded
+                .ending
+                .get(name)
+                .and_then(Value::as_u64)
+                .unwrap_or(0)
+        };
+        let verdict = policies.decide(&Question {
+            principal: &principal,
+            action: Action::Call,
+            tool: &listing.spec,
+            capability: match recorded.field("capability") {
+                Some("L0") => Capability::L0,
+                Some("L1") => Capability::L1,
+                Some(_) => Capability::L2,
+                None => listing.spec.capability,
+            },
+            consent: match recorded.field("consent") {
+                Some("human") => Consent::Human,
+                Some("agent") => Consent::Agent,
+                Some(_) | None => Consent::None,
+            },
+            trust: match recorded.field("trust") {
+                Some("local") => TrustLevel::Local,
+                Some(_) | None => TrustLevel::Remote,
+            },
+            surface: match recorded.field("surface") {
+                Some("cli") => Surface::Cli,
+                Some("jsonl") => Surface::Jsonl,
+                Some(_) | None => Surface::Mcp,
+            },
+            profile: None,
+            skill: None,
+            session: recorded.field("session").unwrap_or(""),
+            budget_left: None,
+            estimate: Estimate {
+                estimated: units("estimated"),
+                worst_case: units("worst_case"),
+                confirm: false,
+            },
+            tainted: false,
+            arguments: arguments.as_ref().unwrap_or(&Payload::empty_object()),
+        });
+        Redecided::Verdict {
+            decision: decision_word(verdict.decision),
+            rule: verdict.rule,
+        }
+    }
+
+    /// Really calls again, through the same door, and compares.
+    pub async fn again(&self, caller: &Caller, recorded: &Recorded) -> Option<Again> {
+        let tool = recorded.field("tool")?;
+        let arguments = Payload::parse(recorded.arguments.clone()?).ok()?;
+        let outcome = self.call(caller, Request::new(tool, arguments)).await;
+        let envelope = outcome.envelope.get();
+        let now = envelope.data.as_ref().map_or("null", Payload::raw);
+        let was = recorded.data.as_deref().unwrap_or("null");
+        let difference = difference(&pretty(was), &pretty(now));
+        let again = Again {
+            envelope: serde_json::to_value(envelope).unwrap_or_default(),
+            same: difference.is_empty()
+                && recorded.field("status") == Some(envelope.status.as_str()),
+            difference,
+        };
+        drop(self.delivered(&outcome).await);
+        Some(again)
+    }
+}
+
+fn pretty(raw: &str) -> Vec<String> {
+    serde_json::from_str::<Value>(raw)
+        .and_then(|value| serde_json::to_string_pretty(&value))
+        .unwrap_or_else(|_| raw.to_owned())
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The lines that differ, by the longest common subsequence; large inputs are cut first.
+fn difference(was: &[String], now: &[String]) -> Vec<String> {
+    const MAX_LINES: usize = 2000;
+    let was = &was[..was.len().min(MAX_LINES)];
+    let now = &now[..now.len().min(MAX_LINES)];
+    let width = now.len() + 1;
+    let mut lengths = vec![0_u32; (was.len() + 1) * width];
+    for row in (0..was.len()).rev() {
+        for column in (0..now.len()).rev() {
+            lengths[row * width + column] = if was[row] == now[column] {
+                lengths[(row + 1) * width + column + 1] + 1
+            } else {
+                lengths[(row + 1) * width + column].max(lengths[row * width + column + 1])
+            };
+        }
+    }
+    let (mut row, mut column) = (0, 0);
+    let mut lines = Vec::new();
+    while row < was.len() || column < now.len() {
+        if row < was.len() && column < now.len() && was[row] == now[column] {
+            row += 1;
+            column += 1;
+        } else if column >= now.len()
+            || (row < was.len()
+                && lengths[(row + 1) * width + column] >= lengths[row * width + column + 1])
+        {
+            lines.push(format!("- {}", was[row].trim_start()));
+            row += 1;
+        } else {
+            lines.push(format!("+ {}", now[column].trim_start()));
+            column += 1;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_changed_is_shown() {
+        let was = pretty(r#"{"a":1,"b":2,"c":3}"#);
+        let now = pretty(r#"{"a":1,"b":5,"c":3}"#);
+        assert_eq!(difference(&was, &now), ["- \"b\": 2,", "+ \"b\": 5,"]);
+        assert!(difference(&was, &was).is_empty());
+    }
+}

@@ -1,0 +1,252 @@
+//! What a result loses before anyone may see it.
+//!
+//! Invariant: nothing outside this module can make a [`Clean`] value, and nothing
+//! but clean values leaves the engine, reaches the cache or is written down.
+
+use std::{borrow::Cow, ops::Deref, sync::Arc};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tollgate_core::{Block, Event, Failure, Payload, ToolResult, Warning};
+use tollgate_sanitize::{Findings, Identifiers, Sanitizer, Scope, truncate_on_char_boundary};
+
+use crate::call::Checked;
+
+/// A value that this module has cleaned.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Clean<T>(T);
+
+impl<T> Clean<T> {
+    /// Looks at it.
+    pub fn get(&self) -> &T {
+        &self.0
+    }
+
+    /// Takes it out, to be printed.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl Clean<tollgate_core::Envelope> {
+    /// Wraps an envelope put together from clean parts.
+    pub(crate) fn assembled(envelope: tollgate_core::Envelope) -> Self {
+        Self(envelope)
+    }
+}
+
+impl Clean<Vec<Block>> {
+    /// Wraps blocks of a clean answer.
+    pub(crate) fn of_blocks(blocks: Vec<Block>) -> Self {
+        Self(blocks)
+    }
+}
+
+/// What cleaning found, as results and records tell it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) redactions: usize,
+    pub(crate) applied: bool,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) taint: Vec<Value>,
+    pub(crate) changed: bool,
+}
+
+/// Cleans everything that passes the door.
+#[derive(Clone)]
+pub struct Cleaner {
+    rules: Rules,
+}
+
+#[derive(Clone)]
+enum Rules {
+    Shipped(&'static Sanitizer),
+    Extended(Arc<Sanitizer>),
+}
+
+impl Deref for Rules {
+    type Target = Sanitizer;
+
+    fn deref(&self) -> &Sanitizer {
+        match self {
+            Self::Shipped(rules) => rules,
+            Self::Extended(rules) => rules,
+        }
+    }
+}
+
+impl Cleaner {
+    /// Uses the shipped rules.
+    pub fn shipped() -> Self {
+        Self {
+            rules: Rules::Shipped(Sanitizer::shipped()),
+        }
+    }
+
+    /// Uses the shipped rules and an operator's own.
+    pub fn with(rules: Sanitizer) -> Self {
+        Self {
+            rules: Rules::Extended(Arc::new(rules)),
+        }
+    }
+
+    /// Which rules these are; cached answers are bound to it.
+    pub fn version(&self) -> &str {
+        self.rules.version()
+    }
+
+    /// Cleans an answer. `open_world` asks for taint as well.
+    pub(crate) fn result(
+        &self,
+        checked: Checked,
+        open_world: bool,
+        identifiers: &Identifiers,
+    ) -> (Clean<ToolResult>, Found) {
+        let mut result = checked.into_inner();
+        let scope = Scope {
+            open_world,
+            identifiers,
+        };
+        let mut found = Found::default();
+        if let Some(payload) = self.payload(&result.payload, &scope, &mut found) {
+            result.payload = payload;
+        }
+        for Block(block) in &mut result.blocks {
+            if let Some(clean) = self.payload(block, &scope, &mut found) {
+                *block = clean;
+            }
+        }
+        if let Some(service) = &mut result.service {
+            service.request = self.value(&service.request);
+            service.token_bucket = self.value(&service.token_bucket);
+        }
+        (Clean(result), found)
+    }
+
+    /// Cleans a failure: its message may quote a hostile service.
+    pub(crate) fn failure(&self, mut failure: Failure) -> Clean<Failure> {
+        failure.message = self.line(&failure.message);
+        failure.detail = failure.detail.map(|text| self.line(&text));
+        failure.recovery_suggestion = failure.recovery_suggestion.map(|text| self.line(&text));
+        failure.recover_hint = failure.recover_hint.map(|text| self.line(&text));
+        if let Value::Object(details) = self.value(&Value::Object(failure.details)) {
+            failure.details = details;
+        } else {
+            failure.details = Map::new();
+        }
+        Clean(failure)
+    }
+
+    /// Cleans arguments for the record; says whether anything was taken out.
+    pub(crate) fn arguments<'a>(&self, raw: &'a str) -> (Cow<'a, str>, bool) {
+        match self.rules.json(raw, &Scope::trusted()) {
+            Ok(cleaned) => {
+                let redacted = cleaned.findings.redacted();
+                (cleaned.text, redacted)
+            }
+            Err(_) => (Cow::Borrowed("\"(unreadable)\""), true),
+        }
+    }
+
+    /// Cleans what a provider says while it runs.
+    pub(crate) fn event(&self, event: Event) -> Event {
+        match event {
+            Event::Progress {
+                done,
+                total,
+                message,
+            } => Event::Progress {
+                done,
+                total,
+                message: message.map(|text| self.line(&text)),
+            },
+            Event::Log {
+                level,
+                logger,
+                data,
+            } => Event::Log {
+                level,
+                logger: logger.map(|text| self.line(&text)),
+                data: self.value(&data),
+            },
+        }
+    }
+
+    /// Cleans a JSON value of ours.
+    pub fn value(&self, value: &Value) -> Value {
+        let raw = value.to_string();
+        match self.rules.json(&raw, &Scope::trusted()) {
+            Ok(cleaned) => match cleaned.text {
+                Cow::Borrowed(_) => value.clone(),
+                Cow::Owned(text) => serde_json::from_str(&text).unwrap_or_default(),
+            },
+            Err(_) => Value::Null,
+        }
+    }
+
+    /// Cleans a line of text.
+    pub fn line(&self, text: &str) -> String {
+        self.rules.text(text, &Scope::trusted()).text.into_owned()
+    }
+
+    /// Cleans text, then keeps its first characters.
+    pub(crate) fn preview(&self, clean: &str, characters: usize) -> String {
+        let mut cut = clean
+            .char_indices()
+            .nth(characters)
+            .map_or(clean, |(at, _)| truncate_on_char_boundary(clean, at))
+            .to_owned();
+        if cut.len() < clean.len() {
+            cut.push('…');
+        }
+        cut
+    }
+
+    /// The cleaned payload, or nothing if it was clean already.
+    fn payload(&self, payload: &Payload, scope: &Scope<'_>, found: &mut Found) -> Option<Payload> {
+        match self.rules.json(payload.raw(), scope) {
+            Ok(cleaned) => {
+                note(&cleaned.findings, found);
+                match cleaned.text {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(text) => {
+                        found.changed = true;
+                        Some(Payload::parse(text).unwrap_or_else(|_| Payload::from(Value::Null)))
+                    }
+                }
+            }
+            Err(_) => {
+                found.changed = true;
+                Some(Payload::from(Value::Null))
+            }
+        }
+    }
+}
+
+fn note(findings: &Findings, found: &mut Found) {
+    let mut warn = |warning: Warning| {
+        if !found.warnings.contains(&warning) {
+            found.warnings.push(warning);
+        }
+    };
+    if findings.has_pii() {
+        warn(Warning::PiiRedacted);
+    }
+    if findings.has_secrets() {
+        warn(Warning::SecretsRedacted);
+    }
+    if findings.stripped_invisible() + findings.stripped_terminal() > 0 {
+        warn(Warning::InvisibleRemoved);
+    }
+    if !findings.tainted.is_empty() {
+        warn(Warning::TaintedContent);
+    }
+    found.redactions += findings.replaced();
+    found.applied |= findings.redacted();
+    found.taint.extend(findings.tainted.iter().map(|span| {
+        serde_json::json!({
+            "pointer": span.pointer, "start": span.start, "end": span.end, "rule": &*span.rule,
+        })
+    }));
+}

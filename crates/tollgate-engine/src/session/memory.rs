@@ -1,0 +1,106 @@
+//! Clean answers a session holds in memory, bounded in number and bytes.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tollgate_core::{Block, Payload, ServiceInfo, Shape, Status, Timestamp, Warning};
+
+const MAX_ENTRIES: usize = 1024;
+const MAX_BYTES: usize = 16 << 20;
+
+/// A clean answer, as the cache and the record of an effect keep it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(crate) payload: Payload,
+    pub(crate) shape: Shape,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) status: Status,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) service: Option<ServiceInfo>,
+    pub(crate) fingerprint: String,
+    pub(crate) redacted: bool,
+    pub(crate) taint: Vec<Value>,
+}
+
+impl Kept {
+    fn bytes(&self) -> usize {
+        let blocks: usize = self
+            .blocks
+            .iter()
+            .map(|Block(block)| block.raw().len())
+            .sum();
+        self.payload.raw().len() + blocks + 256
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Memory {
+    entries: HashMap<String, Entry>,
+    order: VecDeque<(String, u64)>,
+    bytes: usize,
+    tick: u64,
+}
+
+struct Entry {
+    binding: String,
+    until: Option<Timestamp>,
+    kept: Arc<Kept>,
+    tick: u64,
+}
+
+impl Memory {
+    pub(super) fn get(&self, key: &str, binding: &str, now: Timestamp) -> Option<Arc<Kept>> {
+        let entry = self.entries.get(key)?;
+        let fresh = entry.until.is_none_or(|until| now < until);
+        (fresh && entry.binding == binding).then(|| Arc::clone(&entry.kept))
+    }
+
+    pub(super) fn put(
+        &mut self,
+        key: &str,
+        binding: &str,
+        until: Option<Timestamp>,
+        kept: Arc<Kept>,
+    ) {
+        let size = kept.bytes();
+        if size > MAX_BYTES / 4 {
+            return;
+        }
+        self.tick += 1;
+        self.bytes += size;
+        self.order.push_back((key.to_owned(), self.tick));
+        let entry = Entry {
+            binding: binding.to_owned(),
+            until,
+            kept,
+            tick: self.tick,
+        };
+        if let Some(old) = self.entries.insert(key.to_owned(), entry) {
+            self.bytes -= old.kept.bytes();
+        }
+        while self.entries.len() > MAX_ENTRIES
+            || self.bytes > MAX_BYTES
+            || self.order.len() > 2 * MAX_ENTRIES
+        {
+            let Some((oldest, tick)) = self.order.pop_front() else {
+                break;
+            };
+            if self
+                .entries
+                .get(&oldest)
+                .is_some_and(|entry| entry.tick == tick)
+                && let Some(gone) = self.entries.remove(&oldest)
+            {
+                self.bytes -= gone.kept.bytes();
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

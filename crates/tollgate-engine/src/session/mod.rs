@@ -1,0 +1,189 @@
+//! Our own sessions: cache, ledger and consent, keyed by (principal, handle).
+//!
+//! A transport's session is not ours. A foreign handle is simply another session,
+//! and an unknown one is created. Sessions of a process live as long as it does;
+//! stored ones (the CLI's) are read from and written to the store.
+
+mod memory;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tollgate_core::{
+    BudgetLedger, SessionKey, Store, StoreError, Timestamp,
+    store::{Change, Session},
+};
+
+pub(crate) use memory::Kept;
+use memory::Memory;
+
+/// Sessions kept in memory at once; the one used longest ago gives way.
+const MAX_SESSIONS: usize = 20_000;
+
+/// Whether a session outlives its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// Ends with the process; its cache is in memory only.
+    Process,
+    /// Kept in the store.
+    Stored,
+}
+
+/// A session in use.
+pub struct SessionState {
+    key: SessionKey,
+    lifetime: Lifetime,
+    state: Mutex<State>,
+}
+
+struct State {
+    known: Session,
+    opened: bool,
+    memory: Memory,
+    used: u64,
+}
+
+impl SessionState {
+    pub(crate) fn key(&self) -> &SessionKey {
+        &self.key
+    }
+
+    pub(crate) fn lifetime(&self) -> Lifetime {
+        self.lifetime
+    }
+
+    pub(crate) fn ledger(&self) -> BudgetLedger {
+        self.with(|state| state.known.ledger())
+    }
+
+    pub(crate) fn limit(&self) -> Option<u64> {
+        self.with(|state| state.known.limit)
+    }
+
+    pub(crate) fn remaining(&self) -> Option<u64> {
+        self.with(|state| state.known.remaining())
+    }
+
+    pub(crate) fn profile(&self) -> Option<String> {
+        self.with(|state| state.known.profile.clone())
+    }
+
+    /// What must be written first if the store has not seen this session.
+    pub(crate) fn opening(&self) -> Option<Change> {
+        self.with(|state| (!state.opened).then(|| Change::OpenSession(state.known.clone())))
+    }
+
+    /// Takes over what the store knows after a commit.
+    pub(crate) fn learn(&self, session: Option<Session>) {
+        self.with(|state| {
+            if let Some(session) = session.filter(|session| session.key == self.key) {
+                state.opened = true;
+                state.known = session;
+            }
+        });
+    }
+
+    pub(crate) fn peek(&self, key: &str, binding: &str, now: Timestamp) -> bool {
+        self.with(|state| state.memory.get(key, binding, now).is_some())
+    }
+
+    pub(crate) fn recall(&self, key: &str, binding: &str, now: Timestamp) -> Option<Arc<Kept>> {
+        self.with(|state| state.memory.get(key, binding, now))
+    }
+
+    pub(crate) fn remember(
+        &self,
+        key: &str,
+        binding: &str,
+        until: Option<Timestamp>,
+        kept: Arc<Kept>,
+    ) {
+        self.with(|state| state.memory.put(key, binding, until, kept));
+    }
+
+    pub(crate) fn forget(&self) {
+        self.with(|state| state.memory.clear());
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Every session in use.
+pub(crate) struct Sessions {
+    open: Mutex<(u64, HashMap<SessionKey, Arc<SessionState>>)>,
+}
+
+impl Sessions {
+    pub(crate) fn new() -> Self {
+        Self {
+            open: Mutex::new((0, HashMap::new())),
+        }
+    }
+
+    /// The session of this key, created if need be.
+    pub(crate) async fn open(
+        &self,
+        store: &dyn Store,
+        key: &SessionKey,
+        opening: Opening,
+    ) -> Result<Arc<SessionState>, StoreError> {
+        if let Some(session) = self.in_use(key) {
+            return Ok(session);
+        }
+        let stored = store.session(key).await?;
+        let opened = stored.is_some();
+        let known = stored.unwrap_or_else(|| Session {
+            limit: opening.limit,
+            ..Session::new(key.clone(), opening.at)
+        });
+        let fresh = Arc::new(SessionState {
+            key: key.clone(),
+            lifetime: opening.lifetime,
+            state: Mutex::new(State {
+                known,
+                opened,
+                memory: Memory::default(),
+                used: 0,
+            }),
+        });
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.1.len() >= MAX_SESSIONS {
+            evict(&mut open.1);
+        }
+        Ok(Arc::clone(open.1.entry(key.clone()).or_insert(fresh)))
+    }
+
+    fn in_use(&self, key: &SessionKey) -> Option<Arc<SessionState>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.0 += 1;
+        let tick = open.0;
+        let session = open.1.get(key)?;
+        session.with(|state| state.used = tick);
+        Some(Arc::clone(session))
+    }
+}
+
+/// How a session begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    pub(crate) lifetime: Lifetime,
+    pub(crate) limit: Option<u64>,
+    pub(crate) at: Timestamp,
+}
+
+/// Drops the quarter of sessions that were used longest ago.
+fn evict(open: &mut HashMap<SessionKey, Arc<SessionState>>) {
+    let mut ages: Vec<_> = open
+        .values()
+        .map(|session| session.with(|state| state.used))
+        .collect();
+    ages.sort_unstable();
+    let cutoff = ages.get(ages.len() / 4).copied().unwrap_or(0);
+    open.retain(|_, session| {
+        Arc::strong_count(session) > 1 || session.with(|state| state.used) > cutoff
+    });
+}

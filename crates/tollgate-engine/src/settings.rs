@@ -1,0 +1,131 @@
+//! What an operator can turn, as typed values. The binary reads them from files.
+
+use std::{collections::BTreeMap, time::Duration};
+
+/// Every knob of the engine.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The largest arguments of one call.
+    pub argument_bytes: usize,
+    /// The largest answer of one call.
+    pub result_bytes: usize,
+    /// Calls that may run at once.
+    pub concurrent_calls: usize,
+    /// Calls that may wait for their turn.
+    pub queued_calls: usize,
+    /// No call may take longer, whatever its spec says.
+    pub call_timeout: Duration,
+    /// What a new session may consume.
+    pub session_limit: Option<u64>,
+    /// How long a question to a human, and its answer, stay good.
+    pub approval_ttl: Duration,
+    /// How long an effect whose answer was not delivered is recognised.
+    pub reissue_window: Duration,
+    /// How long a grant for a session stays good.
+    pub grant_ttl: Duration,
+    /// The largest body kept for replay.
+    pub max_body: usize,
+    /// Characters of arguments and results shown in the record.
+    pub preview: usize,
+    /// When a human should look.
+    pub review: ReviewRules,
+    /// What callers can see.
+    pub discovery: Discovery,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            argument_bytes: 1 << 20,
+            result_bytes: 16 << 20,
+            concurrent_calls: 64,
+            queued_calls: 1024,
+            call_timeout: Duration::from_secs(600),
+            session_limit: None,
+            approval_ttl: Duration::from_secs(900),
+            reissue_window: Duration::from_secs(600),
+            grant_ttl: Duration::from_secs(8 * 3600),
+            max_body: 64 << 10,
+            preview: 200,
+            review: ReviewRules::default(),
+            discovery: Discovery::default(),
+        }
+    }
+}
+
+/// When a result opens a review item.
+#[derive(Debug, Clone)]
+pub struct ReviewRules {
+    /// `data.confidence` below this.
+    pub confidence_threshold: f64,
+    /// As many redactions as this.
+    pub heavy_redaction: usize,
+    /// As many failed attempts of the same call in a row as this.
+    pub exhausted_retries: u32,
+}
+
+impl Default for ReviewRules {
+    fn default() -> Self {
+        Self {
+            confidence_threshold: 0.80,
+            heavy_redaction: 10,
+            exhausted_retries: 3,
+        }
+    }
+}
+
+/// What callers can see, beyond what policy permits.
+#[derive(Debug, Clone, Default)]
+pub struct Discovery {
+    /// Only these tools exist, if any are named. Patterns may end in `*`.
+    pub allow_tools: Vec<String>,
+    /// These do not exist.
+    pub exclude_tools: Vec<String>,
+    /// The profile of callers that name none.
+    pub profile: Option<String>,
+    /// What each profile turns off.
+    pub profiles: BTreeMap<String, Profile>,
+}
+
+/// A named way to work in which some tools are off.
+#[derive(Debug, Clone, Default)]
+pub struct Profile {
+    /// Tools, `patterns*` or `toolset:<name>` that are off.
+    pub inactive: Vec<String>,
+    /// Why, for whoever tries.
+    pub reason: String,
+}
+
+/// Whether a name fits a pattern that may end in `*`.
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name,
+    }
+}
+
+impl Discovery {
+    /// Whether the operator lets a tool of this name exist.
+    pub(crate) fn shows(&self, name: &str) -> bool {
+        let listed = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, name));
+        (self.allow_tools.is_empty() || listed(&self.allow_tools)) && !listed(&self.exclude_tools)
+    }
+
+    /// Why a tool is off in a profile; `None` if it is on.
+    pub(crate) fn inactive(
+        &self,
+        profile: Option<&str>,
+        name: &str,
+        toolsets: &[String],
+    ) -> Option<&str> {
+        let profile = self.profiles.get(profile.or(self.profile.as_deref())?)?;
+        let off = profile
+            .inactive
+            .iter()
+            .any(|pattern| match pattern.strip_prefix("toolset:") {
+                Some(set) => toolsets.iter().any(|own| own == set),
+                None => fits(pattern, name),
+            });
+        off.then_some(profile.reason.as_str())
+    }
+}

@@ -1,0 +1,1 @@
+//! Integration tests of the engine, through its public API only.
