@@ -1,0 +1,34 @@
+//! One folder per source of tools. To add one: its `mod` line, and its line in the
+//! table below.
+
+#![forbid(unsafe_code)]
+
+use std::sync::Arc;
+
+use tollgate_core::Provider;
+
+pub mod builtin;
+pub mod stub;
+
+macro_rules! providers {
+    ($($name:ident),* $(,)?) => {
+        /// What each provider needs to start, straight from the resolved config.
+        #[derive(Debug, Clone, Default)]
+        pub struct Settings {
+            $(
+                #[doc = concat!("Settings of `", stringify!($name), "`.")]
+                pub $name: $name::Settings,
+            )*
+        }
+
+        /// Every provider this build knows.
+        pub fn all(settings: Settings) -> Vec<Arc<dyn Provider>> {
+            vec![$(Arc::new($name::provider(settings.$name)),)*]
+        }
+    };
+}
+
+providers! {
+    builtin,
+    stub,
+}

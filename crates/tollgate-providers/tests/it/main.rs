@@ -1,0 +1,1 @@
+//! Provider tests, through the public API only.
