@@ -28,9 +28,9 @@ pub fn user_file(environment: &Environment) -> Option<PathBuf> {
 pub fn project_file(environment: &Environment) -> Option<PathBuf> {
     let user = user_file(environment).and_then(|file| file.canonicalize().ok());
     let here = &environment.current_dir;
-    let is_end = |dir: &Path| {
-        dir.join(".git").exists() || environment.home.as_deref().is_some_and(|home| home == dir)
-    };
+    let home = environment.home.as_ref();
+    let home = home.map(|home| home.canonicalize().unwrap_or(home.clone()));
+    let is_end = |dir: &Path| dir.join(".git").exists() || home.as_deref() == Some(dir);
     let end = here.ancestors().find(|dir| is_end(dir)).unwrap_or(here);
     here.ancestors()
         .take_while(|dir| dir.starts_with(end))

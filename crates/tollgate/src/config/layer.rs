@@ -17,7 +17,7 @@ use toml::{
 use super::{
     env::Environment,
     error::{ConfigError, Origin},
-    leaf, schema, suggest,
+    keys, leaf, suggest,
 };
 
 /// Names from the outermost table to a value.
@@ -36,7 +36,7 @@ pub(super) struct Setting {
     pub origin: Origin,
 }
 
-const DEFAULTS: &str = include_str!("defaults.toml");
+const DEFAULTS: &str = include_str!("keys/defaults.toml");
 
 impl Layer {
     /// Reads a file's text; every problem is added to `errors`.
@@ -56,7 +56,7 @@ impl Layer {
             errors: Vec::new(),
         };
         if broken.is_empty() {
-            reader.table(table.get_ref(), schema::root(), &mut Vec::new());
+            reader.table(table.get_ref(), keys::root(), &mut Vec::new());
         }
         reader.syntax(&broken);
         reader.errors.sort_by_key(line_of);
@@ -88,7 +88,7 @@ impl Layer {
     /// The files this layer names that must exist.
     pub(super) fn referenced(&self) -> Vec<PathBuf> {
         let named = |(path, setting): (&KeyPath, &Setting)| {
-            let schema = schema::find(path)?.get("items")?;
+            let schema = keys::find(path)?.get("items")?;
             schema.get("x-exists")?;
             Some(paths(&setting.value))
         };
@@ -201,7 +201,7 @@ impl Reader<'_> {
             let line = self.lines.at(key.span().start);
             path.push(name.to_owned());
             let known = schema.get("properties").and_then(|all| all.get(name));
-            match known.or_else(|| schema::free_names(schema)) {
+            match known.or_else(|| keys::free_names(schema)) {
                 Some(below) => self.value(value, below, path, line),
                 None => self.unknown(schema, path, line),
             }
@@ -216,7 +216,7 @@ impl Reader<'_> {
         path: &mut KeyPath,
         line: usize,
     ) {
-        match (value.get_ref(), schema::is_table(schema)) {
+        match (value.get_ref(), keys::is_table(schema)) {
             (DeValue::Table(table), true) => self.table(table, schema, path),
             (_, true) => {
                 let found = leaf::kind(value.get_ref().type_str());
@@ -263,9 +263,7 @@ impl Reader<'_> {
             Some((name, table)) => (name.as_str(), table),
             None => ("", [].as_slice()),
         };
-        let known: Vec<&str> = schema::properties(schema)
-            .map(|(k, _)| k.as_str())
-            .collect();
+        let known: Vec<&str> = keys::properties(schema).map(|(k, _)| k.as_str()).collect();
         let hint = match suggest::nearest(name, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => match elsewhere(name) {
@@ -293,7 +291,7 @@ impl Reader<'_> {
 
 /// Where a key of this name exists, if it is exactly one place.
 fn elsewhere(name: &str) -> Option<String> {
-    let mut places = schema::leaves()
+    let mut places = keys::leaves()
         .into_iter()
         .filter(|leaf| leaf.path.last().is_some_and(|last| last == name));
     let place = places.next()?;

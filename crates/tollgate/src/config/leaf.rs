@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value as Json;
 use toml::Value;
 
-use super::{schema, secret::SecretRef, suggest};
+use super::{keys, secret::SecretRef, suggest};
 
 /// One thing wrong with a value.
 pub(super) struct Fault {
@@ -157,7 +157,7 @@ fn string(
 }
 
 fn word(text: &str, schema: &Json) -> Result<(), Fault> {
-    let words = schema::words(schema);
+    let words = keys::words(schema);
     if words.is_empty() || words.contains(&text) {
         return Ok(());
     }

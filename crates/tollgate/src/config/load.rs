@@ -9,10 +9,10 @@ use super::{
     env::Environment,
     error::{ConfigError, Notice, Origin},
     files,
+    keys::raw::RawConfig,
     layer::{self, Layer, Setting},
     narrow::narrow,
     overrides::{self, Override},
-    raw::RawConfig,
     trust::{Project, Standing, TrustStore},
 };
 

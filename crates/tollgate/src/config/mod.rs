@@ -6,19 +6,16 @@
 mod env;
 mod error;
 mod files;
+mod keys;
 mod layer;
 mod leaf;
 mod load;
-mod markdown;
 mod narrow;
 mod overrides;
-mod raw;
 mod resolve;
-mod schema;
 mod secret;
 mod suggest;
 mod trust;
-mod values;
 
 #[cfg(test)]
 mod tests;
@@ -32,14 +29,16 @@ use std::{
 pub use env::Environment;
 pub use error::{ConfigError, Notice, Origin};
 pub use files::{FILE_NAME, project_file, user_file, user_policies};
+pub use keys::{
+    json_schema,
+    markdown::markdown,
+    raw::RawConfig,
+    values::{Level, Names, ProviderChoice, ReviewRule},
+};
 pub use load::Flags;
-pub use markdown::markdown;
 pub use overrides::Override;
-pub use raw::RawConfig;
-pub use schema::json_schema;
 pub use secret::{NotAReference, SecretError, SecretRef};
 pub use trust::{Standing, TrustError, TrustStore};
-pub use values::{Level, Names, ProviderChoice, ReviewRule};
 
 /// Everything the user decides, resolved: paths are absolute, numbers within bounds.
 #[derive(Debug, Clone, PartialEq)]

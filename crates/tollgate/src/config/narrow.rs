@@ -1,6 +1,6 @@
 //! What a project's file may change before the user trusts it.
 //!
-//! The rule of each key stands beside the key in [`super::raw`] as `x-untrusted`; a key
+//! The rule of each key stands beside the key in [`super::keys::raw`] as `x-untrusted`; a key
 //! without one is ignored, so a key that is added later is safe until somebody thinks.
 
 use std::path::Path;
@@ -10,8 +10,8 @@ use toml::Value;
 
 use super::{
     error::Notice,
+    keys,
     layer::{self, Layer, Setting, dotted},
-    schema,
     trust::Standing,
 };
 
@@ -79,7 +79,7 @@ pub(super) fn narrow(
     let mut notices = Vec::new();
     let defaults = layer::defaults();
     for (path, wanted) in &project.settings {
-        let rule = schema::find(path).map_or(Rule::Ignore, Rule::of);
+        let rule = keys::find(path).map_or(Rule::Ignore, Rule::of);
         let current = user.settings.get(path).map(|setting| &setting.value);
         let current = current.or_else(|| defaults.get(path));
         match apply(rule, current, &wanted.value) {

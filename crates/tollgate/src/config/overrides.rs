@@ -5,10 +5,9 @@ use std::ffi::{OsStr, OsString};
 use super::{
     env::Environment,
     error::{ConfigError, Origin},
+    keys::{self, Leaf},
     layer::{Layer, Setting, dotted},
-    leaf,
-    schema::{self, Leaf},
-    suggest,
+    leaf, suggest,
 };
 
 const PREFIX: &str = "TOLLGATE_";
@@ -46,7 +45,7 @@ pub struct Override {
 
 /// The variable that sets a key, if one can.
 pub(super) fn variable(leaf: &Leaf) -> Option<String> {
-    if leaf.path.iter().any(|name| name == schema::ANY) {
+    if leaf.path.iter().any(|name| name == keys::ANY) {
         return None;
     }
     Some(format!("{PREFIX}{}", leaf.path.join("_").to_uppercase()))
@@ -68,7 +67,7 @@ pub(super) fn from_environment(environment: &Environment, errors: &mut Vec<Confi
     if given.peek().is_none() {
         return reader.layer;
     }
-    let leaves = schema::leaves();
+    let leaves = keys::leaves();
     for (name, value) in given {
         let name = name.to_string_lossy();
         if RESERVED.iter().any(|(reserved, _)| *reserved == name) {
@@ -97,11 +96,11 @@ pub(super) fn from_flags(
     for flag in flags {
         let path: Vec<String> = flag.key.split('.').map(str::to_owned).collect();
         let origin = Origin::Flag(flag.flag.clone());
-        if schema::find(&path).is_some_and(|found| !schema::is_table(found)) {
+        if keys::find(&path).is_some_and(|found| !keys::is_table(found)) {
             reader.put(path, &flag.value, origin);
             continue;
         }
-        let known: Vec<String> = schema::leaves().iter().map(|l| l.path.join(".")).collect();
+        let known: Vec<String> = keys::leaves().iter().map(|l| l.path.join(".")).collect();
         let mut error = ConfigError::new(origin, "unknown key").at(&flag.key);
         if let Some(meant) = suggest::nearest(&flag.key, known.iter().map(String::as_str)) {
             error = error.hint(format!("did you mean `{meant}`?"));
@@ -128,7 +127,7 @@ impl<'a> Reader<'a> {
     }
 
     fn put(&mut self, path: Vec<String>, text: &str, origin: Origin) {
-        let Some(schema) = schema::find(&path) else {
+        let Some(schema) = keys::find(&path) else {
             return;
         };
         let mut value = leaf::from_text(text, schema);

@@ -10,8 +10,8 @@ use super::{
     Sanitize, State, Stub, Telemetry,
     env::Environment,
     error::{ConfigError, Origin},
+    keys::raw::{RawConfig, RawLimits, RawState},
     load::Layers,
-    raw::{RawConfig, RawLimits, RawState},
     suggest,
 };
 
@@ -138,7 +138,7 @@ fn limits(raw: &RawLimits) -> Limits {
     }
 }
 
-fn profile((name, raw): (String, super::raw::RawProfile)) -> (String, Profile) {
+fn profile((name, raw): (String, super::keys::raw::RawProfile)) -> (String, Profile) {
     let profile = Profile {
         inactive: raw.inactive,
         reason: raw.reason,

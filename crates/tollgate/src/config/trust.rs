@@ -6,7 +6,7 @@
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -19,6 +19,9 @@ use super::{
     files::{self, FILE_NAME},
     layer::Layer,
 };
+
+/// The longest file a trusted project may name.
+const MAX_NAMED_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The user's pins, in one file of the data folder.
 #[derive(Debug, Clone)]
@@ -193,6 +196,7 @@ impl<'a> Project<'a> {
     }
 
     /// The digest of the file and of every file it names, each with its length before it.
+    /// The names themselves, and their order, are part of the file's text.
     fn digest(&self) -> Result<String, TrustError> {
         let mut hash = Sha256::new();
         let mut add = |bytes: &[u8]| {
@@ -201,12 +205,25 @@ impl<'a> Project<'a> {
         };
         add(self.text.as_bytes());
         for file in self.layer.referenced() {
-            add(file.as_os_str().as_encoded_bytes());
-            add(&std::fs::read(&file).map_err(|error| disk(&file, error))?);
+            add(&read_named(&file).map_err(|error| disk(&file, error))?);
         }
         let digest = hash.finalize();
         Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
+}
+
+/// Reads a file that a project names: it may name a device, or a file without end.
+fn read_named(file: &Path) -> io::Result<Vec<u8>> {
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    let mut bounded = File::open(file)?.take(MAX_NAMED_BYTES + 1);
+    bounded.read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_NAMED_BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(bytes)
 }
 
 fn key(dir: &Path) -> Result<String, TrustError> {

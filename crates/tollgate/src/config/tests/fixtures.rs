@@ -105,14 +105,14 @@ fn every_key_is_in_the_example_that_sets_everything() {
     let text = fs::read_to_string(&file).unwrap();
     let layer = layer::Layer::parse(&text, &file, &Environment::default(), &mut errors);
     assert_eq!(errors, []);
-    let is_set = |leaf: &schema::Leaf| {
-        let same = |(a, b): (&String, &String)| a == b || b == schema::ANY;
+    let is_set = |leaf: &keys::Leaf| {
+        let same = |(a, b): (&String, &String)| a == b || b == keys::ANY;
         let matches = |path: &Vec<String>| {
             path.len() == leaf.path.len() && path.iter().zip(&leaf.path).all(same)
         };
         layer.settings.keys().any(matches)
     };
-    let missing: Vec<String> = schema::leaves()
+    let missing: Vec<String> = keys::leaves()
         .iter()
         .filter(|leaf| !is_set(leaf))
         .map(|leaf| leaf.path.join("."))

@@ -176,6 +176,15 @@ fn only_a_sound_file_can_be_trusted() {
 }
 
 #[test]
+fn a_trusted_project_that_names_a_device_is_not_read_forever() {
+    let home = Home::new();
+    home.project("");
+    home.trust();
+    home.project("[policy]\nfiles = [\"/dev/zero\"]");
+    insta::assert_snapshot!(home.errors(), @"~/project/tollgate.toml:2: policy.files: there is no file /dev/zero");
+}
+
+#[test]
 fn damaged_pins_trust_nobody_and_say_so() {
     let home = Home::new();
     home.project("[record]\npreview = 2");

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
-    let rules: Vec<String> = schema::leaves()
+    let rules: Vec<String> = keys::leaves()
         .iter()
         .map(|leaf| {
             let rule = narrow::Rule::of(leaf.schema).describe();
@@ -54,7 +54,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
 
 #[test]
 fn every_key_is_documented() {
-    for leaf in schema::leaves() {
+    for leaf in keys::leaves() {
         let about = leaf.schema.get("description");
         assert!(
             about.is_some(),
@@ -67,7 +67,7 @@ fn every_key_is_documented() {
 #[test]
 fn every_default_is_a_key_and_within_its_own_bounds() {
     for (path, mut value) in layer::defaults() {
-        let schema = schema::find(&path).unwrap();
+        let schema = keys::find(&path).unwrap();
         let faults = leaf::check(&mut value, schema, &|text| PathBuf::from(text));
         assert!(faults.is_empty(), "{}", path.join("."));
         assert!(schema.get("default").is_some(), "{}", path.join("."));
@@ -76,7 +76,7 @@ fn every_default_is_a_key_and_within_its_own_bounds() {
 
 #[test]
 fn no_two_keys_share_a_variable() {
-    let mut names: Vec<String> = schema::leaves()
+    let mut names: Vec<String> = keys::leaves()
         .iter()
         .filter_map(overrides::variable)
         .chain(overrides::short_names().map(|(name, _)| name.to_owned()))

@@ -1,13 +1,19 @@
-//! The JSON Schema of the configuration, and the flat list of keys that follows from it.
+//! Every key of the configuration: its schema, and the flat list that follows from it.
 //!
 //! Sub-schemas are inlined and `null` is gone (TOML has none), so walking it is simple.
+
+pub(super) mod markdown;
+pub(super) mod raw;
+pub(super) mod values;
 
 use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use super::{layer, raw::RawConfig};
+use raw::RawConfig;
+
+use super::layer;
 
 /// Stands for any name in the path of a key below a table of free names.
 pub(super) const ANY: &str = "<name>";

@@ -5,9 +5,8 @@ use std::fmt::{self, Write};
 use serde_json::Value;
 
 use super::{
-    narrow::Rule,
-    overrides,
-    schema::{self, Leaf},
+    super::{narrow::Rule, overrides},
+    Leaf,
 };
 
 const INTRO: &str = include_str!("intro.md");
@@ -40,10 +39,10 @@ fn variables(page: &mut String) -> fmt::Result {
 
 fn sections(page: &mut String) -> fmt::Result {
     let mut current = String::new();
-    for leaf in schema::leaves() {
+    for leaf in super::leaves() {
         let section = section(&leaf);
         if section != current {
-            let about = schema::find(&parents(&leaf)).map_or("", description);
+            let about = super::find(&parents(&leaf)).map_or("", description);
             writeln!(page, "\n## `[{section}]`\n\n{about}\n")?;
             page.push_str("| key | values | default | untrusted | meaning |\n");
             page.push_str("|---|---|---|---|---|\n");
@@ -88,7 +87,7 @@ fn description(schema: &Value) -> &str {
 
 /// What a key may hold.
 fn values(schema: &Value) -> String {
-    let words = schema::words(schema);
+    let words = super::words(schema);
     if !words.is_empty() {
         let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
         return quoted.join(", ");
