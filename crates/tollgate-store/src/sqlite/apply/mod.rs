@@ -1,0 +1,381 @@
+//! Makes the changes of one batch, and links its audit entries.
+//!
+//! Changes of sessions are made in memory and written once per transaction; they
+//! come first, so that a budget refuses before anything is written. A batch that
+//! could be refused halfway has a savepoint, so that its neighbours in the same
+//! transaction stay.
+
+mod consent;
+mod effects;
+mod ledger;
+mod memory;
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use tollgate_core::{
+    Timestamp,
+    audit::{AuditEntry, Hash, Place, link},
+    store::{Batch, Change, Receipt, StoreError},
+};
+
+use self::ledger::Ledger;
+pub(crate) use self::memory::slot;
+use crate::{chain::Seal, error::store_error};
+
+/// The transaction of a group of batches.
+pub(crate) struct Group<'c> {
+    connection: &'c Connection,
+    ledger: Ledger,
+    head: Head,
+    chain: &'c str,
+    now: Timestamp,
+    /// Whether there is anything to commit.
+    applied: bool,
+}
+
+/// The end of the chain and the other numbers that only grow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head {
+    pub(crate) seq: u64,
+    pub(crate) hash: Hash,
+    uses: u64,
+    versions: u64,
+}
+
+/// Why a batch was not applied.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The state says no; the neighbours are fine.
+    Refused(StoreError),
+    /// SQLite says no; the whole transaction is void.
+    Broken(StoreError),
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Broken(store_error(error))
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl<'c> Group<'c> {
+    /// Begins the transaction; the caller holds the lock.
+    pub(crate) fn begin(
+        connection: &'c Connection,
+        chain: &'c str,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        execute(connection, "BEGIN IMMEDIATE").map_err(store_error)?;
+        match read_head(connection, chain) {
+            Ok(Some(head)) => Ok(Self {
+                connection,
+                ledger: Ledger::default(),
+                head,
+                chain,
+                now,
+                applied: false,
+            }),
+            Ok(None) => {
+                roll_back(connection);
+                Err(StoreError::Corrupt("the head of the chain is gone".into()))
+            }
+            Err(error) => {
+                roll_back(connection);
+                Err(store_error(error))
+            }
+        }
+    }
+
+    /// Where the chain ends so far.
+    pub(crate) fn head(&self) -> Head {
+        self.head
+    }
+
+    /// Applies a batch whole, or leaves the transaction as it was.
+    pub(crate) fn apply(&mut self, batch: &Batch) -> Result<Receipt, Refusal> {
+        let before = self.head;
+        self.ledger.mark();
+        let guarded = needs_savepoint(&batch.changes);
+        if guarded {
+            execute(self.connection, "SAVEPOINT batch")?;
+        }
+        let applied = self.make(batch);
+        match &applied {
+            Ok(_) => self.applied = true,
+            Err(Refusal::Refused(_)) => {
+                self.head = before;
+                self.ledger.undo();
+                if guarded {
+                    execute(self.connection, "ROLLBACK TO batch")?;
+                }
+            }
+            Err(Refusal::Broken(_)) => return applied,
+        }
+        if guarded {
+            execute(self.connection, "RELEASE batch")?;
+        }
+        applied
+    }
+
+    /// Notes a signed head.
+    pub(crate) fn seal(&mut self, seal: &Seal) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached(
+                "INSERT OR IGNORE INTO audit_signed_heads (seq, chain, hash, key, signature)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )
+            .and_then(|mut statement| {
+                statement.execute(params![
+                    seal.seq.cast_signed(),
+                    self.chain,
+                    seal.hash,
+                    seal.key,
+                    seal.signature,
+                ])
+            })
+            .map_err(store_error)?;
+        self.applied = true;
+        Ok(())
+    }
+
+    /// Writes what is still in memory and commits; on failure nothing is kept.
+    pub(crate) fn commit(mut self) -> Result<(), StoreError> {
+        if self.applied {
+            self.flush()
+                .and_then(|()| execute(self.connection, "COMMIT"))
+                .map_err(store_error)?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> rusqlite::Result<()> {
+        self.head.uses = self.ledger.flush(self.connection, self.head.uses)?;
+        self.connection
+            .prepare_cached(
+                "UPDATE audit_head SET seq = ?2, hash = ?3, uses = ?4, versions = ?5
+                 WHERE chain = ?1",
+            )?
+            .execute(params![
+                self.chain,
+                self.head.seq.cast_signed(),
+                self.head.hash,
+                self.head.uses.cast_signed(),
+                self.head.versions.cast_signed(),
+            ])?;
+        Ok(())
+    }
+
+    fn make(&mut self, batch: &Batch) -> Result<Receipt, Refusal> {
+        let mut receipt = Receipt::default();
+        let mut touched = None;
+        for change in &batch.changes {
+            if let Some(key) = self.ledger.change(self.connection, change)? {
+                touched = Some(key);
+            }
+        }
+        for change in &batch.changes {
+            if let Some(version) = self.change(change)? {
+                receipt.version = Some(version);
+            }
+        }
+        receipt.places = batch
+            .audit
+            .iter()
+            .map(|entry| self.append(entry))
+            .collect::<Result<_, _>>()?;
+        receipt.session = touched.and_then(|key| self.ledger.session(key));
+        Ok(receipt)
+    }
+
+    /// Makes a change outside the sessions; says the version of state it wrote.
+    fn change(&mut self, change: &Change) -> Result<Option<u64>, Refusal> {
+        let db = self.connection;
+        match change {
+            Change::OpenSession(_)
+            | Change::Configure { .. }
+            | Change::Reserve { .. }
+            | Change::Settle { .. }
+            | Change::Block { .. }
+            | Change::CountHit { .. } => {}
+            Change::OpenIntent(intent) => effects::open_intent(db, intent)?,
+            Change::EndIntent(ending) => effects::end_intent(db, ending)?,
+            Change::Delivered { call } => effects::delivered(db, call)?,
+            Change::AskApproval(approval) => consent::ask(db, approval)?,
+            Change::DecideApproval {
+                id,
+                granted,
+                by,
+                at,
+            } => consent::decide(db, id, *granted, (by, *at))?,
+            Change::ConsumeApproval { digest, call, at } => {
+                consent::consume(db, digest, call, *at)?;
+            }
+            Change::Grant(grant) => consent::grant(db, grant)?,
+            Change::Revoke { session, scope } => consent::revoke(db, session, scope)?,
+            Change::Remember {
+                key,
+                answer,
+                until,
+                at,
+            } => memory::remember(db, key, answer, (*until, *at))?,
+            Change::Forget { session } => memory::forget(db, session)?,
+            Change::OpenReview(item) => consent::open_review(db, item)?,
+            Change::ResolveReview {
+                id,
+                resolution,
+                note,
+                by,
+                at,
+            } => {
+                let note = note.as_deref();
+                consent::resolve_review(db, id, (resolution, note), (by, *at))?;
+            }
+            Change::KeepBody(body) => memory::keep_body(db, body, self.now)?,
+            Change::AddCredential(credential) => consent::add_credential(db, credential)?,
+            Change::RevokeCredential { id, at } => consent::revoke_credential(db, id, *at)?,
+            Change::PutState {
+                namespace,
+                principal,
+                key,
+                version,
+                value,
+                until,
+                at,
+            } => {
+                let place = (namespace.as_str(), principal.as_str(), key.as_str());
+                let next = self.head.versions + 1;
+                memory::put_state(db, place, (*version, next), (value, *until, *at))?;
+                self.head.versions = next;
+                return Ok(Some(next));
+            }
+            Change::DeleteState {
+                namespace,
+                principal,
+                key,
+            } => memory::delete_state(db, (namespace, principal.as_str(), key))?,
+        }
+        Ok(None)
+    }
+
+    fn append(&mut self, entry: &AuditEntry) -> Result<Place, Refusal> {
+        let seq = self.head.seq + 1;
+        let hash = link(&self.head.hash, self.chain, seq, entry.content());
+        let columns = entry.columns();
+        self.connection
+            .prepare_cached(
+                "INSERT INTO audit_entries (seq, chain, hash, at, kind, call_id, trace_id,
+                     principal, session, tool, status, body)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            )?
+            .execute(params![
+                seq.cast_signed(),
+                self.chain,
+                hash,
+                columns.at,
+                columns.kind,
+                columns.call_id,
+                columns.trace_id,
+                columns.principal,
+                columns.session,
+                columns.tool,
+                columns.status,
+                entry.body(),
+            ])?;
+        self.head.seq = seq;
+        self.head.hash = hash;
+        Ok(Place {
+            chain: self.chain.to_owned(),
+            seq,
+            hash,
+        })
+    }
+}
+
+/// Whatever was not committed is taken back.
+impl Drop for Group<'_> {
+    fn drop(&mut self) {
+        roll_back(self.connection);
+    }
+}
+
+/// Reads the head of a chain.
+pub(crate) fn read_head(connection: &Connection, chain: &str) -> rusqlite::Result<Option<Head>> {
+    connection
+        .prepare_cached("SELECT seq, hash, uses, versions FROM audit_head WHERE chain = ?1")?
+        .query_row([chain], |row| {
+            Ok(Head {
+                seq: row.get::<_, i64>(0)?.cast_unsigned(),
+                hash: row.get(1)?,
+                uses: row.get::<_, i64>(2)?.cast_unsigned(),
+                versions: row.get::<_, i64>(3)?.cast_unsigned(),
+            })
+        })
+        .optional()
+}
+
+/// A refusal before the first write needs no savepoint.
+fn needs_savepoint(changes: &[Change]) -> bool {
+    let mut written = false;
+    for change in changes {
+        match kind(change) {
+            Kind::Session => {}
+            Kind::Certain => written = true,
+            Kind::Refusable if written => return true,
+            Kind::Refusable => written = true,
+        }
+    }
+    false
+}
+
+enum Kind {
+    /// Made in memory.
+    Session,
+    /// Written, and never refused.
+    Certain,
+    /// Refused before it writes, or written.
+    Refusable,
+}
+
+fn kind(change: &Change) -> Kind {
+    match change {
+        Change::OpenSession(_)
+        | Change::Configure { .. }
+        | Change::Reserve { .. }
+        | Change::Settle { .. }
+        | Change::Block { .. }
+        | Change::CountHit { .. } => Kind::Session,
+        Change::Delivered { .. }
+        | Change::Grant(_)
+        | Change::Remember { .. }
+        | Change::Forget { .. }
+        | Change::KeepBody(_)
+        | Change::DeleteState { .. } => Kind::Certain,
+        Change::OpenIntent(_)
+        | Change::EndIntent(_)
+        | Change::AskApproval(_)
+        | Change::DecideApproval { .. }
+        | Change::ConsumeApproval { .. }
+        | Change::Revoke { .. }
+        | Change::OpenReview(_)
+        | Change::ResolveReview { .. }
+        | Change::AddCredential(_)
+        | Change::RevokeCredential { .. }
+        | Change::PutState { .. } => Kind::Refusable,
+    }
+}
+
+fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+/// After some errors SQLite has rolled back by itself; then there is nothing to do.
+fn roll_back(connection: &Connection) {
+    if !connection.is_autocommit() {
+        let _ = execute(connection, "ROLLBACK");
+    }
+}

@@ -1,0 +1,101 @@
+//! The lock every writer of every process takes before it begins a transaction.
+//!
+//! Two files make it fair. Whoever wants to write first takes the turn, then
+//! waits for the writer before it, then passes the turn on. A process that has
+//! just written therefore queues behind the one that already holds the turn,
+//! however quickly it comes back.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    path::Path,
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use crate::error::OpenError;
+
+/// The two files. Each thread opens its own: a lock belongs to an open file.
+#[derive(Debug)]
+pub(crate) struct WriteLock {
+    turn: File,
+    write: File,
+}
+
+/// Holds the lock until it goes out of scope.
+#[derive(Debug)]
+pub(crate) struct Held<'a>(&'a WriteLock);
+
+impl WriteLock {
+    /// Opens the files, creating them if need be.
+    pub(crate) fn open(directory: &Path) -> io::Result<Self> {
+        let open = |name| {
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(directory.join(name))
+        };
+        Ok(Self {
+            turn: open("turn.lock")?,
+            write: open("write.lock")?,
+        })
+    }
+
+    /// Waits for the lock; says so first if it has to.
+    pub(crate) fn acquire(&self, on_wait: impl FnOnce()) -> io::Result<Held<'_>> {
+        self.take(on_wait)?;
+        Ok(Held(self))
+    }
+
+    /// Waits for the lock, but not longer than `limit`; dropping it lets it go.
+    pub(crate) fn acquire_within(self, limit: Duration) -> Result<Self, OpenError> {
+        // A blocked `flock` cannot be called off, so a thread does the waiting;
+        // if nobody wants the lock any more it is dropped on arrival.
+        let (arrived, arrival) = mpsc::sync_channel(1);
+        let wait = move || {
+            let taken = self.take(|| ());
+            let _ = arrived.send(taken.map(|()| self));
+        };
+        thread::Builder::new()
+            .name("tollgate-lock".to_owned())
+            .spawn(wait)
+            .map_err(OpenError::Directory)?;
+        match arrival.recv_timeout(limit) {
+            Ok(taken) => taken.map_err(OpenError::Directory),
+            Err(_) => Err(OpenError::Busy),
+        }
+    }
+
+    fn take(&self, on_wait: impl FnOnce()) -> io::Result<()> {
+        match self.turn.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                on_wait();
+                wait(&self.turn)?;
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let taken = wait(&self.write);
+        self.turn.unlock()?;
+        taken
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // Unlocking an open file of ours cannot fail; if it did, closing it would help.
+        let _ = self.0.write.unlock();
+    }
+}
+
+fn wait(file: &File) -> io::Result<()> {
+    loop {
+        match file.lock() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}

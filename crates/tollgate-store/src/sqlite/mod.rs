@@ -1,0 +1,283 @@
+//! The store over SQLite: one writing thread, one that keeps, readers beside them.
+
+mod apply;
+mod desk;
+mod keeper;
+mod lock;
+mod migrate;
+pub(crate) mod open;
+mod owner;
+mod prune;
+mod queue;
+mod read;
+pub(crate) mod readers;
+pub(crate) mod rows;
+mod writer;
+
+use std::{
+    fs::DirBuilder,
+    path::{Path, PathBuf},
+    sync::{Arc, Condvar, Mutex, PoisonError, atomic::AtomicU32},
+    thread,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use tollgate_core::{
+    Clock, Store,
+    audit::Hash,
+    store::{Batch, Receipt, StoreError},
+};
+
+pub(crate) use self::apply::read_head;
+pub use self::migrate::schema_sql;
+use self::{
+    desk::Desk,
+    keeper::{Keeper, Log},
+    lock::WriteLock,
+    owner::Owner,
+    prune::Pruner,
+    queue::Queue,
+    readers::Readers,
+    writer::{Pen, Writer},
+};
+use crate::{
+    chain::{Anchor, Keyring},
+    error::OpenError,
+    settings::Settings,
+};
+
+/// One SQLite file, shared safely with the other processes that have it open.
+pub struct SqliteStore {
+    readers: Readers,
+    state_dir: PathBuf,
+    chain: String,
+    anchor: Anchor,
+    /// Absent in a store that only reads.
+    writing: Option<Writing>,
+}
+
+/// What a store has that also writes.
+struct Writing {
+    queue: Arc<Queue>,
+    done: Arc<Done>,
+    owner: Owner,
+    busy: Duration,
+}
+
+/// Tells when both threads have ended.
+#[derive(Default)]
+struct Done {
+    ended: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl SqliteStore {
+    /// Opens the state, creating or migrating it first if need be.
+    pub fn open(settings: Settings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        check_chain_name(&settings.chain)?;
+        create_directory(&settings.state_dir)?;
+        let (mut connection, keyring) = prepare(&settings)?;
+        let frames = Arc::new(AtomicU32::new(0));
+        open::count_frames(&mut connection, Arc::clone(&frames))?;
+        let open_lock = || WriteLock::open(&settings.state_dir).map_err(OpenError::Directory);
+        let owner = Owner::take(&settings.state_dir).map_err(OpenError::Directory)?;
+        let queue = Arc::new(Queue::new(settings.limits.queue));
+        let desk = Arc::new(Desk::default());
+        let anchor = Anchor::new(&settings.anchor_dir, &settings.chain);
+        let keeper = Keeper {
+            desk: Arc::clone(&desk),
+            queue: Arc::clone(&queue),
+            lock: open_lock()?,
+            log: Log::open(&settings.state_dir, &settings.limits, frames)?,
+            anchor: anchor.clone(),
+            chain: settings.chain.clone(),
+            name: owner.name().to_owned(),
+            limits: settings.limits,
+            interval: settings.sync_interval,
+            anchored: 0,
+        };
+        let writer = Writer {
+            lock: open_lock()?,
+            pen: Pen {
+                connection,
+                queue: Arc::clone(&queue),
+                desk,
+                keyring,
+                pruner: Pruner::new(settings.retention),
+                clock,
+                chain: settings.chain.clone(),
+                group: settings.limits.group,
+            },
+        };
+        Ok(Self {
+            readers: Readers::new(settings.state_dir.clone(), settings.limits.busy, false),
+            state_dir: settings.state_dir,
+            chain: settings.chain,
+            anchor,
+            writing: Some(Writing {
+                done: start(writer, keeper)?,
+                queue,
+                owner,
+                busy: settings.limits.busy,
+            }),
+        })
+    }
+
+    /// Opens the state only to read it; every commit is refused as read-only.
+    pub fn open_read_only(settings: Settings) -> Result<Self, OpenError> {
+        check_chain_name(&settings.chain)?;
+        if !settings.state_dir.join(open::DATABASE).exists() {
+            return Err(OpenError::Absent);
+        }
+        let readable = |connection: &Connection| -> Result<(), OpenError> {
+            let found = migrate::version(connection)?;
+            migrate::check(found, migrate::STEPS)?;
+            read_head(connection, &settings.chain)?;
+            Ok(())
+        };
+        let busy = settings.limits.busy;
+        let opened = open::reader(&settings.state_dir, busy)
+            .map_err(OpenError::from)
+            .and_then(|connection| readable(&connection));
+        // Without the right to make the shared index there are no writers either.
+        let frozen = match opened {
+            Ok(()) => false,
+            Err(OpenError::ReadOnly | OpenError::Failed(_)) => {
+                readable(&open::frozen_reader(&settings.state_dir)?)?;
+                true
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(Self {
+            readers: Readers::new(settings.state_dir.clone(), busy, frozen),
+            anchor: Anchor::new(&settings.anchor_dir, &settings.chain),
+            state_dir: settings.state_dir,
+            chain: settings.chain,
+            writing: None,
+        })
+    }
+
+    /// Writes, syncs, signs and anchors what is under way; later commits are refused.
+    pub async fn close(&self) {
+        if let Some(writing) = &self.writing {
+            writing.queue.close();
+            let done = Arc::clone(&writing.done);
+            let limit = writing.busy * 2;
+            let _ = tokio::task::spawn_blocking(move || done.wait(limit)).await;
+        }
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if let Some(writing) = &self.writing {
+            writing.queue.close();
+            writing.done.wait(writing.busy * 2);
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError> {
+        let Some(writing) = &self.writing else {
+            return Err(StoreError::ReadOnly);
+        };
+        let answer = writing.queue.push(batch)?;
+        answer.await.unwrap_or_else(|_| Err(queue::closed()))
+    }
+}
+
+impl Done {
+    fn end(&self) {
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.wake.notify_all();
+    }
+
+    /// Waits, but not for a process that holds the lock and never lets go.
+    fn wait(&self, limit: Duration) {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.wake.wait_timeout_while(ended, limit, |ended| !*ended);
+    }
+}
+
+/// Starts both threads; the keeper outlives the writer and says when it ends.
+fn start(writer: Writer, keeper: Keeper) -> Result<Arc<Done>, OpenError> {
+    let done = Arc::new(Done::default());
+    let ended = Arc::clone(&done);
+    thread::Builder::new()
+        .name("tollgate-writer".to_owned())
+        .spawn(move || writer.run())
+        .map_err(OpenError::Directory)?;
+    thread::Builder::new()
+        .name("tollgate-keeper".to_owned())
+        .spawn(move || {
+            keeper.run();
+            ended.end();
+        })
+        .map_err(OpenError::Directory)?;
+    Ok(done)
+}
+
+/// A database of the current version, and the key to sign with.
+fn prepare(settings: &Settings) -> Result<(Connection, Keyring), OpenError> {
+    let state_dir = &settings.state_dir;
+    // The usual case needs no lock: everything is there.
+    if state_dir.join(open::DATABASE).exists()
+        && let Some(keyring) = Keyring::load(state_dir)?
+    {
+        let connection = open::writer(state_dir, &settings.limits)?;
+        if is_current(&connection, &settings.chain)? {
+            return Ok((connection, keyring));
+        }
+    }
+    let lock = WriteLock::open(state_dir).map_err(OpenError::Directory)?;
+    let _held = lock.acquire_within(settings.limits.busy)?;
+    let mut connection = open::writer(state_dir, &settings.limits)?;
+    open::use_log(&connection)?;
+    migrate::migrate(&mut connection, migrate::STEPS)?;
+    let genesis: Hash = [0; 32];
+    connection.execute(
+        "INSERT INTO audit_head (chain, seq, hash, uses, versions)
+         SELECT ?1, 0, ?2, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM audit_head)",
+        params![settings.chain, genesis],
+    )?;
+    let keyring = Keyring::load_or_create(state_dir)?;
+    is_current(&connection, &settings.chain)?;
+    Ok((connection, keyring))
+}
+
+/// Whether the file has the last version and belongs to this chain.
+fn is_current(connection: &Connection, chain: &str) -> Result<bool, OpenError> {
+    let found = migrate::version(connection)?;
+    migrate::check(found, migrate::STEPS)?;
+    if (found as usize) < migrate::STEPS.len() {
+        return Ok(false);
+    }
+    let known: Option<String> = connection
+        .query_row("SELECT chain FROM audit_head", [], |row| row.get(0))
+        .optional()?;
+    match known {
+        Some(known) if known == chain => Ok(true),
+        Some(known) => Err(OpenError::OtherChain(known)),
+        None => Ok(false),
+    }
+}
+
+fn check_chain_name(name: &str) -> Result<(), OpenError> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+        return Err(OpenError::ChainName(name.to_owned()));
+    }
+    Ok(())
+}
+
+fn create_directory(path: &Path) -> Result<(), OpenError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(OpenError::Directory)
+}

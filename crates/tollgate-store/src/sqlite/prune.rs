@@ -1,0 +1,112 @@
+//! Forgets what is no longer needed, a little with every thousandth audit row.
+//!
+//! Tied to the writes themselves, so that short commands prune as well as long
+//! processes, an idle one never wakes for it, and no turn takes long.
+
+use rusqlite::{Connection, params};
+use tollgate_core::{Timestamp, store::StoreError};
+
+use crate::{error::store_error, settings::Retention};
+
+/// Rows that one turn looks at, per table; more than arrive between two turns.
+const STRIDE: i64 = 2048;
+
+/// Forgets by and by.
+#[derive(Debug)]
+pub(crate) struct Pruner {
+    retention: Retention,
+    /// The last cached answer that was looked at.
+    cursor: i64,
+}
+
+impl Pruner {
+    /// Forgets what `retention` says.
+    pub(crate) fn new(retention: Retention) -> Self {
+        Self {
+            retention,
+            cursor: 0,
+        }
+    }
+
+    /// Whether the chain passed a multiple of 1024.
+    pub(crate) fn is_due(&self, before: u64, after: u64) -> bool {
+        before >> 10 != after >> 10
+    }
+
+    /// Forgets inside the current transaction.
+    pub(crate) fn prune(
+        &mut self,
+        connection: &Connection,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.run(connection, now).map_err(store_error)
+    }
+
+    fn run(&mut self, connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+        let kept = &self.retention;
+        connection
+            .prepare_cached(
+                "DELETE FROM bodies WHERE id IN (SELECT id FROM bodies ORDER BY id LIMIT ?1)
+                     AND (at < ?2 OR id <= (SELECT max(id) FROM bodies) - ?3)",
+            )?
+            .execute(params![
+                STRIDE,
+                now.minus(kept.bodies).0,
+                rows(kept.body_rows)
+            ])?;
+        connection
+            .prepare_cached(
+                "DELETE FROM effects WHERE id IN (SELECT id FROM effects INDEXED BY effects_by_age
+                     WHERE idempotency_key IS NULL AND at < ?2 ORDER BY at LIMIT ?1)
+                     AND call NOT IN (SELECT call FROM intents)",
+            )?
+            .execute(params![STRIDE, now.minus(kept.effects).0])?;
+        connection
+            .prepare_cached(
+                "DELETE FROM approvals WHERE number IN
+                     (SELECT number FROM approvals ORDER BY number LIMIT ?1) AND expires < ?2",
+            )?
+            .execute(params![STRIDE, now.minus(kept.approvals).0])?;
+        connection
+            .prepare_cached("DELETE FROM provider_states WHERE until IS NOT NULL AND until < ?1")?
+            .execute([now.0])?;
+        self.prune_cache(connection, now)
+    }
+
+    /// Ends of cached answers have no index, so the cursor visits them in rotation.
+    fn prune_cache(&mut self, connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+        connection
+            .prepare_cached(
+                "DELETE FROM cache WHERE id IN (SELECT id FROM cache ORDER BY id LIMIT ?1)
+                     AND id <= (SELECT max(id) FROM cache) - ?2",
+            )?
+            .execute(params![STRIDE, rows(self.retention.cache_rows)])?;
+        let last: Option<i64> = connection
+            .prepare_cached(
+                "SELECT max(id) FROM
+                     (SELECT id FROM cache WHERE id > ?1 ORDER BY id LIMIT ?2)",
+            )?
+            .query_row(params![self.cursor, STRIDE], |row| row.get(0))?;
+        let Some(last) = last else {
+            self.cursor = 0;
+            return Ok(());
+        };
+        connection
+            .prepare_cached(
+                "DELETE FROM cache WHERE id > ?1 AND id <= ?2
+                     AND coalesce(until <= ?3, at < ?4)",
+            )?
+            .execute(params![
+                self.cursor,
+                last,
+                now.0,
+                now.minus(self.retention.cache).0
+            ])?;
+        self.cursor = last;
+        Ok(())
+    }
+}
+
+fn rows(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}

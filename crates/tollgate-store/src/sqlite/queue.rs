@@ -1,0 +1,154 @@
+//! Commits on their way to the one thread that writes.
+//!
+//! Invariant: a job is answered exactly once, by whoever took it out: the writer,
+//! or the keeper when it has waited too long. One that is still here was not begun.
+
+use std::{
+    collections::VecDeque,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::sync::oneshot;
+use tollgate_core::store::{Batch, Receipt, StoreError};
+
+/// Where the answer to a commit goes.
+pub(crate) type Reply = oneshot::Sender<Result<Receipt, StoreError>>;
+
+/// One commit.
+pub(crate) struct Job {
+    pub(crate) batch: Batch,
+    pub(crate) reply: Reply,
+    since: Instant,
+}
+
+/// Commits that wait, and what else the writer should do.
+pub(crate) struct Queue {
+    inner: Mutex<Inner>,
+    wake: Condvar,
+    bound: usize,
+}
+
+#[derive(Default)]
+struct Inner {
+    jobs: VecDeque<Job>,
+    seal: bool,
+    closing: bool,
+    idle: bool,
+}
+
+/// Why the writer woke up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// There are commits, or the head should be signed.
+    Work,
+    /// Nothing more will come.
+    End,
+}
+
+impl Queue {
+    /// A queue that refuses the commit after `bound`.
+    pub(crate) fn new(bound: usize) -> Self {
+        Self {
+            inner: Mutex::default(),
+            wake: Condvar::new(),
+            bound,
+        }
+    }
+
+    /// Adds a commit.
+    pub(crate) fn push(
+        &self,
+        batch: Batch,
+    ) -> Result<oneshot::Receiver<Result<Receipt, StoreError>>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let since = Instant::now();
+        let mut inner = self.inner();
+        if inner.closing {
+            return Err(closed());
+        }
+        if inner.jobs.len() >= self.bound {
+            return Err(StoreError::Busy);
+        }
+        inner.jobs.push_back(Job {
+            batch,
+            reply,
+            since,
+        });
+        self.wake_if_idle(inner);
+        Ok(answer)
+    }
+
+    /// Asks for a signed head.
+    pub(crate) fn want_seal(&self) {
+        let mut inner = self.inner();
+        inner.seal = true;
+        self.wake_if_idle(inner);
+    }
+
+    /// Says that nothing more will come.
+    pub(crate) fn close(&self) {
+        let mut inner = self.inner();
+        inner.closing = true;
+        self.wake_if_idle(inner);
+    }
+
+    /// Sleeps until there is something to do.
+    pub(crate) fn wait(&self) -> Wanted {
+        let mut inner = self.inner();
+        loop {
+            if !inner.jobs.is_empty() || inner.seal {
+                return Wanted::Work;
+            }
+            if inner.closing {
+                return Wanted::End;
+            }
+            inner.idle = true;
+            inner = self
+                .wake
+                .wait(inner)
+                .unwrap_or_else(PoisonError::into_inner);
+            inner.idle = false;
+        }
+    }
+
+    /// Takes what waits, up to `most`.
+    pub(crate) fn take(&self, most: usize) -> Vec<Job> {
+        let mut inner = self.inner();
+        let count = inner.jobs.len().min(most);
+        inner.jobs.drain(..count).collect()
+    }
+
+    /// Takes the wish for a signed head.
+    pub(crate) fn take_seal(&self) -> bool {
+        std::mem::take(&mut self.inner().seal)
+    }
+
+    /// Takes what has waited for longer than `limit`.
+    pub(crate) fn take_stale(&self, limit: Duration) -> Vec<Job> {
+        let mut inner = self.inner();
+        let stale = inner
+            .jobs
+            .iter()
+            .take_while(|job| job.since.elapsed() >= limit)
+            .count();
+        inner.jobs.drain(..stale).collect()
+    }
+
+    fn wake_if_idle(&self, inner: MutexGuard<'_, Inner>) {
+        let idle = inner.idle;
+        drop(inner);
+        if idle {
+            self.wake.notify_one();
+        }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a commit after the end is told.
+pub(crate) fn closed() -> StoreError {
+    StoreError::Failed("the store is closed".into())
+}

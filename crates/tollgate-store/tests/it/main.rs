@@ -1,0 +1,4 @@
+//! The embedded store against real files, real processes and real faults.
+
+#[cfg(test)]
+mod conformance;

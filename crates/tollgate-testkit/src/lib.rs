@@ -1,0 +1,8 @@
+//! What tests of several crates share.
+
+#![forbid(unsafe_code)]
+
+pub mod memory_store;
+pub mod store_suite;
+
+pub use memory_store::MemoryStore;

@@ -1,0 +1,110 @@
+//! A store without a disk, for tests that are about something else.
+//!
+//! It passes the same suite as the others. A batch is applied to a copy, so that
+//! a refused one leaves nothing behind; that is slow for much state and right
+//! for little.
+
+mod apply;
+mod read;
+mod state;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use ed25519_dalek::SigningKey;
+use tollgate_core::{
+    Store,
+    audit::{AuditRow, Hash, Place, link},
+    store::{Batch, Receipt, StoreError},
+};
+
+use self::state::State;
+
+/// The name of the chain of every store in memory.
+const CHAIN: &str = "memory";
+
+/// Keeps everything until it is dropped.
+#[derive(Debug)]
+pub struct MemoryStore {
+    inner: Mutex<Inner>,
+    key: SigningKey,
+    owner: String,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    state: State,
+    rows: Vec<AuditRow>,
+    /// What the next commits are told instead of being made.
+    failures: Vec<StoreError>,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self {
+            inner: Mutex::default(),
+            key: SigningKey::from_bytes(&[7; 32]),
+            owner: "memory-owner".to_owned(),
+        }
+    }
+
+    /// Makes the next commit fail like this, after the failures asked for before.
+    pub fn fail_next(&self, error: StoreError) {
+        self.inner().failures.push(error);
+    }
+
+    /// Makes `owner` count as dead: its intents are abandoned.
+    pub fn bury(&self, owner: impl Into<String>) {
+        self.inner().state.dead.insert(owner.into());
+    }
+
+    /// Every row of the log, in order.
+    pub fn rows(&self) -> Vec<AuditRow> {
+        self.inner().rows.clone()
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError> {
+        let mut inner = self.inner();
+        if !inner.failures.is_empty() {
+            return Err(inner.failures.remove(0));
+        }
+        let mut receipt = Receipt::default();
+        if !batch.changes.is_empty() {
+            let mut state = inner.state.clone();
+            state.apply(batch.changes, &mut receipt)?;
+            inner.state = state;
+        }
+        for entry in batch.audit {
+            let seq = inner.rows.last().map_or(0, |row| row.seq) + 1;
+            let previous: Hash = inner.rows.last().map_or([0; 32], |row| row.hash);
+            let hash = link(&previous, CHAIN, seq, entry.content());
+            inner.rows.push(AuditRow {
+                chain: CHAIN.to_owned(),
+                seq,
+                hash,
+                body: entry.body().to_owned(),
+                columns: entry.columns().clone(),
+            });
+            receipt.places.push(Place {
+                chain: CHAIN.to_owned(),
+                seq,
+                hash,
+            });
+        }
+        Ok(receipt)
+    }
+}
