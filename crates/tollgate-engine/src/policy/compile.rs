@@ -4,10 +4,10 @@
 //! and fits the schema as far as a schema can say, and a file that may only narrow
 //! holds no `permit`.
 
-use std::{collections::HashMap, str::FromStr, sync::OnceLock};
+use std::{collections::HashMap, fmt, str::FromStr, sync::Arc};
 
 use cedar_policy::{
-    Authorizer, Effect, Policy, PolicyId, PolicySet, Schema, ValidationMode, Validator,
+    Authorizer, Effect, Policy, PolicyId, PolicySet,
     ffi::DetailedError,
     pst::{self, Clause, EntityOrSlot, ResourceConstraint},
 };
@@ -15,17 +15,16 @@ use sha2::{Digest, Sha256};
 use tollgate_core::canonical::hex;
 
 use super::{
-    DEFAULT_DENY, Origin, PolicyError, Problem, Source, UNASKABLE,
+    DEFAULT_DENY, Origin, PolicyError, Problem, Source, UNASKABLE, Verdict,
     entities::Cast,
-    memo::Memo,
+    memo::{LISTINGS, Memo, VERDICTS},
     mention::Mentions,
-    rewrite::{for_listing, for_validation},
+    rewrite::for_listing,
+    validate::violations,
 };
 
 /// The rules Tollgate ships with.
 const SHIPPED: &str = include_str!("../../policies/default.cedar");
-/// What rules may look at.
-const SCHEMA: &str = include_str!("../../policies/tollgate.cedarschema");
 /// Part of every version; changes when the same rules would be read differently.
 const SEMANTICS: &str = "tollgate policy 1";
 /// The longest id.
@@ -33,16 +32,27 @@ const MAX_ID: usize = 64;
 
 /// Compiled rules.
 pub struct Policies {
-    pub(super) set: PolicySet,
-    /// The same rules for a listing, where any of them depends on the call.
-    pub(super) listing: Option<PolicySet>,
     /// In the order they were written.
     pub(super) rules: Vec<Rule>,
     pub(super) places: HashMap<PolicyId, usize>,
     pub(super) authorizer: Authorizer,
     pub(super) cast: Cast,
-    pub(super) memo: Memo,
+    pub(super) verdicts: Memo<Verdict>,
+    pub(super) listings: Memo<bool>,
+    /// The rules that no tool's name keeps from applying.
+    general: Reach,
     version: String,
+}
+
+/// The rules that can apply to a tool.
+#[derive(Clone)]
+pub(super) struct Reach {
+    /// What they look at.
+    pub(super) mentions: Mentions,
+    /// The rules.
+    pub(super) set: Arc<PolicySet>,
+    /// The same rules as a listing asks them.
+    pub(super) listing: Arc<PolicySet>,
 }
 
 /// What is known of a rule beside what Cedar evaluates.
@@ -54,16 +64,18 @@ pub(super) struct Rule {
     pub(super) permits: bool,
     pub(super) reason: Option<String>,
     pub(super) mentions: Mentions,
+    pub(super) policy: Policy,
+    /// The policy as a listing asks it, where that differs.
+    listed: Option<Policy>,
     /// The only tool it can apply to, if its scope names one.
     only: Option<String>,
 }
 
-/// A rule on its way into the set.
-struct Draft {
-    rule: Rule,
-    policy: Policy,
-    tree: pst::Policy,
-    source: usize,
+/// A rule that was read but not yet held against the others.
+pub(super) struct Draft {
+    pub(super) rule: Rule,
+    pub(super) tree: pst::Policy,
+    pub(super) source: usize,
 }
 
 impl Source {
@@ -77,7 +89,7 @@ impl Source {
     }
 
     /// Whether the test suite has already held it against the schema.
-    fn is_known_good(&self) -> bool {
+    pub(super) fn is_known_good(&self) -> bool {
         self.origin == Origin::Shipped && self.text == SHIPPED
     }
 }
@@ -93,10 +105,7 @@ impl Policies {
         let mut problems = Vec::new();
         let mut drafts: Vec<Draft> = Vec::new();
         for (index, source) in sources.iter().enumerate() {
-            match read(source, index) {
-                Ok(read) => drafts.extend(read),
-                Err(found) => problems.extend(found),
-            }
+            read(source, index, &mut drafts, &mut problems);
         }
         problems.extend(duplicates(&sources, &drafts));
         problems.extend(violations(&sources, &drafts));
@@ -119,73 +128,99 @@ impl Policies {
 
     /// Whether any rule that can apply to this tool looks at its arguments.
     pub fn needs_arguments(&self, tool: &str) -> bool {
-        !self.mentions(tool).arguments.is_none()
+        self.applicable(tool)
+            .any(|rule| !rule.mentions.arguments.is_none())
     }
 
-    /// What the rules that can apply to this tool look at.
-    pub(super) fn mentions(&self, tool: &str) -> Mentions {
-        let mut mentions = Mentions::default();
+    /// The rules that can apply to this tool, with what they look at.
+    pub(super) fn reach(&self, tool: &str) -> Result<Reach, String> {
+        if self.rules.iter().any(|rule| rule.is_for(tool)) {
+            Reach::of(self.applicable(tool))
+        } else {
+            Ok(self.general.clone())
+        }
+    }
+
+    fn applicable(&self, tool: &str) -> impl Iterator<Item = &Rule> + Clone {
         self.rules
             .iter()
-            .filter(|rule| rule.only.as_deref().is_none_or(|only| only == tool))
-            .for_each(|rule| mentions.merge(&rule.mentions));
-        mentions
+            .filter(move |rule| rule.only.is_none() || rule.is_for(tool))
     }
 }
 
+impl fmt::Debug for Policies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Policies({} rules, {})", self.rules.len(), self.version)
+    }
+}
+
+impl Rule {
+    fn is_for(&self, tool: &str) -> bool {
+        self.only.as_deref() == Some(tool)
+    }
+}
+
+impl Reach {
+    fn of<'a>(rules: impl Iterator<Item = &'a Rule> + Clone) -> Result<Self, String> {
+        let mut mentions = Mentions::default();
+        rules
+            .clone()
+            .for_each(|rule| mentions.merge(&rule.mentions));
+        let set = Arc::new(together(rules.clone().map(|rule| &rule.policy))?);
+        let listing = if mentions.is_of_one_call() {
+            let listed = rules.map(|rule| rule.listed.as_ref().unwrap_or(&rule.policy));
+            Arc::new(together(listed)?)
+        } else {
+            Arc::clone(&set)
+        };
+        Ok(Self {
+            mentions,
+            set,
+            listing,
+        })
+    }
+}
+
+fn together<'a>(policies: impl Iterator<Item = &'a Policy>) -> Result<PolicySet, String> {
+    PolicySet::from_policies(policies.cloned()).map_err(|cause| cause.to_string())
+}
+
 fn build(drafts: Vec<Draft>, version: String) -> Result<Policies, String> {
-    let listing = if drafts
-        .iter()
-        .any(|draft| draft.rule.mentions.is_of_one_call())
-    {
-        let rewritten: Result<Vec<Policy>, String> = drafts
-            .iter()
-            .map(|draft| for_listing(&draft.tree).map_err(|cause| cause.to_string()))
-            .collect();
-        Some(PolicySet::from_policies(rewritten?).map_err(|cause| cause.to_string())?)
-    } else {
-        None
-    };
-    let places = drafts
+    let rules: Vec<Rule> = drafts.into_iter().map(|draft| draft.rule).collect();
+    let places = rules
         .iter()
         .enumerate()
-        .map(|(place, draft)| (draft.policy.id().clone(), place))
+        .map(|(place, rule)| (rule.policy.id().clone(), place))
         .collect();
-    let (rules, policies): (Vec<Rule>, Vec<Policy>) = drafts
-        .into_iter()
-        .map(|draft| (draft.rule, draft.policy))
-        .unzip();
     Ok(Policies {
-        set: PolicySet::from_policies(policies).map_err(|cause| cause.to_string())?,
-        listing,
+        general: Reach::of(rules.iter().filter(|rule| rule.only.is_none()))?,
         rules,
         places,
         authorizer: Authorizer::new(),
         cast: Cast::new().map_err(|cause| cause.to_string())?,
-        memo: Memo::default(),
+        verdicts: Memo::with_slots(VERDICTS),
+        listings: Memo::with_slots(LISTINGS),
         version,
     })
 }
 
-/// Every rule of a file, in order.
-fn read(source: &Source, index: usize) -> Result<Vec<Draft>, Vec<PolicyError>> {
-    let set = PolicySet::from_str(&source.text).map_err(|errors| {
-        errors
-            .iter()
-            .map(|error| syntax(source, &DetailedError::from(error)))
-            .collect::<Vec<_>>()
-    })?;
-    let mut problems: Vec<PolicyError> = set
-        .templates()
-        .map(|template| {
-            let id = template.annotation("id").unwrap_or_default().to_owned();
-            let line = line_of(source, &template.to_cedar(), &mut 0);
-            source.problem(Some(line), Problem::Template(id))
-        })
-        .collect();
+/// Reads every rule of a file, in order, as far as each can be read.
+fn read(source: &Source, index: usize, drafts: &mut Vec<Draft>, problems: &mut Vec<PolicyError>) {
+    let set = match PolicySet::from_str(&source.text) {
+        Ok(set) => set,
+        Err(errors) => {
+            let errors = errors.iter().map(DetailedError::from);
+            problems.extend(errors.map(|error| syntax(source, &error)));
+            return;
+        }
+    };
+    problems.extend(set.templates().map(|template| {
+        let id = template.annotation("id").unwrap_or_default().to_owned();
+        let line = line_of(source, &template.to_cedar(), &mut 0);
+        source.problem(Some(line), Problem::Template(id))
+    }));
     let mut policies: Vec<&Policy> = set.policies().collect();
     policies.sort_by_key(|policy| ordinal(policy.id()));
-    let mut drafts = Vec::with_capacity(policies.len());
     let mut searched = 0;
     for policy in policies {
         let text = policy.to_cedar().unwrap_or_default();
@@ -194,11 +229,6 @@ fn read(source: &Source, index: usize) -> Result<Vec<Draft>, Vec<PolicyError>> {
             Ok(draft) => drafts.push(draft),
             Err(problem) => problems.push(source.problem(Some(line), problem)),
         }
-    }
-    if problems.is_empty() {
-        Ok(drafts)
-    } else {
-        Err(problems)
     }
 }
 
@@ -229,6 +259,11 @@ fn draft(source: &Source, index: usize, policy: &Policy, line: usize) -> Result<
         | ResourceConstraint::Is(_)
         | ResourceConstraint::IsIn(..) => None,
     };
+    let listed = if mentions.is_of_one_call() {
+        Some(for_listing(&tree).map_err(|cause| Problem::Internal(cause.to_string()))?)
+    } else {
+        None
+    };
     let rule = Rule {
         id: id.to_owned(),
         origin: source.origin,
@@ -237,11 +272,12 @@ fn draft(source: &Source, index: usize, policy: &Policy, line: usize) -> Result<
         permits,
         reason: policy.annotation("reason").map(str::to_owned),
         mentions,
+        listed,
         only,
+        policy,
     };
     Ok(Draft {
         rule,
-        policy,
         tree,
         source: index,
     })
@@ -283,7 +319,7 @@ fn syntax(source: &Source, error: &DetailedError) -> PolicyError {
     source.problem(line, Problem::Syntax(with_help(error)))
 }
 
-fn with_help(error: &DetailedError) -> String {
+pub(super) fn with_help(error: &DetailedError) -> String {
     match &error.help {
         Some(help) => format!("{} ({help})", error.message),
         None => error.message.clone(),
@@ -311,77 +347,7 @@ fn duplicates(sources: &[Source], drafts: &[Draft]) -> Vec<PolicyError> {
     problems
 }
 
-/// Holds every rule against the schema, its arguments aside.
-fn violations(sources: &[Source], drafts: &[Draft]) -> Vec<PolicyError> {
-    let mut problems = Vec::new();
-    for (index, source) in sources.iter().enumerate() {
-        let unproven: Vec<&Draft> = drafts
-            .iter()
-            .filter(|draft| draft.source == index && !source.is_known_good())
-            .collect();
-        if unproven.is_empty() {
-            continue;
-        }
-        match validator() {
-            Ok(validator) => {
-                let found = unproven
-                    .iter()
-                    .flat_map(|draft| check(validator, source, draft));
-                problems.extend(found);
-            }
-            Err(cause) => problems.push(internal(cause.clone())),
-        }
-    }
-    problems
-}
-
-fn check(validator: &Validator, source: &Source, draft: &Draft) -> Vec<PolicyError> {
-    let rule = &draft.rule;
-    let faulty = |message: String| {
-        let problem = Problem::Schema {
-            rule: rule.id.clone(),
-            message,
-        };
-        source.problem(Some(rule.line), problem)
-    };
-    let visible = if rule.mentions.arguments.is_none() {
-        Ok(draft.policy.clone())
-    } else {
-        for_validation(&draft.tree).map_err(|cause| cause.to_string())
-    };
-    let set = visible
-        .and_then(|policy| PolicySet::from_policies([policy]).map_err(|cause| cause.to_string()));
-    match set {
-        Ok(set) => validator
-            .validate(&set, ValidationMode::Strict)
-            .validation_errors()
-            .map(|error| {
-                let error = DetailedError::from(error);
-                let line = error
-                    .source_locations
-                    .first()
-                    .map(|label| source.line_at(label.loc.start));
-                PolicyError {
-                    line: line.or(Some(rule.line)),
-                    ..faulty(with_help(&error))
-                }
-            })
-            .collect(),
-        Err(message) => vec![faulty(message)],
-    }
-}
-
-fn validator() -> Result<&'static Validator, &'static String> {
-    static VALIDATOR: OnceLock<Result<Validator, String>> = OnceLock::new();
-    VALIDATOR
-        .get_or_init(|| match Schema::from_cedarschema_str(SCHEMA) {
-            Ok((schema, _)) => Ok(Validator::new(schema)),
-            Err(cause) => Err(cause.to_string()),
-        })
-        .as_ref()
-}
-
-fn internal(cause: String) -> PolicyError {
+pub(super) fn internal(cause: String) -> PolicyError {
     PolicyError {
         file: "tollgate".to_owned(),
         line: None,

@@ -52,11 +52,11 @@ impl Policies {
         let Some(key) = Key::of(question, &tool) else {
             return self.judge(question, &tool);
         };
-        if let Some(verdict) = self.memo.get(&key) {
+        if let Some(verdict) = self.verdicts.get(&key) {
             return verdict;
         }
         let verdict = self.judge(question, &tool);
-        self.memo.put(key, &verdict);
+        self.verdicts.put(key, verdict.clone());
         verdict
     }
 
@@ -67,22 +67,38 @@ impl Policies {
     pub fn could_permit(&self, question: &Question<'_>) -> bool {
         let arguments = Payload::empty_object();
         let mut question = Question {
+            consent: Consent::Human,
             tainted: false,
             arguments: &arguments,
             ..*question
         };
         question.estimate.confirm = false;
-        let set = self.listing.as_ref().unwrap_or(&self.set);
-        let answer = self.tool(&question).and_then(|tool| {
-            let scene = self.scene(&question, &tool)?;
-            self.ask(set, &scene, Consent::Human)
-        });
+        let Ok(tool) = self.tool(&question) else {
+            return false;
+        };
+        let key = Key::for_listing(&question, &tool);
+        if let Some(known) = self.listings.get(&key) {
+            return known;
+        }
+        let answer = self.listable(&question, &tool);
+        self.listings.put(key, answer);
+        answer
+    }
+
+    fn listable(&self, question: &Question<'_>, tool: &PreparedTool) -> bool {
+        let answer = self
+            .scene(question, tool)
+            .and_then(|scene| self.ask(&tool.reach.listing, &scene, question.consent));
         answer.is_ok_and(|answer| {
-            let doomed = |(rule, _): &(usize, String)| !self.depends_on_call(*rule);
+            let of_one_call = |place: usize| {
+                let rule = self.rules.get(place);
+                rule.is_some_and(|rule| rule.mentions.is_of_one_call())
+            };
+            // A rule that errs whatever the call is denies every call.
+            let hopeless = answer.errors.iter().any(|(rule, _)| !of_one_call(*rule));
             let could = |(rule, _): &(usize, String)| self.permits(*rule);
-            let allowed =
-                answer.allowed || answer.rules.is_empty() && answer.errors.iter().any(could);
-            allowed && !answer.errors.iter().any(doomed)
+            let undecided = answer.rules.is_empty() && answer.errors.iter().any(could);
+            !hopeless && (answer.allowed || undecided)
         })
     }
 
@@ -97,7 +113,7 @@ impl Policies {
     /// The tool of a question, ready to be asked about.
     pub(super) fn tool(&self, question: &Question<'_>) -> Result<Arc<PreparedTool>, String> {
         self.cast
-            .tool(question.tool, |name| self.mentions(name))
+            .tool(question.tool, |name| self.reach(name))
             .map_err(|cause| cause.to_string())
     }
 
@@ -108,7 +124,7 @@ impl Policies {
         tool: &PreparedTool,
     ) -> Result<Inquiry, String> {
         let scene = self.scene(question, tool)?;
-        let now = self.ask(&self.set, &scene, question.consent)?;
+        let now = self.ask(&tool.reach.set, &scene, question.consent)?;
         let mut inquiry = Inquiry {
             now,
             enough: None,
@@ -119,7 +135,7 @@ impl Policies {
         }
         for consent in Consent::ALL {
             if consent > question.consent {
-                let answer = self.ask(&self.set, &scene, consent)?;
+                let answer = self.ask(&tool.reach.set, &scene, consent)?;
                 if answer.permits() {
                     inquiry.enough = Some((consent, answer));
                     break;
@@ -131,7 +147,7 @@ impl Policies {
     }
 
     fn scene(&self, question: &Question<'_>, tool: &PreparedTool) -> Result<Scene, String> {
-        let arguments = convert(question.arguments, &tool.mentions.arguments)
+        let arguments = convert(question.arguments, &tool.reach.mentions.arguments)
             .map_err(|cause| cause.to_string())?;
         self.cast
             .scene(question, tool, arguments)
@@ -214,12 +230,6 @@ impl Policies {
 
     fn permits(&self, place: usize) -> bool {
         self.rules.get(place).is_some_and(|rule| rule.permits)
-    }
-
-    fn depends_on_call(&self, place: usize) -> bool {
-        self.rules
-            .get(place)
-            .is_some_and(|rule| rule.mentions.is_of_one_call())
     }
 }
 

@@ -7,7 +7,7 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -17,7 +17,7 @@ use cedar_policy::{
 };
 use tollgate_core::{Annotations, Capability, Principal, ToolSpec};
 
-use super::{Action, Consent, Question, mention::Mentions};
+use super::{Action, Consent, Question, compile::Reach};
 
 /// The most tools kept; beyond it all are built anew.
 const MAX_TOOLS: usize = 65_536;
@@ -37,11 +37,13 @@ impl EntityError {
 pub(super) struct PreparedTool {
     /// Tells this tool with these attributes from every other.
     pub(super) number: u64,
-    /// What the rules that can apply to it look at.
-    pub(super) mentions: Mentions,
+    /// The rules that can apply to it.
+    pub(super) reach: Reach,
     facts: Facts,
     uid: EntityUid,
     entity: Entity,
+    /// The entity beside that of whoever asked last; most often they ask again.
+    company: Mutex<Option<(Principal, EntityUid, Entities)>>,
 }
 
 /// Everything of a spec that its entity holds, apart from the name.
@@ -106,7 +108,7 @@ impl Cast {
     pub(super) fn tool(
         &self,
         spec: &ToolSpec,
-        mentions: impl FnOnce(&str) -> Mentions,
+        reach: impl FnOnce(&str) -> Result<Reach, String>,
     ) -> Result<Arc<PreparedTool>, EntityError> {
         let name = spec.name.as_str();
         let kept = self.tools.read().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +116,7 @@ impl Cast {
             return Ok(Arc::clone(tool));
         }
         drop(kept);
-        let tool = Arc::new(self.prepare(spec, mentions(name))?);
+        let tool = Arc::new(self.prepare(spec, reach(name).map_err(EntityError)?)?);
         let mut kept = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_TOOLS {
             kept.clear();
@@ -123,7 +125,7 @@ impl Cast {
         Ok(tool)
     }
 
-    fn prepare(&self, spec: &ToolSpec, mentions: Mentions) -> Result<PreparedTool, EntityError> {
+    fn prepare(&self, spec: &ToolSpec, reach: Reach) -> Result<PreparedTool, EntityError> {
         let uid = uid(&self.tool, spec.name.as_str());
         let parents: HashSet<EntityUid> = spec
             .toolsets
@@ -134,10 +136,11 @@ impl Cast {
             Entity::new(uid.clone(), tool_attributes(spec), parents).map_err(EntityError::of)?;
         Ok(PreparedTool {
             number: self.next.fetch_add(1, Ordering::Relaxed),
-            mentions,
+            reach,
             facts: Facts::of(spec),
             uid,
             entity,
+            company: Mutex::default(),
         })
     }
 
@@ -148,15 +151,7 @@ impl Cast {
         tool: &PreparedTool,
         arguments: RestrictedExpression,
     ) -> Result<Scene, EntityError> {
-        let principal = uid(&self.principal, question.principal.as_str());
-        let entity = Entity::new(
-            principal.clone(),
-            principal_attributes(question.principal),
-            HashSet::new(),
-        )
-        .map_err(EntityError::of)?;
-        let entities = Entities::from_entities([entity, tool.entity.clone()], None)
-            .map_err(EntityError::of)?;
+        let (principal, entities) = self.company(question.principal, tool)?;
         let action = self
             .actions
             .iter()
@@ -168,8 +163,32 @@ impl Cast {
             action,
             resource: tool.uid.clone(),
             entities,
-            context: Context::from_pairs(context(question, arguments)).map_err(EntityError::of)?,
+            context: context(question, arguments),
         })
+    }
+
+    /// The principal and the tool together.
+    fn company(
+        &self,
+        principal: &Principal,
+        tool: &PreparedTool,
+    ) -> Result<(EntityUid, Entities), EntityError> {
+        let kept = tool.company.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((who, uid, entities)) = kept.as_ref()
+            && who == principal
+        {
+            return Ok((uid.clone(), entities.clone()));
+        }
+        drop(kept);
+        let uid = uid(&self.principal, principal.as_str());
+        let attributes = principal_attributes(principal);
+        let entity =
+            Entity::new(uid.clone(), attributes, HashSet::new()).map_err(EntityError::of)?;
+        let entities = Entities::from_entities([entity, tool.entity.clone()], None)
+            .map_err(EntityError::of)?;
+        *tool.company.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((principal.clone(), uid.clone(), entities.clone()));
+        Ok((uid, entities))
     }
 }
 
@@ -179,20 +198,14 @@ pub(super) struct Scene {
     action: EntityUid,
     resource: EntityUid,
     pub(super) entities: Entities,
-    context: Context,
+    context: Vec<(String, RestrictedExpression)>,
 }
 
 impl Scene {
     pub(super) fn request(&self, consent: Consent) -> Result<Request, EntityError> {
-        let consent = Context::from_pairs([(
-            "consent".to_owned(),
-            RestrictedExpression::new_long(consent.rank()),
-        )])
-        .map_err(EntityError::of)?;
-        let context = self
-            .context
-            .clone()
-            .merge(consent)
+        let consent = RestrictedExpression::new_long(consent.rank());
+        let pairs = self.context.iter().cloned();
+        let context = Context::from_pairs(pairs.chain([("consent".to_owned(), consent)]))
             .map_err(EntityError::of)?;
         Request::new(
             self.principal.clone(),
@@ -265,7 +278,7 @@ fn principal_attributes(principal: &Principal) -> HashMap<String, RestrictedExpr
 fn context(
     question: &Question<'_>,
     arguments: RestrictedExpression,
-) -> impl Iterator<Item = (String, RestrictedExpression)> {
+) -> Vec<(String, RestrictedExpression)> {
     let optional = [
         question.profile.map(|profile| ("profile", text(profile))),
         question.skill.map(|skill| ("skill", text(skill))),
@@ -291,6 +304,7 @@ fn context(
         ("arguments", arguments),
     ])
     .chain(named(optional.into_iter().flatten()))
+    .collect()
 }
 
 fn named(

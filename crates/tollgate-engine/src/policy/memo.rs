@@ -1,21 +1,23 @@
-//! Verdicts kept for questions that are asked again.
+//! Answers kept for questions that are asked again.
 //!
-//! Invariants: a kept verdict is returned only for an equal key, and a question
+//! Invariants: a kept answer is returned only for an equal key, and a question
 //! has a key only if everything its rules can look at is in it. The table never
-//! grows: a newer verdict takes the place of an older one in its slot.
+//! grows: a newer answer takes the place of an older one in its slot.
 
 use std::{
     borrow::Cow,
     hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use tollgate_core::{Capability, Surface, TrustLevel};
 
-use super::{Action, Consent, Question, Verdict, entities::PreparedTool};
+use super::{Action, Consent, Question, entities::PreparedTool};
 
-/// How many verdicts are kept at most; a power of two.
-const SLOTS: usize = 2_048;
+/// How many verdicts are kept at most.
+pub(super) const VERDICTS: usize = 2_048;
+/// How many answers to "could it ever be permitted" are kept at most.
+pub(super) const LISTINGS: usize = 8_192;
 
 /// Everything a memorable verdict can depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,10 +39,12 @@ pub(super) struct Key<'a> {
 impl<'a> Key<'a> {
     /// `None` where rules look at what differs from call to call.
     pub(super) fn of(question: &Question<'a>, tool: &PreparedTool) -> Option<Self> {
-        if tool.mentions.is_of_one_call() {
-            return None;
-        }
-        Some(Self {
+        (!tool.reach.mentions.is_of_one_call()).then(|| Self::for_listing(question, tool))
+    }
+
+    /// The key for rules that had everything cut out that differs from call to call.
+    pub(super) fn for_listing(question: &Question<'a>, tool: &PreparedTool) -> Self {
+        Self {
             tool: tool.number,
             action: question.action,
             capability: question.capability,
@@ -53,10 +57,11 @@ impl<'a> Key<'a> {
             profile: question.profile.map(Cow::Borrowed),
             skill: question.skill.map(Cow::Borrowed),
             session: tool
+                .reach
                 .mentions
                 .session
                 .then_some(Cow::Borrowed(question.session)),
-        })
+        }
     }
 
     fn into_owned(self) -> Key<'static> {
@@ -71,44 +76,45 @@ impl<'a> Key<'a> {
     }
 }
 
-type Slot = Mutex<Option<Arc<(Key<'static>, Verdict)>>>;
+type Slot<V> = Mutex<Option<Arc<(Key<'static>, V)>>>;
 
-/// A table of verdicts, one for each slot.
-pub(super) struct Memo {
+/// A table of answers, one for each slot, made when it is first needed.
+pub(super) struct Memo<V> {
     hasher: RandomState,
-    slots: Box<[Slot]>,
+    count: usize,
+    slots: OnceLock<Box<[Slot<V>]>>,
 }
 
-impl Default for Memo {
-    fn default() -> Self {
+impl<V: Clone> Memo<V> {
+    pub(super) fn with_slots(count: usize) -> Self {
         Self {
             hasher: RandomState::new(),
-            slots: std::iter::repeat_with(Slot::default).take(SLOTS).collect(),
+            count,
+            slots: OnceLock::new(),
         }
     }
-}
 
-impl Memo {
-    pub(super) fn get(&self, key: &Key<'_>) -> Option<Verdict> {
-        let kept = Arc::clone(
-            self.slot(key)?
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .as_ref()?,
-        );
+    pub(super) fn get(&self, key: &Key<'_>) -> Option<V> {
+        let slot = self.slot(key)?.lock();
+        let kept = Arc::clone(slot.unwrap_or_else(PoisonError::into_inner).as_ref()?);
         (kept.0 == *key).then(|| kept.1.clone())
     }
 
-    pub(super) fn put(&self, key: Key<'_>, verdict: &Verdict) {
+    pub(super) fn put(&self, key: Key<'_>, value: V) {
         if let Some(slot) = self.slot(&key) {
-            let kept = Arc::new((key.into_owned(), verdict.clone()));
+            let kept = Arc::new((key.into_owned(), value));
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
         }
     }
 
-    fn slot(&self, key: &Key<'_>) -> Option<&Slot> {
+    fn slot(&self, key: &Key<'_>) -> Option<&Slot<V>> {
+        let slots = self.slots.get_or_init(|| {
+            std::iter::repeat_with(Slot::default)
+                .take(self.count)
+                .collect()
+        });
         let hash = self.hasher.hash_one(key);
-        let index = hash % u64::try_from(self.slots.len()).ok()?;
-        self.slots.get(usize::try_from(index).ok()?)
+        let index = hash.checked_rem(u64::try_from(slots.len()).ok()?)?;
+        slots.get(usize::try_from(index).ok()?)
     }
 }

@@ -18,6 +18,7 @@ mod source;
 mod table;
 #[cfg(test)]
 mod tests;
+mod validate;
 
 use tollgate_core::{Capability, Estimate, Payload, Principal, Surface, ToolSpec, TrustLevel};
 

@@ -38,7 +38,7 @@ pub struct Case {
     pub tool: String,
     /// The arguments, as a table or as JSON text.
     #[serde(default)]
-    arguments: Option<toml::Value>,
+    arguments: Option<Spanned<toml::Value>>,
     #[serde(default)]
     action: ActionName,
     #[serde(default)]
@@ -195,9 +195,9 @@ impl Table {
             .into_iter()
             .map(|case| (line_at(case.span().start), case.into_inner()))
             .collect();
-        for (line, case) in &cases {
-            case.payload().map_err(|message| TableError {
-                line: *line,
+        for arguments in cases.iter().filter_map(|(_, case)| case.arguments.as_ref()) {
+            payload(arguments.get_ref()).map_err(|message| TableError {
+                line: line_at(arguments.span().start),
                 message,
             })?;
         }
@@ -241,7 +241,10 @@ impl Case {
         lookup: impl Fn(&str) -> Option<ToolSpec>,
     ) -> Result<Verdict, String> {
         let tool = lookup(&self.tool).ok_or_else(|| format!("no tool is named `{}`", self.tool))?;
-        let arguments = self.payload()?;
+        let arguments = match &self.arguments {
+            Some(arguments) => payload(arguments.get_ref())?,
+            None => Payload::empty_object(),
+        };
         let none = Map::new();
         let fields = arguments.value().as_object().unwrap_or(&none);
         let principal = match &self.principal {
@@ -276,19 +279,6 @@ impl Case {
         }
     }
 
-    fn payload(&self) -> Result<Payload, String> {
-        match &self.arguments {
-            None => Ok(Payload::empty_object()),
-            Some(toml::Value::String(json)) => {
-                Payload::parse(json.clone()).map_err(|cause| format!("`arguments` is {cause}"))
-            }
-            Some(table @ toml::Value::Table(_)) => {
-                Payload::from_serialize(table).map_err(|cause| format!("`arguments` is {cause}"))
-            }
-            Some(_) => Err("`arguments` is neither a table nor JSON text".to_owned()),
-        }
-    }
-
     fn mismatch(&self, verdict: &Verdict) -> Option<String> {
         let decided = Expected::from(verdict.decision);
         if decided != self.expect {
@@ -314,4 +304,20 @@ impl Case {
             )
         })
     }
+}
+
+/// Arguments are a table, or JSON text where TOML cannot say it.
+fn payload(arguments: &toml::Value) -> Result<Payload, String> {
+    let payload = match arguments {
+        toml::Value::String(json) => Payload::parse(json.clone()),
+        toml::Value::Table(_) => Payload::from_serialize(arguments),
+        toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_)
+        | toml::Value::Array(_) => {
+            return Err("`arguments` is neither a table nor JSON text".to_owned());
+        }
+    };
+    payload.map_err(|cause| format!("`arguments` is {cause}"))
 }

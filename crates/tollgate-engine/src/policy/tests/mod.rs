@@ -53,6 +53,7 @@ fn writer(name: &str) -> ToolSpec {
 }
 
 /// Everything a question borrows.
+#[derive(Debug)]
 struct Ask {
     principal: Principal,
     action: Action,
