@@ -99,7 +99,10 @@ impl Findings {
 
     /// How many places were replaced or removed in all.
     pub fn total(&self) -> usize {
-        self.redactions.iter().map(|redaction| redaction.count).sum()
+        self.redactions
+            .iter()
+            .map(|redaction| redaction.count)
+            .sum()
     }
 
     /// How many places of one kind were replaced or removed.

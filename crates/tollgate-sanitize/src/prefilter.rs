@@ -1,8 +1,12 @@
 //! The one pass over all literals: says where something may be, never whether it is.
+//!
+//! Each literal is represented by its rarest three bytes. A text is read once, three bytes at a time, against a set of
+//! these; the literals behind a member are then compared. No step depends on the one before, which is what makes it fast,
+//! and there is no automaton to build.
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, StartKind};
+use std::collections::HashMap;
 
-use crate::rules::{Rules, RulesError};
+use crate::rules::Rules;
 
 /// How the replacements begin; also the literal by which a text that was cleaned before is recognised.
 pub(crate) const PLACEHOLDER: &str = "[redacted:";
@@ -38,7 +42,7 @@ pub(crate) enum Word {
 pub(crate) struct Hit {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    literal: usize,
+    literal: u32,
 }
 
 impl Hit {
@@ -52,79 +56,242 @@ impl Hit {
     }
 }
 
+/// Shorter literals have no three bytes to be found by.
+pub(crate) const SHORTEST_LITERAL: usize = 3;
+
+const BITS: u32 = 14;
+const BUCKETS: usize = 1 << 11;
+
 #[derive(Debug)]
 pub(crate) struct Prefilter {
-    automaton: AhoCorasick,
-    targets: Vec<Vec<Target>>,
+    seen: Box<[u8; 1 << BITS]>,
+    /// Where each bucket's entries begin; one more than there are buckets.
+    heads: Vec<u32>,
+    entries: Vec<Entry>,
+    literals: Vec<Literal>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    gram: u32,
+    /// Where in the literal the three bytes stand.
+    offset: u32,
+    literal: u32,
+}
+
+#[derive(Debug)]
+struct Literal {
+    text: Box<[u8]>,
+    targets: Vec<Target>,
 }
 
 impl Prefilter {
-    pub(crate) fn new(rules: &Rules) -> Result<Self, RulesError> {
-        let mut literals = Literals::default();
+    pub(crate) fn new(rules: &Rules) -> Self {
+        let mut builder = Builder::default();
         for (index, rule) in rules.rules.iter().enumerate() {
-            literals.add(&rule.literals, Target::Rule(index));
+            builder.add(&rule.literals, Target::Rule(index));
         }
         let names = &rules.names;
-        literals.add(&names.password, Target::Word(Word::Password));
-        literals.add(&names.secret, Target::Word(Word::Secret));
-        literals.add(&names.key, Target::Word(Word::Key));
-        literals.add(&names.weak, Target::Word(Word::Weak));
-        for name in &names.url_parameters {
-            literals.add(&[format!("{name}=")], Target::Parameter);
+        builder.add(&names.password, Target::Word(Word::Password));
+        builder.add(&names.secret, Target::Word(Word::Secret));
+        builder.add(&names.key, Target::Word(Word::Key));
+        builder.add(&names.weak, Target::Word(Word::Weak));
+        for name in names.url_parameters.iter() {
+            builder.add(&[format!("{name}=")], Target::Parameter);
         }
-        literals.add(&["://".to_owned()], Target::Link);
-        literals.add(&[PLACEHOLDER.to_owned()], Target::Placeholder);
+        builder.add(&["://".to_owned()], Target::Link);
+        builder.add(&[PLACEHOLDER.to_owned()], Target::Placeholder);
         for (index, phrase) in rules.phrases.iter().enumerate() {
-            literals.add(&phrase.anchors, Target::Phrase(index));
+            builder.add(&phrase.anchors, Target::Phrase(index));
         }
-        let automaton = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .start_kind(StartKind::Unanchored)
-            .kind(Some(AhoCorasickKind::DFA))
-            .prefilter(false)
-            .build(&literals.texts)?;
-        Ok(Prefilter {
-            automaton,
-            targets: literals.targets,
-        })
+        builder.build()
     }
 
-    /// All hits, ordered by where they end.
-    pub(crate) fn hits<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Hit> + 't {
-        self.automaton.find_overlapping_iter(text).map(|found| Hit {
-            start: found.start(),
-            end: found.end(),
-            literal: found.pattern().as_usize(),
-        })
+    /// Appends all hits, ordered by where they start.
+    pub(crate) fn scan(&self, text: &str, hits: &mut Vec<Hit>) {
+        let bytes = text.as_bytes();
+        let from = hits.len();
+        let mut base = 0;
+        while let Some(window) = bytes.get(base..).and_then(|rest| rest.first_chunk()) {
+            self.candidates(bytes, base, self.mask(window), hits);
+            base += BLOCK;
+        }
+        // What is left is read from a copy with room behind it; candidates are compared in the text itself.
+        while base < bytes.len() {
+            let rest = &bytes[base..bytes.len().min(base + WINDOW)];
+            let mut window = [0; WINDOW];
+            window[..rest.len()].copy_from_slice(rest);
+            self.candidates(bytes, base, self.mask(&window), hits);
+            base += BLOCK;
+        }
+        hits[from..].sort_unstable_by_key(|hit| (hit.start, hit.end));
+    }
+
+    /// One bit for each place in a block whose three bytes may belong to a literal.
+    fn mask(&self, window: &[u8; WINDOW]) -> u32 {
+        let mut mask = 0;
+        for quad in 0..BLOCK / 4 {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&window[quad * 4..quad * 4 + 8]);
+            let eight = u64::from_le_bytes(eight);
+            for place in 0..4 {
+                let gram = (eight >> (place * 8)) as u32;
+                mask |= u32::from(self.seen[hash(fold(gram)) as usize]) << (quad * 4 + place);
+            }
+        }
+        mask
+    }
+
+    fn candidates(&self, bytes: &[u8], base: usize, mut mask: u32, hits: &mut Vec<Hit>) {
+        while mask != 0 {
+            let at = base + mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            if let Some(&[first, second, third]) =
+                bytes.get(at..).and_then(|rest| rest.first_chunk())
+            {
+                self.compare(
+                    bytes,
+                    at,
+                    fold(u32::from_le_bytes([first, second, third, 0])),
+                    hits,
+                );
+            }
+        }
+    }
+
+    fn compare(&self, bytes: &[u8], at: usize, gram: u32, hits: &mut Vec<Hit>) {
+        let bucket = bucket(gram);
+        let range = self.heads[bucket] as usize..self.heads[bucket + 1] as usize;
+        for entry in &self.entries[range] {
+            if entry.gram != gram {
+                continue;
+            }
+            let Some(literal) = self.literals.get(entry.literal as usize) else {
+                continue;
+            };
+            let Some(start) = at.checked_sub(entry.offset as usize) else {
+                continue;
+            };
+            let end = start + literal.text.len();
+            if bytes
+                .get(start..end)
+                .is_some_and(|found| found.eq_ignore_ascii_case(&literal.text))
+            {
+                hits.push(Hit {
+                    start,
+                    end,
+                    literal: entry.literal,
+                });
+            }
+        }
     }
 
     pub(crate) fn targets(&self, hit: Hit) -> &[Target] {
-        self.targets.get(hit.literal).map_or(&[], Vec::as_slice)
+        self.literals
+            .get(hit.literal as usize)
+            .map_or(&[], |literal| literal.targets.as_slice())
     }
 }
 
-#[derive(Default)]
-struct Literals {
-    texts: Vec<String>,
-    targets: Vec<Vec<Target>>,
-    known: std::collections::HashMap<String, usize>,
+/// How many places are looked at together, and how many bytes that takes.
+const BLOCK: usize = 32;
+const WINDOW: usize = BLOCK + 4;
+
+/// The lower three bytes, without the bit that tells upper from lower case.
+fn fold(gram: u32) -> u32 {
+    gram & 0xff_ffff | 0x20_2020
 }
 
-impl Literals {
+fn hash(gram: u32) -> u32 {
+    gram.wrapping_mul(0x9e37_79b1) >> (32 - BITS)
+}
+
+fn bucket(gram: u32) -> usize {
+    hash(gram) as usize % BUCKETS
+}
+
+#[derive(Default)]
+struct Builder {
+    literals: Vec<Literal>,
+    known: HashMap<String, usize>,
+}
+
+impl Builder {
     fn add(&mut self, literals: &[String], target: Target) {
-        for literal in literals {
-            let literal = literal.to_lowercase();
-            let index = *self.known.entry(literal.clone()).or_insert_with(|| {
-                self.texts.push(literal);
-                self.targets.push(Vec::new());
-                self.texts.len() - 1
+        for text in literals {
+            let text = text.to_lowercase();
+            if text.len() < SHORTEST_LITERAL {
+                continue;
+            }
+            let index = *self.known.entry(text).or_insert_with_key(|text| {
+                self.literals.push(Literal {
+                    text: text.as_bytes().into(),
+                    targets: Vec::new(),
+                });
+                self.literals.len() - 1
             });
-            if let Some(targets) = self.targets.get_mut(index)
-                && !targets.contains(&target)
+            if let Some(literal) = self.literals.get_mut(index)
+                && !literal.targets.contains(&target)
             {
-                targets.push(target);
+                literal.targets.push(target);
             }
         }
+    }
+
+    fn build(self) -> Prefilter {
+        let mut seen = Box::new([0; 1 << BITS]);
+        let mut entries: Vec<Entry> = Vec::with_capacity(self.literals.len());
+        for (index, literal) in self.literals.iter().enumerate() {
+            let (offset, gram) = rarest(&literal.text);
+            seen[hash(gram) as usize] = 1;
+            entries.push(Entry {
+                gram,
+                offset,
+                literal: u32::try_from(index).unwrap_or(u32::MAX),
+            });
+        }
+        entries.sort_by_key(|entry| bucket(entry.gram));
+        let heads = (0..=BUCKETS)
+            .map(|head| entries.partition_point(|entry| bucket(entry.gram) < head))
+            .map(|head| u32::try_from(head).unwrap_or(u32::MAX))
+            .collect();
+        Prefilter {
+            seen,
+            heads,
+            entries,
+            literals: self.literals,
+        }
+    }
+}
+
+/// The three bytes of a literal that are least likely in ordinary text, and where they stand.
+fn rarest(literal: &[u8]) -> (u32, u32) {
+    let (offset, gram) = literal
+        .windows(3)
+        .enumerate()
+        .min_by_key(|(_, gram)| gram.iter().map(|byte| commonness(*byte)).sum::<u32>())
+        .map_or((0, &literal[..0]), |(offset, gram)| (offset, gram));
+    match gram {
+        &[first, second, third] => (
+            u32::try_from(offset).unwrap_or(0),
+            fold(u32::from_le_bytes([first, second, third, 0])),
+        ),
+        _ => (0, 0),
+    }
+}
+
+/// Roughly how often a byte stands in prose, markup and code.
+fn commonness(byte: u8) -> u32 {
+    match byte.to_ascii_lowercase() {
+        b' ' => 13,
+        b'e' => 12,
+        b't' | b'a' | b'o' => 9,
+        b'i' | b'n' | b's' | b'r' => 8,
+        b'h' | b'l' | b'd' => 6,
+        b'c' | b'u' | b'm' | b'p' => 5,
+        b'f' | b'g' | b'y' | b'b' => 3,
+        b'w' | b'v' | b'k' => 2,
+        b'0'..=b'9' | b'"' | b',' | b'.' | b':' => 3,
+        _ => 1,
     }
 }

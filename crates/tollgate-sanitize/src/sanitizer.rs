@@ -5,8 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
-use crate::detect::{Detector, Found, Surroundings, Telling};
-use crate::prefilter::{Hit, Target};
+use crate::detect::{Detector, Found, Hits, Surroundings};
 use crate::rules::{Rules, RulesError, SHIPPED};
 use crate::{Cleaned, Findings, JsonError, Kind, Scope, json, strip, taint, url};
 
@@ -52,7 +51,10 @@ impl Sanitizer {
         SANITIZER.get_or_init(|| match Sanitizer::build(&[]) {
             Ok(sanitizer) => sanitizer,
             // The shipped rules are compiled in and tested; there is no going on without them.
-            #[expect(clippy::panic, reason = "a program without its shipped rules must not run")]
+            #[expect(
+                clippy::panic,
+                reason = "a program without its shipped rules must not run"
+            )]
             Err(error) => panic!("shipped rules: {error}"),
         })
     }
@@ -75,9 +77,14 @@ impl Sanitizer {
             hasher.update([0]);
             hasher.update(text);
         }
-        let version = hasher.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        let version = hasher
+            .finalize()
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         Ok(Sanitizer {
-            detector: Detector::new(rules)?,
+            detector: Detector::new(rules),
             version,
         })
     }
@@ -91,8 +98,13 @@ impl Sanitizer {
     pub fn text<'a>(&self, text: &'a str, scope: &Scope<'_>) -> Cleaned<'a> {
         let passed = self.pass(Cow::Borrowed(text), None, &Surroundings::default());
         let mut findings = passed.findings;
-        if scope.open_world && passed.phrases {
-            taint::mark(&self.detector, &passed.text, &String::new, &mut findings.tainted);
+        if scope.open_world && (passed.phrases || taint::has_wide_letters(&passed.text)) {
+            taint::mark(
+                &self.detector,
+                &passed.text,
+                &String::new,
+                &mut findings.tainted,
+            );
         }
         Cleaned {
             text: passed.text,
@@ -110,13 +122,24 @@ impl Sanitizer {
         let parameters = &self.detector.rules.names.url_parameters;
         let masked = url::mask(url, parameters);
         let cleaned = self.text(&masked, &Scope::trusted()).text.into_owned();
-        if cleaned == url { Cow::Borrowed(url) } else { Cow::Owned(cleaned) }
+        if cleaned == url {
+            Cow::Borrowed(url)
+        } else {
+            Cow::Owned(cleaned)
+        }
     }
 
     /// Lists what `text` would replace, in the coordinates of a text without invisible characters.
     pub fn sightings(&self, text: &str) -> Vec<Sighting> {
+        let mut list = Vec::new();
+        self.detector.prefilter.scan(text, &mut list);
+        let hits = Hits {
+            list: &list,
+            offset: 0,
+        };
         self.detector
-            .find(text, self.detector.prefilter.hits(text), &Surroundings::default())
+            .find(text, hits, &Surroundings::default())
+            .found
             .iter()
             .map(|found| Sighting {
                 start: found.start,
@@ -131,30 +154,44 @@ impl Sanitizer {
         &self.detector
     }
 
-    pub(crate) fn tells(&self, name: &str) -> Option<Telling> {
-        self.detector.tells(name, self.detector.prefilter.hits(name))
-    }
-
     /// Cleans one string until nothing more is found, so that cleaning it again changes nothing.
     ///
     /// `hits` are the prefilter's, if the caller has them already; they hold for the text as given.
-    pub(crate) fn pass<'a>(&self, text: Cow<'a, str>, hits: Option<Vec<Hit>>, around: &Surroundings<'_>) -> Passed<'a> {
+    pub(crate) fn pass<'a>(
+        &self,
+        text: Cow<'a, str>,
+        hits: Option<Hits<'_>>,
+        around: &Surroundings<'_>,
+    ) -> Passed<'a> {
         let mut passed = Passed {
             text,
             findings: Findings::default(),
             changed: false,
             phrases: false,
         };
-        let mut hits = hits;
+        let mut given = hits;
+        let mut list = Vec::new();
         for _ in 0..MOST_ROUNDS {
             if self.strip(&mut passed) {
-                hits = None;
+                given = None;
             }
-            let found = self.round(&mut passed, hits.take(), around);
-            let Some(found) = found else {
+            let hits = given.take().unwrap_or_else(|| {
+                list.clear();
+                self.detector.prefilter.scan(&passed.text, &mut list);
+                Hits {
+                    list: &list,
+                    offset: 0,
+                }
+            });
+            let search = self.detector.find(&passed.text, hits, around);
+            passed.phrases |= search.phrases;
+            if search.found.is_empty() {
                 break;
-            };
-            passed.text = Cow::Owned(found);
+            }
+            for found in &search.found {
+                passed.findings.add(&found.label.id, found.label.kind, 1);
+            }
+            passed.text = Cow::Owned(replace(&passed.text, &search.found));
             passed.changed = true;
         }
         passed
@@ -168,32 +205,13 @@ impl Sanitizer {
         passed.text = Cow::Owned(stripped);
         passed.changed = true;
         let (terminal, invisible) = (&self.detector.terminal, &self.detector.invisible);
-        passed.findings.add(&terminal.id, Kind::Terminal, removed.terminal);
-        passed.findings.add(&invisible.id, Kind::Invisible, removed.invisible);
+        passed
+            .findings
+            .add(&terminal.id, Kind::Terminal, removed.terminal);
+        passed
+            .findings
+            .add(&invisible.id, Kind::Invisible, removed.invisible);
         true
-    }
-
-    /// One search; gives the text with replacements, or none if there was nothing to replace.
-    fn round(&self, passed: &mut Passed<'_>, hits: Option<Vec<Hit>>, around: &Surroundings<'_>) -> Option<String> {
-        let prefilter = &self.detector.prefilter;
-        let text: &str = &passed.text;
-        let mut phrases = false;
-        let mut note = |hit: &Hit| {
-            phrases = phrases || prefilter.targets(*hit).iter().any(|target| matches!(target, Target::Phrase(_)));
-        };
-        let found = match hits {
-            Some(hits) => self.detector.find(text, hits.into_iter().inspect(&mut note), around),
-            None => self.detector.find(text, prefilter.hits(text).inspect(&mut note), around),
-        };
-        passed.phrases |= phrases;
-        if found.is_empty() {
-            return None;
-        }
-        let replaced = replace(text, &found);
-        for found in &found {
-            passed.findings.add(&found.label.id, found.label.kind, 1);
-        }
-        Some(replaced)
     }
 }
 

@@ -178,7 +178,9 @@ impl<'a> Walk<'a> {
     fn mark(&mut self, object: &Map<String, Value>) {
         let marked = object.get("x-identifier") == Some(&Value::Bool(true));
         let format = object.get("format").and_then(Value::as_str);
-        if !self.path.is_empty() && (marked || format.is_some_and(|format| FORMATS.contains(&format))) {
+        if !self.path.is_empty()
+            && (marked || format.is_some_and(|format| FORMATS.contains(&format)))
+        {
             self.found.push(self.path.clone());
         }
     }

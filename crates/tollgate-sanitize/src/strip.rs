@@ -12,7 +12,7 @@ pub(crate) struct Stripped {
 }
 
 /// Bytes that can begin something to remove: controls and the lead bytes of suspicious characters.
-static SUSPECT: [bool; 256] = suspects();
+const SUSPECT: [bool; 256] = suspects();
 
 const fn suspects() -> [bool; 256] {
     let mut table = [false; 256];
@@ -35,8 +35,29 @@ const fn suspects() -> [bool; 256] {
     table
 }
 
-pub(crate) fn is_suspect(byte: u8) -> bool {
-    SUSPECT[usize::from(byte)]
+pub(crate) const fn is_suspect(byte: u8) -> bool {
+    SUSPECT[byte as usize]
+}
+
+/// The next suspicious byte; whole blocks of plain text are passed over at once.
+fn next_suspect(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<32>()) {
+        let odd = block.iter().fold(0_u8, |odd, &byte| {
+            odd | u8::from(byte >= 0x7f)
+                | u8::from((byte < 0x20) & (byte != 9) & (byte != 10) & (byte != 13))
+        });
+        if odd != 0
+            && let Some(step) = block.iter().position(|&byte| is_suspect(byte))
+        {
+            return Some(at + step);
+        }
+        at += block.len();
+    }
+    let rest = bytes.get(at..)?;
+    rest.iter()
+        .position(|&byte| is_suspect(byte))
+        .map(|step| at + step)
 }
 
 /// Returns the text without what terminals obey and eyes cannot see.
@@ -46,8 +67,8 @@ pub(crate) fn strip(text: &str) -> (Cow<'_, str>, Stripped) {
     let mut out = String::new();
     let mut copied = 0;
     let mut at = 0;
-    while let Some(step) = bytes[at..].iter().position(|&byte| is_suspect(byte)) {
-        at += step;
+    while let Some(next) = next_suspect(bytes, at) {
+        at = next;
         let Some(c) = text[at..].chars().next() else {
             break;
         };
@@ -92,8 +113,12 @@ fn verdict(rest: &str, c: char, previous: Option<char>) -> Verdict {
         '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => {
             Verdict::Terminal(escape_length(rest.as_bytes()))
         }
-        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => Verdict::Terminal(width),
-        '\u{200c}' | '\u{200d}' if joins(previous, c, rest[width..].chars().next()) => Verdict::Keep(width),
+        '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => {
+            Verdict::Terminal(width)
+        }
+        '\u{200c}' | '\u{200d}' if joins(previous, c, rest[width..].chars().next()) => {
+            Verdict::Keep(width)
+        }
         '\u{fe00}'..='\u{fe0f}' if previous.is_some_and(takes_selector) => Verdict::Keep(width),
         '\u{e0100}'..='\u{e01ef}' if previous.is_some_and(is_ideograph) => Verdict::Keep(width),
         '\u{1f3f4}' => Verdict::Keep(width + flag_length(&rest[width..])),
@@ -169,7 +194,8 @@ fn joins(previous: Option<char>, joiner: char, next: Option<char>) -> bool {
     let (Some(previous), Some(next)) = (previous, next) else {
         return false;
     };
-    let emoji = joiner == '\u{200d}' && (is_emoji(previous) || previous == '\u{fe0f}') && is_emoji(next);
+    let emoji =
+        joiner == '\u{200d}' && (is_emoji(previous) || previous == '\u{fe0f}') && is_emoji(next);
     emoji || (has_joiners(previous) && has_joiners(next))
 }
 
@@ -232,7 +258,10 @@ mod tests {
     #[test]
     fn removes_escape_sequences() {
         assert_eq!(clean("\x1b[31mred\x1b[0m"), "red");
-        assert_eq!(clean("\x1b]8;;http://e.example\x1b\\link\x1b]8;;\x07"), "link");
+        assert_eq!(
+            clean("\x1b]8;;http://e.example\x1b\\link\x1b]8;;\x07"),
+            "link"
+        );
         assert_eq!(clean("\x1b]0;never finished"), "0;never finished");
         assert_eq!(clean("a\x1bPq#1\u{9c}b"), "ab");
         assert_eq!(clean("a\u{9b}2Jb\x08\x7f"), "ab");
@@ -241,9 +270,15 @@ mod tests {
 
     #[test]
     fn removes_what_cannot_be_seen() {
-        assert_eq!(clean("a\u{200b}b\u{202e}c\u{2066}d\u{feff}e\u{ad}f"), "abcdef");
+        assert_eq!(
+            clean("a\u{200b}b\u{202e}c\u{2066}d\u{feff}e\u{ad}f"),
+            "abcdef"
+        );
         assert_eq!(clean("hi\u{e0068}\u{e0069}"), "hi");
-        assert_eq!(clean("x\u{fe01}\u{fe02}😀\u{fe0f}\u{fe01}\u{e0101}"), "x😀\u{fe0f}");
+        assert_eq!(
+            clean("x\u{fe01}\u{fe02}😀\u{fe0f}\u{fe01}\u{e0101}"),
+            "x😀\u{fe0f}"
+        );
     }
 
     #[test]

@@ -9,11 +9,18 @@ const AFTER: usize = 240;
 const MOST_SPANS: usize = 64;
 
 /// Lists the instruction-like places of a clean text.
-pub(crate) fn mark(detector: &Detector, text: &str, pointer: &dyn Fn() -> String, spans: &mut Vec<TaintSpan>) {
+pub(crate) fn mark(
+    detector: &Detector,
+    text: &str,
+    pointer: &dyn Fn() -> String,
+    spans: &mut Vec<TaintSpan>,
+) {
     let first = spans.len();
-    let folded = unfold_wide(text);
-    let searched = folded.as_deref().unwrap_or(text);
-    for hit in detector.prefilter.hits(searched) {
+    let folded = has_wide_letters(text).then(|| Folded::of(text));
+    let searched = folded.as_ref().map_or(text, |folded| folded.text.as_str());
+    let mut hits = Vec::new();
+    detector.prefilter.scan(searched, &mut hits);
+    for hit in hits {
         for target in detector.prefilter.targets(hit) {
             let Target::Phrase(index) = *target else {
                 continue;
@@ -21,19 +28,27 @@ pub(crate) fn mark(detector: &Detector, text: &str, pointer: &dyn Fn() -> String
             let Some(phrase) = detector.rules.phrases.get(index) else {
                 continue;
             };
-            let known = spans[first..]
-                .iter()
-                .any(|span| span.rule == phrase.id && span.start <= hit.start && hit.start < span.end);
-            if known || spans.len() - first >= MOST_SPANS {
+            let known = |start: usize| {
+                spans[first..]
+                    .iter()
+                    .any(|span| span.rule == phrase.id && span.start <= start && start < span.end)
+            };
+            let origin = |at: usize| folded.as_ref().map_or(at, |folded| folded.origin(at));
+            if spans.len() - first >= MOST_SPANS || known(origin(hit.start)) {
                 continue;
             }
             let window = Window::around(searched, hit);
-            let Some(found) = phrase.regex().and_then(|regex| regex.find(window.text.as_bytes())) else {
+            let Some(found) = phrase
+                .regex()
+                .and_then(|regex| regex.find(window.text.as_bytes()))
+            else {
                 continue;
             };
-            let (start, end) = (window.origin(found.start()), window.origin_end(found.end()));
-            let repeated = spans[first..].iter().any(|span| span.rule == phrase.id && span.start == start);
-            if !repeated {
+            let (start, end) = (
+                origin(window.origin(found.start())),
+                origin(window.origin(found.end())),
+            );
+            if start < end && !known(start) {
                 spans.push(TaintSpan {
                     pointer: pointer(),
                     start,
@@ -45,24 +60,40 @@ pub(crate) fn mark(detector: &Detector, text: &str, pointer: &dyn Fn() -> String
     }
 }
 
-/// Replaces full-width letters by as many bytes of plain ones, so that offsets stay; none if there are no such letters.
-fn unfold_wide(text: &str) -> Option<String> {
-    let wide = |c: char| matches!(c, '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}');
-    if text.is_ascii() || !text.contains(wide) {
-        return None;
-    }
-    // The letter comes first and two invisible fillers follow, which the window drops again.
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match char::from_u32(u32::from(c).wrapping_sub(0xfee0)) {
-            Some(plain) if wide(c) => out.push(plain),
-            _ => out.push(c),
+/// Whether a text spells with full-width letters, in which no plain word is found.
+pub(crate) fn has_wide_letters(text: &str) -> bool {
+    !text.is_ascii() && text.contains(is_wide)
+}
+
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{ff21}'..='\u{ff3a}' | '\u{ff41}'..='\u{ff5a}')
+}
+
+/// A text with plain letters for full-width ones, with the way back.
+struct Folded {
+    text: String,
+    origins: Vec<usize>,
+    end: usize,
+}
+
+impl Folded {
+    fn of(text: &str) -> Self {
+        let mut folded = Folded {
+            text: String::with_capacity(text.len()),
+            origins: Vec::with_capacity(text.len()),
+            end: text.len(),
+        };
+        for (at, c) in text.char_indices() {
+            let plain = char::from_u32(u32::from(c).wrapping_sub(0xfee0)).filter(|_| is_wide(c));
+            folded.text.push(plain.unwrap_or(c));
+            folded.origins.resize(folded.text.len(), at);
         }
-        if wide(c) {
-            out.push_str("\u{1}\u{1}");
-        }
+        folded
     }
-    Some(out)
+
+    fn origin(&self, at: usize) -> usize {
+        self.origins.get(at).copied().unwrap_or(self.end)
+    }
 }
 
 /// The surroundings of a hit in lower case, whitespace folded and markup dropped, with the way back.
@@ -84,7 +115,7 @@ impl Window {
         let mut space = false;
         for (offset, c) in text[from..to].char_indices() {
             match c {
-                '*' | '`' | '~' | '\u{1}' => continue,
+                '*' | '`' | '~' => continue,
                 c if c.is_whitespace() => {
                     if !space {
                         window.push(if c == '\n' { '\n' } else { ' ' }, from + offset);
@@ -106,10 +137,5 @@ impl Window {
 
     fn origin(&self, at: usize) -> usize {
         self.origins.get(at).copied().unwrap_or(self.end)
-    }
-
-    /// A span ends where the next character of the window begins, so folded whitespace stays outside.
-    fn origin_end(&self, at: usize) -> usize {
-        self.origin(at)
     }
 }

@@ -1,14 +1,18 @@
 //! URLs as they may be written to a log.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+
+use crate::rules::Words;
 
 /// Replaces user information and the values of secret parameters, whatever they look like.
-pub(crate) fn mask<'a>(url: &'a str, secret: &HashSet<String>) -> Cow<'a, str> {
+pub(crate) fn mask<'a>(url: &'a str, secret: &Words) -> Cow<'a, str> {
     let mut spans = Vec::new();
     if let Some(scheme) = url.find("://") {
         let from = scheme + 3;
-        let authority = &url[from..from + url[from..].find(['/', '?', '#']).unwrap_or(url.len() - from)];
+        let authority = &url[from..from
+            + url[from..]
+                .find(['/', '?', '#'])
+                .unwrap_or(url.len() - from)];
         if let Some(at) = authority.rfind('@')
             && at > 0
         {
@@ -17,7 +21,10 @@ pub(crate) fn mask<'a>(url: &'a str, secret: &HashSet<String>) -> Cow<'a, str> {
     }
     let mut at = url.find(['?', '#']).map_or(url.len(), |at| at + 1);
     while at < url.len() {
-        let end = at + url[at..].find(['&', '#', ';', '?']).unwrap_or(url.len() - at);
+        let end = at
+            + url[at..]
+                .find(['&', '#', ';', '?'])
+                .unwrap_or(url.len() - at);
         if let Some(equals) = url[at..end].find('=') {
             let value = at + equals + 1;
             if value < end && is_secret_name(&url[at..at + equals], secret) {
@@ -41,11 +48,22 @@ pub(crate) fn mask<'a>(url: &'a str, secret: &HashSet<String>) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-fn is_secret_name(name: &str, secret: &HashSet<String>) -> bool {
-    let name = name.to_ascii_lowercase().replace("%2d", "-").replace("%5f", "_");
-    secret.contains(&name)
-        || ["token", "secret", "passw", "signature", "credential", "apikey", "api_key"]
-            .iter()
-            .any(|word| name.contains(word))
+fn is_secret_name(name: &str, secret: &Words) -> bool {
+    let name = name
+        .to_ascii_lowercase()
+        .replace("%2d", "-")
+        .replace("%5f", "_");
+    secret.has(&name)
+        || [
+            "token",
+            "secret",
+            "passw",
+            "signature",
+            "credential",
+            "apikey",
+            "api_key",
+        ]
+        .iter()
+        .any(|word| name.contains(word))
         || name.starts_with("x-bce-")
 }

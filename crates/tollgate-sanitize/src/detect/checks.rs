@@ -54,7 +54,9 @@ pub(super) fn is_cn_id_card(number: &[u8]) -> bool {
             .iter()
             .fold(0_u32, |value, &digit| value * 10 + u32::from(digit - b'0'))
     };
-    let date = (1850..=2100).contains(&part(6, 10)) && (1..=12).contains(&part(10, 12)) && (1..=31).contains(&part(12, 14));
+    let date = (1850..=2100).contains(&part(6, 10))
+        && (1..=12).contains(&part(10, 12))
+        && (1..=31).contains(&part(12, 14));
     let sum: u32 = digits
         .iter()
         .zip(WEIGHTS)
@@ -78,19 +80,99 @@ pub(super) fn is_ssn(area: &[u8], group: &[u8], serial: &[u8]) -> bool {
 /// How long an IBAN of a country is.
 pub(super) fn iban_length(country: [u8; 2]) -> Option<usize> {
     const LENGTHS: &[(&[u8; 2], usize)] = &[
-        (b"AD", 24), (b"AE", 23), (b"AL", 28), (b"AT", 20), (b"AZ", 28), (b"BA", 20), (b"BE", 16), (b"BG", 22),
-        (b"BH", 22), (b"BI", 27), (b"BR", 29), (b"BY", 28), (b"CH", 21), (b"CR", 22), (b"CY", 28), (b"CZ", 24),
-        (b"DE", 22), (b"DJ", 27), (b"DK", 18), (b"DO", 28), (b"EE", 20), (b"EG", 29), (b"ES", 24), (b"FI", 18),
-        (b"FK", 18), (b"FO", 18), (b"FR", 27), (b"GB", 22), (b"GE", 22), (b"GI", 23), (b"GL", 18), (b"GR", 27),
-        (b"GT", 28), (b"HR", 21), (b"HU", 28), (b"IE", 22), (b"IL", 23), (b"IQ", 23), (b"IS", 26), (b"IT", 27),
-        (b"JO", 30), (b"KW", 30), (b"KZ", 20), (b"LB", 28), (b"LC", 32), (b"LI", 21), (b"LT", 20), (b"LU", 20),
-        (b"LV", 21), (b"LY", 25), (b"MC", 27), (b"MD", 24), (b"ME", 22), (b"MK", 19), (b"MN", 20), (b"MR", 27),
-        (b"MT", 31), (b"MU", 30), (b"NI", 28), (b"NL", 18), (b"NO", 15), (b"OM", 23), (b"PK", 24), (b"PL", 28),
-        (b"PS", 29), (b"PT", 25), (b"QA", 29), (b"RO", 24), (b"RS", 22), (b"RU", 33), (b"SA", 24), (b"SC", 31),
-        (b"SD", 18), (b"SE", 24), (b"SI", 19), (b"SK", 24), (b"SM", 27), (b"SO", 23), (b"ST", 25), (b"SV", 28),
-        (b"TL", 23), (b"TN", 24), (b"TR", 26), (b"UA", 29), (b"VA", 22), (b"VG", 24), (b"XK", 20), (b"YE", 30),
+        (b"AD", 24),
+        (b"AE", 23),
+        (b"AL", 28),
+        (b"AT", 20),
+        (b"AZ", 28),
+        (b"BA", 20),
+        (b"BE", 16),
+        (b"BG", 22),
+        (b"BH", 22),
+        (b"BI", 27),
+        (b"BR", 29),
+        (b"BY", 28),
+        (b"CH", 21),
+        (b"CR", 22),
+        (b"CY", 28),
+        (b"CZ", 24),
+        (b"DE", 22),
+        (b"DJ", 27),
+        (b"DK", 18),
+        (b"DO", 28),
+        (b"EE", 20),
+        (b"EG", 29),
+        (b"ES", 24),
+        (b"FI", 18),
+        (b"FK", 18),
+        (b"FO", 18),
+        (b"FR", 27),
+        (b"GB", 22),
+        (b"GE", 22),
+        (b"GI", 23),
+        (b"GL", 18),
+        (b"GR", 27),
+        (b"GT", 28),
+        (b"HR", 21),
+        (b"HU", 28),
+        (b"IE", 22),
+        (b"IL", 23),
+        (b"IQ", 23),
+        (b"IS", 26),
+        (b"IT", 27),
+        (b"JO", 30),
+        (b"KW", 30),
+        (b"KZ", 20),
+        (b"LB", 28),
+        (b"LC", 32),
+        (b"LI", 21),
+        (b"LT", 20),
+        (b"LU", 20),
+        (b"LV", 21),
+        (b"LY", 25),
+        (b"MC", 27),
+        (b"MD", 24),
+        (b"ME", 22),
+        (b"MK", 19),
+        (b"MN", 20),
+        (b"MR", 27),
+        (b"MT", 31),
+        (b"MU", 30),
+        (b"NI", 28),
+        (b"NL", 18),
+        (b"NO", 15),
+        (b"OM", 23),
+        (b"PK", 24),
+        (b"PL", 28),
+        (b"PS", 29),
+        (b"PT", 25),
+        (b"QA", 29),
+        (b"RO", 24),
+        (b"RS", 22),
+        (b"RU", 33),
+        (b"SA", 24),
+        (b"SC", 31),
+        (b"SD", 18),
+        (b"SE", 24),
+        (b"SI", 19),
+        (b"SK", 24),
+        (b"SM", 27),
+        (b"SO", 23),
+        (b"ST", 25),
+        (b"SV", 28),
+        (b"TL", 23),
+        (b"TN", 24),
+        (b"TR", 26),
+        (b"UA", 29),
+        (b"VA", 22),
+        (b"VG", 24),
+        (b"XK", 20),
+        (b"YE", 30),
     ];
-    let country = [country[0].to_ascii_uppercase(), country[1].to_ascii_uppercase()];
+    let country = [
+        country[0].to_ascii_uppercase(),
+        country[1].to_ascii_uppercase(),
+    ];
     LENGTHS
         .iter()
         .find(|(code, _)| **code == country)
@@ -102,12 +184,15 @@ pub(super) fn is_iban(iban: &[u8]) -> bool {
     if iban.len() < 5 {
         return false;
     }
-    let rest = iban[4..].iter().chain(&iban[..4]).try_fold(0_u32, |rest, &byte| match byte {
-        b'0'..=b'9' => Some((rest * 10 + u32::from(byte - b'0')) % 97),
-        b'a'..=b'z' => Some((rest * 100 + u32::from(byte - b'a') + 10) % 97),
-        b'A'..=b'Z' => Some((rest * 100 + u32::from(byte - b'A') + 10) % 97),
-        _ => None,
-    });
+    let rest = iban[4..]
+        .iter()
+        .chain(&iban[..4])
+        .try_fold(0_u32, |rest, &byte| match byte {
+            b'0'..=b'9' => Some((rest * 10 + u32::from(byte - b'0')) % 97),
+            b'a'..=b'z' => Some((rest * 100 + u32::from(byte - b'a') + 10) % 97),
+            b'A'..=b'Z' => Some((rest * 100 + u32::from(byte - b'A') + 10) % 97),
+            _ => None,
+        });
     rest == Some(1)
 }
 
@@ -131,7 +216,9 @@ pub(super) fn is_basic_auth(value: &str) -> bool {
             decoded.push((bits >> width) as u8);
         }
     }
-    decoded.len() >= 3 && decoded.contains(&b':') && decoded.iter().all(|byte| (0x20..0x7f).contains(byte))
+    decoded.len() >= 3
+        && decoded.contains(&b':')
+        && decoded.iter().all(|byte| (0x20..0x7f).contains(byte))
 }
 
 #[cfg(test)]

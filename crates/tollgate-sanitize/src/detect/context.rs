@@ -1,24 +1,27 @@
 //! Words around a place, by which a bare number becomes a phone or a card.
 
-use std::collections::HashSet;
+use crate::rules::Words;
 
 /// Whether one of the words stands in the last `reach` bytes of `before`.
-pub(super) fn has_word_before(before: &str, reach: usize, words: &HashSet<String>) -> bool {
+pub(super) fn has_word_before(before: &str, reach: usize, words: &Words) -> bool {
     let from = before.ceil_char_boundary(before.len().saturating_sub(reach));
     contains_word(&before[from..], words)
 }
 
 /// Whether one of the words is the next word in `after`.
-pub(super) fn has_word_after(after: &str, reach: usize, words: &HashSet<String>) -> bool {
+pub(super) fn has_word_after(after: &str, reach: usize, words: &Words) -> bool {
     let to = after.floor_char_boundary(after.len().min(reach));
     contains_word(&after[..to], words)
 }
 
 /// Whether a text, split at everything but letters and at humps, contains one of the words.
-pub(super) fn contains_word(text: &str, words: &HashSet<String>) -> bool {
+pub(super) fn contains_word(text: &str, words: &Words) -> bool {
     let mut any = false;
-    each_word(text, |word| any = any || words.contains(&word.to_lowercase()));
-    any || (!text.is_ascii() && words.iter().any(|word| !word.is_ascii() && text.contains(word.as_str())))
+    each_word(text, |word| any = any || words.has(word));
+    any || (!text.is_ascii()
+        && words
+            .iter()
+            .any(|word| !word.is_ascii() && text.contains(word)))
 }
 
 /// Calls `visit` with each run of ASCII letters, cut where a lower-case letter meets an upper-case one.
@@ -46,9 +49,16 @@ pub(super) fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// The last word of a field name, in lower case.
-pub(super) fn last_word(name: &str) -> Option<String> {
-    let mut last = None;
-    each_word(name, |word| last = Some(word.to_ascii_lowercase()));
-    last
+/// The last word of a field name.
+pub(super) fn last_word(name: &str) -> Option<&str> {
+    let bytes = name.as_bytes();
+    let end = bytes.iter().rposition(u8::is_ascii_alphabetic)? + 1;
+    let mut start = end - 1;
+    while start > 0 && bytes[start - 1].is_ascii_alphabetic() {
+        if bytes[start].is_ascii_uppercase() && bytes[start - 1].is_ascii_lowercase() {
+            break;
+        }
+        start -= 1;
+    }
+    Some(&name[start..end])
 }

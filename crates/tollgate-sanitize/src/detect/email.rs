@@ -2,11 +2,12 @@
 
 use memchr::memchr_iter;
 
-use super::Finder;
+use super::{Finder, overlaps};
 
 /// Endings that look like domains but name files.
 const FILES: &[&str] = &[
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "mjs", "json", "html", "tgz", "gz", "lock", "toml", "yaml",
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "mjs", "json", "html", "tgz", "gz",
+    "lock", "toml", "yaml",
 ];
 
 const LONGEST_LOCAL: usize = 64;
@@ -18,6 +19,7 @@ impl Finder<'_, '_> {
         for at in memchr_iter(b'@', self.text.as_bytes()) {
             if let Some((start, end)) = address(self.text, at)
                 && start >= free
+                && !overlaps(&self.authorities, at, at + 1)
             {
                 free = end;
                 self.add(start, end, label);
@@ -59,7 +61,8 @@ fn is_domain(host: &str) -> bool {
         return false;
     };
     let last_is_name = (2..=24).contains(&last.len())
-        && (last.bytes().all(|byte| byte.is_ascii_alphabetic()) || last.to_ascii_lowercase().starts_with("xn--"));
+        && (last.bytes().all(|byte| byte.is_ascii_alphabetic())
+            || last.to_ascii_lowercase().starts_with("xn--"));
     last_is_name
         && !FILES.contains(&last.to_ascii_lowercase().as_str())
         && rest.bytes().any(|byte| byte.is_ascii_alphabetic())
@@ -77,14 +80,27 @@ mod tests {
 
     #[test]
     fn finds_addresses() {
-        assert_eq!(found("write to ann.lee+x@mail.example.org."), Some("ann.lee+x@mail.example.org"));
-        assert_eq!(found("请联系zhang@example.cn，谢谢"), Some("zhang@example.cn"));
+        assert_eq!(
+            found("write to ann.lee+x@mail.example.org."),
+            Some("ann.lee+x@mail.example.org")
+        );
+        assert_eq!(
+            found("请联系zhang@example.cn，谢谢"),
+            Some("zhang@example.cn")
+        );
         assert_eq!(found("<bob@example.com>"), Some("bob@example.com"));
     }
 
     #[test]
     fn leaves_other_uses_of_the_sign() {
-        for text in ["@types/node", "lodash@4.17.21", "icon@2x.png", "git@example.com:a/b", "user@localhost", "a@b"] {
+        for text in [
+            "@types/node",
+            "lodash@4.17.21",
+            "icon@2x.png",
+            "git@example.com:a/b",
+            "user@localhost",
+            "a@b",
+        ] {
             assert_eq!(found(text), None, "{text}");
         }
     }

@@ -1,10 +1,14 @@
 //! Passwords in URLs and secret query parameters, replaced with `***` so that the URL stays readable.
 
-use super::Finder;
 use super::value::is_stand_in;
+use super::{Finder, is_placeholder};
 use crate::prefilter::Hit;
+use crate::rules::Bytes;
 
 const LONGEST_AUTHORITY: usize = 1024;
+
+static AFTER_PARAMETER: Bytes = Bytes::of(b" \t\r\n&#\"'<>`)]}\\|");
+static AFTER_AUTHORITY: Bytes = Bytes::of(b" \t\r\n/?#\"'<>`\\(){}");
 
 impl Finder<'_, '_> {
     /// `scheme://user:password@host`: the password goes, the rest stays.
@@ -13,8 +17,13 @@ impl Finder<'_, '_> {
         if !before.is_some_and(u8::is_ascii_alphanumeric) {
             return;
         }
-        if let Some((start, end)) = password_in_link(self.text, hit.end) {
-            self.add(start, end, &self.detector.link_password);
+        let authority = authority(self.text, hit.end);
+        if memchr::memchr(b'@', authority.as_bytes()).is_none() {
+            return;
+        }
+        self.authorities.push((hit.end, hit.end + authority.len()));
+        if let Some((start, end)) = password_in(authority) {
+            self.add(hit.end + start, hit.end + end, &self.detector.link_password);
         }
     }
 
@@ -36,24 +45,32 @@ impl Finder<'_, '_> {
     }
 }
 
-pub(crate) fn parameter_length(rest: &[u8]) -> usize {
+fn parameter_length(rest: &[u8]) -> usize {
     rest.iter()
-        .position(|byte| byte.is_ascii_whitespace() || b"&#\"'<>`)]}\\|".contains(byte))
+        .position(|&byte| AFTER_PARAMETER.has(byte))
         .unwrap_or(rest.len())
 }
 
-fn password_in_link(text: &str, from: usize) -> Option<(usize, usize)> {
+/// What stands between `://` and the path.
+fn authority(text: &str, from: usize) -> &str {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(from + LONGEST_AUTHORITY);
     let length = bytes[from..limit]
         .iter()
-        .position(|byte| byte.is_ascii_whitespace() || b"/?#\"'<>`\\(){}".contains(byte))
+        .position(|&byte| AFTER_AUTHORITY.has(byte))
         .unwrap_or(limit - from);
-    let authority = &bytes[from..from + length];
-    let at = memchr::memrchr(b'@', authority)?;
-    let colon = memchr::memchr(b':', &authority[..at])?;
-    let (start, end) = (from + colon + 1, from + at);
-    let password = &text[start..end];
-    let real = !password.is_empty() && password != "***" && !is_stand_in(password) && !password.starts_with(['$', '%']);
+    &text[from..text.floor_char_boundary(from + length)]
+}
+
+fn password_in(authority: &str) -> Option<(usize, usize)> {
+    let end = authority.rfind('@')?;
+    let start = authority[..end].find(':')? + 1;
+    let password = &authority[start..end];
+    let real = !password.is_empty() && !is_variable(password);
     real.then_some((start, end))
+}
+
+/// A password named rather than given; any word may be a real one.
+fn is_variable(password: &str) -> bool {
+    password.starts_with(['$', '%', '<', '{', '[', '*']) || is_placeholder(password)
 }

@@ -11,13 +11,14 @@ mod shape;
 mod telling;
 mod value;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use regex_automata::{Anchored, Input};
 
 use crate::Kind;
 use crate::prefilter::{Hit, PLACEHOLDER, Prefilter, Target};
-use crate::rules::{Check, Rule, Rules, RulesError};
+use crate::rules::{Check, Rule, Rules};
 pub(crate) use telling::Telling;
 
 /// A place to be replaced.
@@ -50,12 +51,25 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) is_name: bool,
 }
 
+/// The detectors that are code, by the ids their replacements carry.
+const BUILT_IN: &[&str] = &[
+    "named-secret",
+    "email",
+    "phone",
+    "payment-card",
+    "ssn",
+    "iban",
+    "cn-id-card",
+];
+
 /// Everything needed to find what must not be seen.
 #[derive(Debug)]
 pub(crate) struct Detector {
     pub(crate) rules: Rules,
     pub(crate) prefilter: Prefilter,
     labels: Vec<Label>,
+    /// Every id a replacement can carry.
+    ids: HashSet<Arc<str>>,
     named: Label,
     parameter: Label,
     link_password: Label,
@@ -75,12 +89,14 @@ struct Personal {
 }
 
 impl Detector {
-    pub(crate) fn new(rules: Rules) -> Result<Self, RulesError> {
-        let prefilter = Prefilter::new(&rules)?;
+    pub(crate) fn new(rules: Rules) -> Self {
+        let prefilter = Prefilter::new(&rules);
         let label = |id: &str, kind: Kind, replacement: Option<&str>| Label {
             id: Arc::from(id),
             kind,
-            replacement: replacement.map_or_else(|| format!("[REDACTED:{id}]"), str::to_owned).into(),
+            replacement: replacement
+                .map_or_else(|| format!("[REDACTED:{id}]"), str::to_owned)
+                .into(),
             enabled: rules.enabled(id),
         };
         let labels = rules
@@ -88,7 +104,12 @@ impl Detector {
             .iter()
             .map(|rule| label(&rule.id, rule.kind, Some(&rule.replacement)))
             .collect();
-        Ok(Detector {
+        let ids = BUILT_IN
+            .iter()
+            .map(|id| Arc::from(*id))
+            .chain(rules.rules.iter().map(|rule| Arc::clone(&rule.id)))
+            .collect();
+        Detector {
             named: label("named-secret", Kind::Secret, None),
             parameter: label("url-parameter", Kind::Secret, Some("***")),
             link_password: label("url-password", Kind::Secret, Some("***")),
@@ -103,18 +124,19 @@ impl Detector {
                 id_card: label("cn-id-card", Kind::Pii, None),
             },
             labels,
+            ids,
             prefilter,
             rules,
-        })
+        }
     }
 
     /// Finds everything to be replaced in `text`, given the prefilter's hits in it.
     pub(crate) fn find<'r>(
         &'r self,
         text: &str,
-        hits: impl Iterator<Item = Hit>,
+        hits: Hits<'_>,
         around: &Surroundings<'_>,
-    ) -> Vec<Found<'r>> {
+    ) -> Search<'r> {
         let mut finder = Finder {
             detector: self,
             text,
@@ -122,15 +144,37 @@ impl Detector {
             found: Vec::new(),
             masked: Vec::new(),
             named_until: 0,
+            authorities: Vec::new(),
+            phrases: false,
         };
-        for hit in hits {
-            finder.hit(hit);
+        for hit in hits.list {
+            let hit = hit.shifted(hits.offset);
+            if hit.end <= text.len() {
+                finder.hit(hit);
+            }
         }
         finder.whole_value();
         finder.emails();
         finder.numbers();
-        finder.finish()
+        Search {
+            phrases: finder.phrases,
+            found: finder.finish(),
+        }
     }
+}
+
+/// The prefilter's hits in a text that begins at `offset` of what was scanned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hits<'h> {
+    pub(crate) list: &'h [Hit],
+    pub(crate) offset: usize,
+}
+
+/// What one search found.
+pub(crate) struct Search<'r> {
+    pub(crate) found: Vec<Found<'r>>,
+    /// The text contains a word that may begin an instruction-like phrase.
+    pub(crate) phrases: bool,
 }
 
 /// One search in one text.
@@ -142,6 +186,9 @@ struct Finder<'r, 't> {
     masked: Vec<(usize, usize)>,
     /// Where the last value beside a telling name ended, so that a second name for it is not followed again.
     named_until: usize,
+    /// The host parts of links that carry user information, in which an `@` is no e-mail address.
+    authorities: Vec<(usize, usize)>,
+    phrases: bool,
 }
 
 impl<'r> Finder<'r, '_> {
@@ -153,7 +200,7 @@ impl<'r> Finder<'r, '_> {
                 Target::Parameter => self.parameter(hit),
                 Target::Link => self.link(hit),
                 Target::Placeholder => self.mask(hit),
-                Target::Phrase(_) => {}
+                Target::Phrase(_) => self.phrases = true,
             }
         }
     }
@@ -171,14 +218,18 @@ impl<'r> Finder<'r, '_> {
             .iter()
             .take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-')
             .count();
-        if rest.get(length) == Some(&b']') && self.detector.knows(&self.text[hit.end..hit.end + length]) {
+        if rest.get(length) == Some(&b']')
+            && self.detector.knows(&self.text[hit.end..hit.end + length])
+        {
             self.masked.push((hit.start, hit.end + length + 1));
         }
     }
 
     fn rule(&mut self, index: usize, hit: Hit) {
         let detector = self.detector;
-        let (Some(rule), Some(label)) = (detector.rules.rules.get(index), detector.labels.get(index)) else {
+        let (Some(rule), Some(label)) =
+            (detector.rules.rules.get(index), detector.labels.get(index))
+        else {
             return;
         };
         if rule.before == 0 && starts_inside_word(self.text, hit.start) {
@@ -202,9 +253,17 @@ impl<'r> Finder<'r, '_> {
     /// The span the rule's pattern matches around the hit: its first group, or all of it.
     fn confirm(&self, rule: &Rule, hit: Hit) -> Option<(usize, usize)> {
         let regex = rule.regex()?;
-        let from = self.text.ceil_char_boundary(hit.start.saturating_sub(rule.before));
-        let to = self.text.floor_char_boundary((hit.end + rule.after).min(self.text.len()));
-        let anchored = if rule.before == 0 { Anchored::Yes } else { Anchored::No };
+        let from = self
+            .text
+            .ceil_char_boundary(hit.start.saturating_sub(rule.before));
+        let to = self
+            .text
+            .floor_char_boundary((hit.end + rule.after).min(self.text.len()));
+        let anchored = if rule.before == 0 {
+            Anchored::Yes
+        } else {
+            Anchored::No
+        };
         // Looking around the range keeps word boundaries honest at its edges.
         let input = Input::new(self.text).range(from..to).anchored(anchored);
         let span = if regex.captures_len() > 1 {
@@ -236,12 +295,22 @@ impl<'r> Finder<'r, '_> {
         // Of spans that begin together, the one from a rule of its own names it; a named secret is the last resort.
         self.found.sort_by_key(|found| {
             let generic = std::ptr::eq(found.label, &raw const self.detector.named);
-            (found.start, generic, usize::MAX - found.end)
+            (
+                found.start,
+                found.label.kind,
+                generic,
+                usize::MAX - found.end,
+            )
         });
         let mut joined: Vec<Found<'r>> = Vec::with_capacity(self.found.len());
         for found in self.found {
             match joined.last_mut() {
-                Some(last) if found.start < last.end => last.end = last.end.max(found.end),
+                Some(last) if found.start < last.end => {
+                    last.end = last.end.max(found.end);
+                    if found.label.kind < last.label.kind {
+                        last.label = found.label;
+                    }
+                }
                 _ => joined.push(found),
             }
         }
@@ -251,19 +320,7 @@ impl<'r> Finder<'r, '_> {
 
 impl Detector {
     fn knows(&self, id: &str) -> bool {
-        let personal = &self.personal;
-        [
-            &self.named,
-            &personal.email,
-            &personal.phone,
-            &personal.card,
-            &personal.ssn,
-            &personal.iban,
-            &personal.id_card,
-        ]
-        .into_iter()
-        .chain(&self.labels)
-        .any(|label| *label.id == *id)
+        self.ids.contains(id)
     }
 }
 
@@ -276,8 +333,13 @@ fn overlaps(ordered: &[(usize, usize)], start: usize, end: usize) -> bool {
 /// Whether the text continues a word to the left of `at`.
 fn starts_inside_word(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
-    match (at.checked_sub(1).and_then(|before| bytes.get(before)), bytes.get(at)) {
-        (Some(before), Some(first)) => before.is_ascii_alphanumeric() && first.is_ascii_alphanumeric(),
+    match (
+        at.checked_sub(1).and_then(|before| bytes.get(before)),
+        bytes.get(at),
+    ) {
+        (Some(before), Some(first)) => {
+            before.is_ascii_alphanumeric() && first.is_ascii_alphanumeric()
+        }
         _ => false,
     }
 }

@@ -5,6 +5,7 @@
 use super::checks::{iban_length, is_card_prefix, is_cn_id_card, is_iban, is_ssn, luhn};
 use super::context::{contains_word, has_word_after, has_word_before, last_word};
 use super::{Finder, Label};
+use crate::rules::Words;
 
 const BLOCK: usize = 64;
 const FEWEST_DIGITS: usize = 7;
@@ -18,9 +19,39 @@ struct Cluster {
     end: usize,
     plus: bool,
     paren: bool,
-    digits: Vec<u8>,
-    groups: Vec<(usize, usize)>,
-    separators: Vec<u8>,
+    digits: Short<u8, MOST_DIGITS>,
+    /// How long each group is.
+    lengths: Short<usize, MOST_GROUPS>,
+    separators: Short<u8, MOST_GROUPS>,
+    /// Where the first group ends.
+    first_end: usize,
+}
+
+/// A list too short to be worth an allocation.
+#[derive(Debug, Clone, Copy)]
+struct Short<T, const N: usize> {
+    items: [T; N],
+    count: usize,
+}
+
+impl<T: Copy + Default, const N: usize> Short<T, N> {
+    fn new() -> Self {
+        Short {
+            items: [T::default(); N],
+            count: 0,
+        }
+    }
+
+    fn push(&mut self, item: T) {
+        if let Some(place) = self.items.get_mut(self.count) {
+            *place = item;
+            self.count += 1;
+        }
+    }
+
+    fn as_slice(&self) -> &[T] {
+        &self.items[..self.count]
+    }
 }
 
 impl<'r> Finder<'r, '_> {
@@ -53,7 +84,10 @@ impl<'r> Finder<'r, '_> {
             };
             at += step;
             if at > 0 && bytes[at - 1].is_ascii_digit() {
-                at += bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                at += bytes[at..]
+                    .iter()
+                    .take_while(|byte| byte.is_ascii_digit())
+                    .count();
                 continue;
             }
             at = self.number(at);
@@ -64,7 +98,11 @@ impl<'r> Finder<'r, '_> {
     /// Judges the number at `at`; gives where to go on.
     fn number(&mut self, at: usize) -> usize {
         let bytes = self.text.as_bytes();
-        let word_end = at + bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let word_end = at
+            + bytes[at..]
+                .iter()
+                .take_while(|byte| byte.is_ascii_alphanumeric())
+                .count();
         if at > 0 && is_word(bytes[at - 1]) {
             if let Some(end) = self.iban(at) {
                 return end;
@@ -73,8 +111,8 @@ impl<'r> Finder<'r, '_> {
         }
         if let Some(cluster) = cluster_at(bytes, at) {
             let Some((start, end, label)) = self.name(&cluster) else {
-                return if cluster.groups.len() > 1 {
-                    cluster.groups.first().map_or(word_end, |&(start, length)| start + length)
+                return if cluster.lengths.count > 1 {
+                    cluster.first_end
                 } else {
                     word_end
                 };
@@ -92,13 +130,17 @@ impl<'r> Finder<'r, '_> {
     fn name(&self, cluster: &Cluster) -> Option<(usize, usize, &'r Label)> {
         let personal = &self.detector.personal;
         let (start, end) = (cluster.start, cluster.end);
-        if let [area, group, serial] = cluster.texts(self.text.as_bytes())[..]
-            && cluster.separators == b"--"
-            && is_ssn(area, group, serial)
+        let digits = cluster.digits.as_slice();
+        if digits.len() < FEWEST_DIGITS {
+            return None;
+        }
+        if cluster.lengths.as_slice() == [3, 2, 4]
+            && cluster.separators.as_slice() == b"--"
+            && is_ssn(&digits[..3], &digits[3..5], &digits[5..])
         {
             return Some((start, end, &personal.ssn));
         }
-        if cluster.groups.len() == 1 && is_cn_id_card(&cluster.digits) {
+        if cluster.lengths.count == 1 && is_cn_id_card(digits) {
             return Some((start, end, &personal.id_card));
         }
         if self.around.identifier || self.is_identifier_field() {
@@ -107,8 +149,13 @@ impl<'r> Finder<'r, '_> {
         if self.is_card(cluster) {
             return Some((start, end, &personal.card));
         }
-        self.is_phone(cluster)
-            .then(|| (start, end + extension(&self.text.as_bytes()[end..]), &personal.phone))
+        self.is_phone(cluster).then(|| {
+            (
+                start,
+                end + extension(&self.text.as_bytes()[end..]),
+                &personal.phone,
+            )
+        })
     }
 
     fn is_identifier_field(&self) -> bool {
@@ -116,20 +163,23 @@ impl<'r> Finder<'r, '_> {
             return false;
         };
         let names = &self.detector.rules.names;
-        last_word(field).is_some_and(|word| names.identifier.contains(&word))
+        last_word(field).is_some_and(|word| names.identifier.has(word))
             && !contains_word(field, &names.phone)
             && !contains_word(field, &names.card)
     }
 
     fn is_card(&self, cluster: &Cluster) -> bool {
-        let count = cluster.digits.len();
-        if !(12..=MOST_DIGITS).contains(&count) || cluster.plus || cluster.paren || !luhn(&cluster.digits) {
+        let digits = cluster.digits.as_slice();
+        let count = digits.len();
+        if !(12..=MOST_DIGITS).contains(&count) || cluster.plus || cluster.paren || !luhn(digits) {
             return false;
         }
-        let lengths: Vec<usize> = cluster.groups.iter().map(|&(_, length)| length).collect();
-        let uniform = cluster.separators.windows(2).all(|pair| pair[0] == pair[1])
-            && cluster.separators.iter().all(|separator| matches!(separator, b' ' | b'-'));
-        let grouped = match lengths.as_slice() {
+        let separators = cluster.separators.as_slice();
+        let uniform = separators.windows(2).all(|pair| pair[0] == pair[1])
+            && separators
+                .iter()
+                .all(|separator| matches!(separator, b' ' | b'-'));
+        let grouped = match cluster.lengths.as_slice() {
             [_] => true,
             [4, 6, 4 | 5] => uniform,
             [4, 4, 4, 1..=4] | [4, 4, 4, 4, 1..=3] => uniform,
@@ -138,7 +188,8 @@ impl<'r> Finder<'r, '_> {
         if !grouped {
             return false;
         }
-        (count >= 14 && is_card_prefix(&cluster.digits)) || self.has_context(cluster, &self.detector.rules.names.card)
+        (count >= 14 && is_card_prefix(digits))
+            || self.has_context(cluster, &self.detector.rules.names.card)
     }
 
     fn is_phone(&self, cluster: &Cluster) -> bool {
@@ -151,32 +202,48 @@ impl<'r> Finder<'r, '_> {
             return true;
         }
         if cluster.plus {
-            return digits[0] != b'0' && (count >= 9 || cluster.groups.len() > 1);
+            return digits[0] != b'0' && (count >= 9 || cluster.lengths.count > 1);
         }
-        let lengths: Vec<usize> = cluster.groups.iter().map(|&(_, length)| length).collect();
-        let north_american = matches!(lengths.as_slice(), [3, 3, 4] | [1, 3, 3, 4])
+        let (lengths, separators) = (cluster.lengths.as_slice(), cluster.separators.as_slice());
+        let north_american = matches!(lengths, [3, 3, 4] | [1, 3, 3, 4])
             && matches!(digits[count - 10], b'2'..=b'9')
-            && (cluster.paren || cluster.separators.iter().all(|separator| matches!(separator, b'-' | b'.')));
+            && (cluster.paren
+                || separators
+                    .iter()
+                    .all(|separator| matches!(separator, b'-' | b'.')));
         if north_american {
             return true;
         }
-        let decimal = cluster.separators == b".";
-        let date = matches!(lengths.as_slice(), [4, 1..=2, 1..=2] | [1..=2, 1..=2, 4] | [4, 2, 2, ..])
-            && cluster.separators.iter().take(2).all(|separator| matches!(separator, b'-' | b'.' | b'/'));
-        !decimal && !date && count <= 13 && self.has_context(cluster, &self.detector.rules.names.phone)
+        let decimal = separators == b".";
+        let date = matches!(
+            lengths,
+            [4, 1..=2, 1..=2] | [1..=2, 1..=2, 4] | [4, 2, 2, ..]
+        ) && separators
+            .iter()
+            .take(2)
+            .all(|separator| matches!(separator, b'-' | b'.' | b'/'));
+        !decimal
+            && !date
+            && count <= 13
+            && self.has_context(cluster, &self.detector.rules.names.phone)
     }
 
     fn looks_like_amount(&self, cluster: &Cluster) -> bool {
         let before = self.text[..cluster.start].chars().next_back();
-        matches!(before, Some('$' | '€' | '£' | '¥' | '₹' | '#' | '=' | '/' | '_' | '&'))
-            && !cluster.plus
+        matches!(
+            before,
+            Some('$' | '€' | '£' | '¥' | '₹' | '#' | '=' | '/' | '_' | '&')
+        ) && !cluster.plus
             && !cluster.paren
     }
 
-    fn has_context(&self, cluster: &Cluster, words: &std::collections::HashSet<String>) -> bool {
+    fn has_context(&self, cluster: &Cluster, words: &Words) -> bool {
         has_word_before(&self.text[..cluster.start], 36, words)
             || has_word_after(&self.text[cluster.end..], 12, words)
-            || self.around.field.is_some_and(|field| contains_word(field, words))
+            || self
+                .around
+                .field
+                .is_some_and(|field| contains_word(field, words))
     }
 
     /// An IBAN whose check digits begin at `at`, behind its two letters.
@@ -206,18 +273,18 @@ impl<'r> Finder<'r, '_> {
     }
 }
 
-impl Cluster {
-    fn texts<'t>(&self, bytes: &'t [u8]) -> Vec<&'t [u8]> {
-        self.groups
-            .iter()
-            .map(|&(start, length)| &bytes[start..start + length])
-            .collect()
-    }
-}
-
 fn count_digits(block: &[u8]) -> usize {
-    let count: u8 = block.iter().map(|byte| u8::from(byte.is_ascii_digit())).sum();
-    usize::from(count)
+    let count = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .fold(0_u8, |count, byte| count + u8::from(byte.is_ascii_digit()))
+    };
+    // A block of known length is counted many bytes at a time.
+    usize::from(
+        block
+            .first_chunk::<BLOCK>()
+            .map_or_else(|| count(block), |block| count(block)),
+    )
 }
 
 fn is_word(byte: u8) -> bool {
@@ -225,13 +292,17 @@ fn is_word(byte: u8) -> bool {
 }
 
 fn is_cn_mobile(cluster: &Cluster) -> bool {
-    let lengths: Vec<usize> = cluster.groups.iter().map(|&(_, length)| length).collect();
-    let (number, lengths) = match (cluster.digits.as_slice(), lengths.as_slice()) {
+    let (number, lengths) = match (cluster.digits.as_slice(), cluster.lengths.as_slice()) {
         ([b'8', b'6', number @ ..], [2, lengths @ ..]) if number.len() == 11 => (number, lengths),
-        ([b'8', b'6', number @ ..], [13]) if number.len() == 11 && cluster.plus => (number, &[11][..]),
+        ([b'8', b'6', number @ ..], [13]) if number.len() == 11 && cluster.plus => {
+            (number, &[11][..])
+        }
         (number, lengths) => (number, lengths),
     };
-    number.len() == 11 && number[0] == b'1' && number[1] >= b'3' && matches!(lengths, [11] | [3, 4, 4] | [3, 8] | [7, 4])
+    number.len() == 11
+        && number[0] == b'1'
+        && number[1] >= b'3'
+        && matches!(lengths, [11] | [3, 4, 4] | [3, 8] | [7, 4])
 }
 
 /// Reads the groups that begin with the digit at `at`; none if letters touch them.
@@ -241,24 +312,36 @@ fn cluster_at(bytes: &[u8], at: usize) -> Option<Cluster> {
         end: at,
         plus: false,
         paren: false,
-        digits: Vec::with_capacity(MOST_DIGITS + 1),
-        groups: Vec::with_capacity(MOST_GROUPS),
-        separators: Vec::with_capacity(MOST_GROUPS),
+        digits: Short::new(),
+        lengths: Short::new(),
+        separators: Short::new(),
+        first_end: at,
     };
     prefix(bytes, &mut cluster);
     let mut position = at;
     loop {
-        let run = bytes[position..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if cluster.digits.len() + run > MOST_DIGITS || cluster.groups.len() == MOST_GROUPS {
+        let run = bytes[position..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        if cluster.digits.count + run > MOST_DIGITS || cluster.lengths.count == MOST_GROUPS {
             break;
         }
-        if bytes.get(position + run).is_some_and(|&byte| touches(byte, &bytes[position + run..])) {
+        if bytes
+            .get(position + run)
+            .is_some_and(|&byte| touches(byte, &bytes[position + run..]))
+        {
             // Letters touch this group: it belongs to a word, the groups before may still stand.
             break;
         }
-        cluster.digits.extend_from_slice(&bytes[position..position + run]);
-        cluster.groups.push((position, run));
+        for &digit in &bytes[position..position + run] {
+            cluster.digits.push(digit);
+        }
+        cluster.lengths.push(run);
         cluster.end = position + run;
+        if cluster.lengths.count == 1 {
+            cluster.first_end = cluster.end;
+        }
         let (separator, length) = separator_at(&bytes[cluster.end..]);
         if length == 0 {
             break;
@@ -267,8 +350,8 @@ fn cluster_at(bytes: &[u8], at: usize) -> Option<Cluster> {
         cluster.separators.push(separator);
         position = cluster.end + length;
     }
-    cluster.separators.truncate(cluster.groups.len().saturating_sub(1));
-    (!cluster.groups.is_empty()).then_some(cluster)
+    cluster.separators.count = cluster.lengths.count.saturating_sub(1);
+    (cluster.lengths.count > 0).then_some(cluster)
 }
 
 /// Takes in a `+` or `(` in front of the first digit.
@@ -277,7 +360,10 @@ fn prefix(bytes: &[u8], cluster: &mut Cluster) {
         cluster.start -= 1;
         cluster.paren = true;
     }
-    if cluster.start > 0 && bytes[cluster.start - 1] == b'+' && !(cluster.start > 1 && is_word(bytes[cluster.start - 2])) {
+    if cluster.start > 0
+        && bytes[cluster.start - 1] == b'+'
+        && !(cluster.start > 1 && is_word(bytes[cluster.start - 2]))
+    {
         cluster.start -= 1;
         cluster.plus = true;
     }
@@ -308,7 +394,14 @@ fn extension(rest: &[u8]) -> usize {
         [b' ', b'e' | b'E', b'x' | b'X', b't' | b'T', b'.' | b' ', ..] => 5,
         _ => return 0,
     };
-    let digits = rest[word..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = rest[word..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let free = !rest.get(word + digits).is_some_and(|&byte| is_word(byte));
-    if (1..=6).contains(&digits) && free { word + digits } else { 0 }
+    if (1..=6).contains(&digits) && free {
+        word + digits
+    } else {
+        0
+    }
 }

@@ -30,7 +30,11 @@ impl Shape {
             shape.length += 1;
             run = if byte == last { run + 1 } else { 1 };
             shape.longest_run = shape.longest_run.max(run);
-            part = if byte.is_ascii_alphanumeric() { part + 1 } else { 0 };
+            part = if byte.is_ascii_alphanumeric() {
+                part + 1
+            } else {
+                0
+            };
             shape.longest_part = shape.longest_part.max(part);
             shape.classify(byte, last, last_alnum);
             if byte.is_ascii_alphanumeric() {
@@ -64,7 +68,10 @@ impl Shape {
     /// Whether the value reads like something a generator made, with at least `shortest` letters and digits.
     pub(super) fn is_random(&self, shortest: usize) -> bool {
         let alnum = self.letters + self.digits;
-        if alnum < shortest || self.longest_part < 5 || (self.longest_run > 8 && self.longest_run * 2 > alnum) {
+        if alnum < shortest
+            || self.longest_part < 5
+            || (self.longest_run > 8 && self.longest_run * 2 > alnum)
+        {
             return false;
         }
         if self.letters == 0 {
@@ -79,7 +86,8 @@ impl Shape {
         // Numbers strewn between letters, or letters that form no words.
         let strewn = self.changes >= 4 && self.digits * 8 >= alnum;
         let hex = self.is_hex() && self.changes >= 1;
-        strewn || hex || (self.reads_unlike_words(60) && self.digits * 12 >= alnum)
+        let few_digits = self.digits * 12 < alnum;
+        strewn || hex || self.reads_unlike_words(if few_digits { 45 } else { 60 })
     }
 
     /// Whether fewer than `percent` of the letter pairs are common.
@@ -94,7 +102,10 @@ impl Shape {
 
     /// Words, perhaps with a few digits, as in `sha256` or `Uint8Array`.
     pub(super) fn is_wordy(&self) -> bool {
-        self.letters > 0 && self.digits <= 4 && self.digits * 2 <= self.letters && !self.reads_unlike_words(55)
+        self.letters > 0
+            && self.digits <= 4
+            && self.digits * 2 <= self.letters
+            && !self.reads_unlike_words(55)
     }
 }
 
@@ -124,7 +135,9 @@ const fn pairs() -> [u32; 26] {
 fn is_common_pair(first: u8, second: u8) -> bool {
     let first = usize::from(first.to_ascii_lowercase().wrapping_sub(b'a'));
     let second = u32::from(second.to_ascii_lowercase().wrapping_sub(b'a'));
-    PAIRS.get(first).is_some_and(|row| row >> (second & 31) & 1 == 1)
+    PAIRS
+        .get(first)
+        .is_some_and(|row| row >> (second & 31) & 1 == 1)
 }
 
 #[cfg(test)]

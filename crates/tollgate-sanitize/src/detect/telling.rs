@@ -2,11 +2,11 @@
 //!
 //! A name is read around the telling word; what stands before and after it in the name can make it harmless.
 
-use super::Finder;
 use super::context::{each_word, last_word};
-use super::value::{is_secret, is_stand_in};
+use super::value::is_secret;
+use super::{Finder, Hits};
 use crate::prefilter::{Hit, Target, Word};
-use crate::rules::Names;
+use crate::rules::{Bytes, Names};
 
 /// What a name tells about its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +38,9 @@ pub(crate) enum Join {
     Field,
 }
 
+/// What a value without quotes may consist of.
+static VALUE: Bytes = Bytes::of(b"_-./+=~%:!@#$^*?").and_alphanumeric();
+
 const LONGEST_VALUE: usize = 2048;
 const LONGEST_GAP: usize = 28;
 const LONGEST_NAME: usize = 48;
@@ -47,18 +50,22 @@ impl<'r> Finder<'r, '_> {
         if self.around.identifier || self.is_masked(hit.start) {
             return;
         }
+        // Most words in prose fail early: by what follows them, then by the length of the next word.
         let names = &self.detector.rules.names;
-        let Some((telling, end)) = name_at(self.text, hit.start, hit.end, word, names) else {
+        let Some(end) = right_side(self.text, hit.start, hit.end, names) else {
             return;
         };
         let Some(place) = value_after(self.text, end, names) else {
             return;
         };
-        if place.start < self.named_until {
+        let length = place.end - place.start;
+        if place.start < self.named_until || length < shortest(word, place.join) {
             return;
         }
         let value = &self.text[place.start..place.end];
-        if is_secret(value, telling, place.join) {
+        if left_side(self.text, hit.start, word, names)
+            .is_some_and(|telling| is_secret(value, telling, place.join))
+        {
             self.named_until = place.end;
             self.add(place.start, place.end, &self.detector.named);
         }
@@ -72,7 +79,10 @@ impl<'r> Finder<'r, '_> {
         {
             let value = self.text.trim();
             let start = self.text.len() - self.text.trim_start().len();
-            let same_as_name = self.around.field.is_some_and(|field| field.eq_ignore_ascii_case(value));
+            let same_as_name = self
+                .around
+                .field
+                .is_some_and(|field| field.eq_ignore_ascii_case(value));
             if !same_as_name && is_secret(value, telling, Join::Field) {
                 self.add(start, start + value.len(), &self.detector.named);
             }
@@ -82,13 +92,14 @@ impl<'r> Finder<'r, '_> {
 
 impl super::Detector {
     /// What a whole field name tells, given the prefilter's hits in it.
-    pub(crate) fn tells(&self, name: &str, hits: impl Iterator<Item = Hit>) -> Option<Telling> {
+    pub(crate) fn tells(&self, name: &str, hits: Hits<'_>) -> Option<Telling> {
         let mut best = None;
-        for hit in hits {
+        for hit in hits.list {
+            let hit = hit.shifted(hits.offset);
             for target in self.prefilter.targets(hit) {
                 if let Target::Word(word) = *target
-                    && let Some((telling, end)) = name_at(name, hit.start, hit.end, word, &self.rules.names)
-                    && end == name.len()
+                    && right_side(name, hit.start, hit.end, &self.rules.names) == Some(name.len())
+                    && let Some(telling) = left_side(name, hit.start, word, &self.rules.names)
                 {
                     best = best.max(Some(telling));
                 }
@@ -98,21 +109,28 @@ impl super::Detector {
     }
 }
 
-/// Reads the name around a telling word; gives what it tells and where the name ends.
-fn name_at(text: &str, start: usize, end: usize, word: Word, names: &Names) -> Option<(Telling, usize)> {
-    let bytes = text.as_bytes();
-    let before = &text[text.ceil_char_boundary(start.saturating_sub(LONGEST_NAME))..start];
-    let telling = left_side(before, bytes[start], word, names)?;
-    let end = right_side(text, start, end, names)?;
-    Some((telling, end))
+/// Below this length no value is looked at.
+fn shortest(word: Word, join: Join) -> usize {
+    match (word, join) {
+        (Word::Weak, _) => 15,
+        (_, Join::Spaced | Join::Glued) => 14,
+        (_, Join::Quoted | Join::Assigned | Join::Field) => 4,
+    }
 }
 
-fn left_side(before: &str, first: u8, word: Word, names: &Names) -> Option<Telling> {
+/// What the word tells, given what stands before it in the name.
+fn left_side(text: &str, start: usize, word: Word, names: &Names) -> Option<Telling> {
+    let before = &text[text.ceil_char_boundary(start.saturating_sub(LONGEST_NAME))..start];
+    let first = text.as_bytes().get(start).copied().unwrap_or_default();
     let last = before.bytes().next_back().unwrap_or(b' ');
-    let same_case = last.is_ascii_alphabetic() && last.is_ascii_lowercase() == first.is_ascii_lowercase();
+    let same_case =
+        last.is_ascii_alphabetic() && last.is_ascii_lowercase() == first.is_ascii_lowercase();
     let hump = last.is_ascii_alphabetic() && !same_case;
     // A capital followed by small letters begins a word; small letters after capitals may still be inside one.
-    let prefix = before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let prefix = before
+        .rsplit(|c: char| !c.is_ascii_alphanumeric())
+        .next()
+        .unwrap_or_default();
     if same_case && !may_be_glued(prefix, word, names) {
         return None;
     }
@@ -121,19 +139,22 @@ fn left_side(before: &str, first: u8, word: Word, names: &Names) -> Option<Telli
     } else {
         let trimmed = before.trim_end_matches([' ', '_', '-', '.']);
         if trimmed.ends_with(|c: char| c.is_ascii_alphanumeric()) {
-            last_word(&trimmed[trimmed.rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |at| at + 1)..])
+            trimmed
+                .rsplit(|c: char| !c.is_ascii_alphanumeric())
+                .next()
+                .and_then(last_word)
         } else {
             None
         }
     };
-    let harmless = qualifier.as_ref().is_some_and(|word| names.harmless_before.contains(word));
+    let harmless = qualifier.is_some_and(|word| names.harmless_before.has(word));
     match word {
         Word::Password => Some(Telling::Password),
         Word::Secret if harmless && first.eq_ignore_ascii_case(&b't') => None,
         Word::Secret => Some(Telling::Secret),
         Word::Key if harmless => None,
         Word::Key => match qualifier {
-            Some(word) if !is_filler(&word) => Some(Telling::Key),
+            Some(word) if !is_filler(word) => Some(Telling::Key),
             _ => Some(Telling::BareKey),
         },
         Word::Weak => Some(Telling::Weak),
@@ -145,8 +166,12 @@ fn may_be_glued(prefix: &str, word: Word, names: &Names) -> bool {
         Word::Secret => true,
         Word::Password => prefix.len() >= 2,
         Word::Key => {
-            let lower = prefix.to_ascii_lowercase();
-            names.glued.iter().any(|glued| lower.ends_with(glued.as_str()))
+            let ends_with = |glued: &str| {
+                prefix
+                    .get(prefix.len().wrapping_sub(glued.len())..)
+                    .is_some_and(|end| end.eq_ignore_ascii_case(glued))
+            };
+            names.glued.iter().any(ends_with)
         }
         Word::Weak => false,
     }
@@ -154,28 +179,70 @@ fn may_be_glued(prefix: &str, word: Word, names: &Names) -> bool {
 
 /// Words before `key` that say nothing about it.
 fn is_filler(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
     matches!(
-        word,
-        "the" | "a" | "an" | "this" | "that" | "your" | "my" | "its" | "with" | "by" | "for" | "of" | "as" | "and"
-            | "is" | "to" | "in" | "on" | "new" | "old" | "let" | "const" | "var" | "mut" | "self" | "if" | "or"
-            | "string" | "str" | "pub" | "static" | "final" | "int" | "by_" | "data" | "e" | "s"
+        word.as_str(),
+        "the"
+            | "a"
+            | "an"
+            | "this"
+            | "that"
+            | "your"
+            | "my"
+            | "its"
+            | "with"
+            | "by"
+            | "for"
+            | "of"
+            | "as"
+            | "and"
+            | "is"
+            | "to"
+            | "in"
+            | "on"
+            | "new"
+            | "old"
+            | "let"
+            | "const"
+            | "var"
+            | "mut"
+            | "self"
+            | "if"
+            | "or"
+            | "string"
+            | "str"
+            | "pub"
+            | "static"
+            | "final"
+            | "int"
+            | "by_"
+            | "data"
+            | "e"
+            | "s"
     )
 }
 
 /// Follows the name past the word; a harmless tail ends the matter.
 fn right_side(text: &str, start: usize, end: usize, names: &Names) -> Option<usize> {
     let bytes = text.as_bytes();
-    let shouted = bytes[start..end].iter().all(|byte| !byte.is_ascii_lowercase());
+    let shouted = bytes[start..end]
+        .iter()
+        .all(|byte| !byte.is_ascii_lowercase());
     let mut at = end;
     loop {
         match bytes.get(at) {
             Some(byte) if byte.is_ascii_digit() => {
-                let run = bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let run = bytes[at..]
+                    .iter()
+                    .take_while(|byte| byte.is_ascii_digit())
+                    .count();
                 // A short number belongs to the name, a long one to the value.
-                return (run <= 2 && !bytes.get(at + run).is_some_and(u8::is_ascii_alphanumeric)).then_some(at + run);
+                return (run <= 2 && !bytes.get(at + run).is_some_and(u8::is_ascii_alphanumeric))
+                    .then_some(at + run);
             }
             Some(byte) if byte.is_ascii_alphabetic() => {
-                let hump = (byte.is_ascii_uppercase() && !shouted) || (byte.is_ascii_lowercase() && shouted);
+                let hump = (byte.is_ascii_uppercase() && !shouted)
+                    || (byte.is_ascii_lowercase() && shouted);
                 if at == end && !hump {
                     return None;
                 }
@@ -200,7 +267,7 @@ fn tail_word(text: &str, at: usize, names: &Names) -> Option<usize> {
     let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
     let mut harmless = false;
     each_word(&rest[..length], |word| {
-        harmless |= names.harmless_after.contains(&word.to_ascii_lowercase());
+        harmless |= names.harmless_after.has(word);
     });
     (!harmless).then_some(at + length)
 }
@@ -213,8 +280,14 @@ enum Tail {
 
 fn tail_after_separator(text: &str, at: usize, names: &Names) -> Tail {
     let rest = &text.as_bytes()[at + 1..];
-    let alnum = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    let letters = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let alnum = rest
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count();
+    let letters = rest
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphabetic())
+        .count();
     if alnum == 0 {
         return Tail::Value;
     }
@@ -243,7 +316,10 @@ fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
         if at - from > LONGEST_GAP {
             return None;
         }
-        match (*bytes.get(at)?, bytes.get(at + 1).copied().unwrap_or_default()) {
+        match (
+            *bytes.get(at)?,
+            bytes.get(at + 1).copied().unwrap_or_default(),
+        ) {
             (b':', b':') | (b'-', b'>') => return None,
             (b'=', b'=') => {
                 compared = true;
@@ -279,7 +355,8 @@ fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
                 return unquoted(text, at + 1, Join::Glued);
             }
             (b'-', b' ') if spaced => {}
-            (b'b' | b'r' | b'u' | b'f' | b'@' | b'L' | b'N', b'"' | b'\'') if assigned || spaced => {}
+            (b'b' | b'r' | b'u' | b'f' | b'@' | b'L' | b'N', b'"' | b'\'')
+                if assigned || spaced => {}
             (first, _) if assigned || spaced => {
                 if compared || !(first.is_ascii_graphic() || first >= 0x80) {
                     return None;
@@ -288,7 +365,11 @@ fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
                     at = next;
                     continue;
                 }
-                let join = if assigned { Join::Assigned } else { Join::Spaced };
+                let join = if assigned {
+                    Join::Assigned
+                } else {
+                    Join::Spaced
+                };
                 return unquoted(text, at, join);
             }
             _ => return None,
@@ -305,7 +386,7 @@ fn after_scheme(text: &str, at: usize, names: &Names) -> Option<usize> {
         .take(20)
         .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
         .count();
-    (rest.as_bytes().get(length) == Some(&b' ') && names.schemes.contains(&rest[..length].to_ascii_lowercase()))
+    (rest.as_bytes().get(length) == Some(&b' ') && names.schemes.has(&rest[..length]))
         .then_some(at + length + 1)
 }
 
@@ -314,13 +395,21 @@ fn quoted(text: &str, start: usize, quote: u8, strong: bool) -> Option<Place> {
     let limit = bytes.len().min(start + LONGEST_VALUE);
     let mut end = start;
     while end < limit && bytes[end] != quote && bytes[end] != b'\n' {
-        end += if bytes[end] == b'\\' && end + 1 < limit && bytes[end + 1] != quote { 2 } else { 1 };
+        end += if bytes[end] == b'\\' && end + 1 < limit && bytes[end + 1] != quote {
+            2
+        } else {
+            1
+        };
     }
     let end = end.min(limit);
     if bytes.get(end) != Some(&quote) {
         return unquoted(text, start, Join::Assigned);
     }
-    let end = if end > start && bytes[end - 1] == b'\\' { end - 1 } else { end };
+    let end = if end > start && bytes[end - 1] == b'\\' {
+        end - 1
+    } else {
+        end
+    };
     let join = if strong { Join::Quoted } else { Join::Spaced };
     (end > start && text.is_char_boundary(end)).then_some(Place { start, end, join })
 }
@@ -328,18 +417,15 @@ fn quoted(text: &str, start: usize, quote: u8, strong: bool) -> Option<Place> {
 fn unquoted(text: &str, start: usize, join: Join) -> Option<Place> {
     let bytes = text.as_bytes();
     let rest = &bytes[start..bytes.len().min(start + LONGEST_VALUE)];
-    let length = rest
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-./+=~%:!@#$^*?".contains(byte))
-        .count();
+    let length = rest.iter().take_while(|byte| VALUE.has(**byte)).count();
     let mut end = start + length;
     // A call, an index, a block or a type is code.
-    if matches!(bytes.get(end), Some(b'(' | b'[' | b'{' | b'<')) {
+    let closing_tag = bytes[end..].starts_with(b"</");
+    if matches!(bytes.get(end), Some(b'(' | b'[' | b'{' | b'<')) && !closing_tag {
         return None;
     }
-    while end > start && matches!(bytes[end - 1], b'.' | b':' | b'!' | b'?') {
+    while !closing_tag && end > start && matches!(bytes[end - 1], b'.' | b':' | b'!' | b'?') {
         end -= 1;
     }
-    let value = &text[start..end];
-    (end > start && !is_stand_in(value)).then_some(Place { start, end, join })
+    (end > start).then_some(Place { start, end, join })
 }

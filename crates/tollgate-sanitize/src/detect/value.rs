@@ -6,46 +6,115 @@ use super::telling::{Join, Telling};
 
 /// Values that stand for a value.
 const STAND_INS: &[&str] = &[
-    "null", "none", "nil", "true", "false", "undefined", "string", "str", "bool", "number", "required", "optional",
-    "redacted", "hidden", "masked", "empty", "not-set", "unset", "n/a", "tbd", "todo", "changed", "unknown", "default",
-    "disabled", "enabled", "password", "secret", "token", "input", "text", "prompt", "env", "encrypted",
+    "null",
+    "none",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "string",
+    "str",
+    "bool",
+    "number",
+    "required",
+    "optional",
+    "redacted",
+    "hidden",
+    "masked",
+    "empty",
+    "not-set",
+    "unset",
+    "n/a",
+    "tbd",
+    "todo",
+    "changed",
+    "unknown",
+    "default",
+    "disabled",
+    "enabled",
+    "password",
+    "secret",
+    "token",
+    "input",
+    "text",
+    "prompt",
+    "env",
+    "encrypted",
 ];
 
 /// Beginnings of code that fetches a value from somewhere.
 const FETCHES: &[&str] = &[
-    "process.env", "os.environ", "os.getenv", "getenv", "env.", "env[", "env(", "import.meta", "config.", "secrets.",
-    "vault:", "vault.", "ssm:", "arn:", "data:", "file:", "self.", "this.", "ref:", "op:", "keychain:", "var.", "local.",
+    "process.env",
+    "os.environ",
+    "os.getenv",
+    "getenv",
+    "env.",
+    "env[",
+    "env(",
+    "import.meta",
+    "config.",
+    "secrets.",
+    "vault:",
+    "vault.",
+    "ssm:",
+    "arn:",
+    "data:",
+    "file:",
+    "self.",
+    "this.",
+    "ref:",
+    "op:",
+    "keychain:",
+    "var.",
+    "local.",
 ];
 
 /// Judges the value of a telling name.
 pub(super) fn is_secret(value: &str, telling: Telling, join: Join) -> bool {
-    if value.len() < 4 || is_stand_in(value) {
+    if value.len() < 4 {
         return false;
     }
     let shape = Shape::of(value);
-    match (telling, join) {
-        (Telling::Password, Join::Quoted) => is_password(value, &shape),
+    let secret = match (telling, join) {
+        (Telling::Password, Join::Quoted | Join::Field) => is_password(value, &shape),
         (Telling::Password, Join::Assigned) => {
-            value.len() >= 6 && (shape.digits > 0 || has_symbol(value)) && !shape.is_wordy() && !is_path(value)
+            value.len() >= 6
+                && (shape.digits > 0 || has_symbol(value))
+                && !shape.is_wordy()
+                && !is_path(value)
         }
-        (Telling::Password | Telling::Secret, Join::Field) if telling == Telling::Password => is_password(value, &shape),
-        (Telling::Secret, Join::Quoted | Join::Assigned | Join::Field) => is_assigned_secret(value, &shape, 8),
-        (Telling::Key, Join::Quoted | Join::Assigned | Join::Field) => is_assigned_secret(value, &shape, 10),
+        (Telling::Secret, Join::Quoted | Join::Assigned | Join::Field) => {
+            is_assigned_secret(value, &shape, 8)
+        }
+        (Telling::Key, Join::Quoted | Join::Assigned | Join::Field) => {
+            is_assigned_secret(value, &shape, 10)
+        }
         (Telling::BareKey, Join::Quoted | Join::Assigned | Join::Field) => {
-            !shape.is_hex() && shape.digits > 0 && !is_path(value) && value.len() >= 16 && shape.is_random(16)
+            !shape.is_hex()
+                && shape.digits > 0
+                && !is_path(value)
+                && value.len() >= 16
+                && shape.is_random(16)
         }
         (Telling::BareKey, Join::Spaced | Join::Glued) => {
             !shape.is_hex() && shape.digits > 0 && !is_path(value) && shape.is_random(20)
         }
-        (Telling::Weak, Join::Quoted | Join::Assigned | Join::Field) => !is_path(value) && shape.is_random(20),
-        (_, Join::Spaced | Join::Glued | Join::Field) => !is_path(value) && is_lone_secret(value, &shape),
-    }
+        (Telling::Weak, Join::Quoted | Join::Assigned | Join::Field) => {
+            !is_path(value) && shape.is_random(15)
+        }
+        (_, Join::Spaced | Join::Glued) => !is_path(value) && is_lone_secret(value, &shape),
+    };
+    secret && !is_stand_in(value)
 }
 
 fn is_password(value: &str, shape: &Shape) -> bool {
     let lower = value.to_lowercase();
     let spaces = value.bytes().filter(|byte| *byte == b' ').count();
-    let label = spaces > 0 && (spaces > 3 || lower.contains("passw") || lower.contains("enter") || shape.digits == 0 && spaces > 1);
+    let label = spaces > 0
+        && (spaces > 3
+            || lower.contains("passw")
+            || lower.contains("enter")
+            || shape.digits == 0 && spaces > 1);
     !label && !value.contains("://") && shape.letters + shape.digits > 0 && !value.starts_with("--")
 }
 
@@ -59,7 +128,9 @@ fn is_assigned_secret(value: &str, shape: &Shape, shortest: usize) -> bool {
         return shape.digits >= 15 && shape.others == 0;
     }
     if shape.digits == 0 {
-        return alnum >= 16 && shape.others <= 2 && shape.reads_unlike_words(50);
+        return alnum >= 16
+            && shape.others <= 2
+            && (shape.reads_unlike_words(50) || shape.is_hex());
     }
     !shape.is_wordy() && alnum * 4 >= value.len() * 3
 }
@@ -71,7 +142,11 @@ fn is_lone_secret(value: &str, shape: &Shape) -> bool {
     }
     match (shape.letters, shape.digits) {
         (0, digits) => digits >= 20 && shape.others == 0,
-        (_, 0) => value.len() >= 20 && shape.others == 0 && shape.reads_unlike_words(48),
+        (_, 0) => {
+            value.len() >= 20
+                && shape.others == 0
+                && (shape.reads_unlike_words(48) || shape.is_hex())
+        }
         _ => shape.is_random(14),
     }
 }
@@ -90,21 +165,47 @@ fn is_path(value: &str) -> bool {
 
 /// Whether a value only stands for one: a variable, a template, a mask, a replacement made earlier.
 pub(super) fn is_stand_in(value: &str) -> bool {
-    let first = value.as_bytes().first().copied().unwrap_or_default();
-    let lower = value.to_ascii_lowercase();
-    is_placeholder(value)
-        || value.contains("[REDACTED:")
-        || matches!(first, b'<' | b'{')
-        || (first == b'$' && !value.contains(|c: char| c.is_ascii_digit()))
-        || (first == b'%' && value.ends_with('%'))
-        || value.starts_with("${")
-        || value.contains("{{")
-        || value.contains("${")
-        || value.bytes().all(|byte| byte == first || byte == b'*')
-        || lower.trim_matches('x').is_empty()
-        || value.contains("***")
-        || value.contains("...")
-        || value.contains("xxxx")
-        || STAND_INS.contains(&lower.as_str())
-        || FETCHES.iter().any(|fetch| lower.starts_with(fetch))
+    let bytes = value.as_bytes();
+    let first = bytes.first().copied().unwrap_or_default();
+    if matches!(first, b'<' | b'{')
+        || is_placeholder(value)
+        || bytes.iter().all(|&byte| byte == first || byte == b'*')
+    {
+        return true;
+    }
+    let variable = match first {
+        b'$' => value.starts_with("${") || !bytes.iter().any(u8::is_ascii_digit),
+        b'%' => value.ends_with('%'),
+        _ => false,
+    };
+    variable || is_masked(value) || is_template(value) || is_stand_in_word(value)
+}
+
+/// Rows of stars, dots or crosses, and values that were cut short.
+fn is_masked(value: &str) -> bool {
+    let row = |byte: u8| {
+        value
+            .as_bytes()
+            .windows(3)
+            .any(|three| three.iter().all(|&each| each == byte))
+    };
+    row(b'*') || row(b'.') || value.contains("xxxx") || value.contains("[REDACTED:")
+}
+
+fn is_template(value: &str) -> bool {
+    value.contains('{') && (value.contains("{{") || value.contains("${"))
+}
+
+fn is_stand_in_word(value: &str) -> bool {
+    let begins = |start: &&str| {
+        value
+            .as_bytes()
+            .get(..start.len())
+            .is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
+    };
+    STAND_INS
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word))
+        || FETCHES.iter().any(begins)
+        || value.bytes().all(|byte| byte.eq_ignore_ascii_case(&b'x'))
 }

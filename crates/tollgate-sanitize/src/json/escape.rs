@@ -33,7 +33,10 @@ fn escape_at(escape: &str) -> (char, usize) {
             let Some(first) = unit(escape) else {
                 return ('\u{fffd}', 6.min(escape.len()));
             };
-            let second = escape.get(6..).filter(|next| next.starts_with("\\u")).and_then(unit);
+            let second = escape
+                .get(6..)
+                .filter(|next| next.starts_with("\\u"))
+                .and_then(unit);
             match (first, second) {
                 (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
                     let code = 0x10000 + ((first - 0xd800) << 10) + (low - 0xdc00);
@@ -48,7 +51,9 @@ fn escape_at(escape: &str) -> (char, usize) {
 }
 
 fn unit(escape: &str) -> Option<u32> {
-    escape.get(2..6).and_then(|hex| u32::from_str_radix(hex, 16).ok())
+    escape
+        .get(2..6)
+        .and_then(|hex| u32::from_str_radix(hex, 16).ok())
 }
 
 /// Writes text as the inside of a JSON string.
@@ -75,8 +80,14 @@ mod tests {
 
     #[test]
     fn decodes_every_escape() {
-        assert_eq!(decode(r#"a\"\\\/\b\f\n\r\tA\u0042"#), "a\"\\/\u{8}\u{c}\n\r\tAB");
-        assert_eq!(decode(r"\ud83d\ude00 \ud83d x \udc00"), "😀 \u{fffd} x \u{fffd}");
+        assert_eq!(
+            decode(r#"a\"\\\/\b\f\n\r\tA\u0042"#),
+            "a\"\\/\u{8}\u{c}\n\r\tAB"
+        );
+        assert_eq!(
+            decode(r"\ud83d\ude00 \ud83d x \udc00"),
+            "😀 \u{fffd} x \u{fffd}"
+        );
     }
 
     #[test]

@@ -44,19 +44,24 @@ pub(super) struct Lexer<'a> {
     expect: Expect,
 }
 
-const PLAIN: u8 = 0;
-const LOOK: u8 = 1;
-const STOP: u8 = 2;
+const DIGIT: u8 = 1;
+const LOOK: u8 = 2;
+const STOP: u8 = 4;
+
+/// With fewer digits a string holds no number of interest.
+const FEWEST_DIGITS: usize = 7;
 
 static CLASS: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {
-    let mut table = [PLAIN; 256];
+    let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
         if byte < 0x20 || byte == b'"' as usize || byte == b'\\' as usize {
             table[byte] = STOP;
-        } else if byte >= 0x7f || byte == b'@' as usize || (byte >= b'0' as usize && byte <= b'9' as usize) {
+        } else if byte >= b'0' as usize && byte <= b'9' as usize {
+            table[byte] = DIGIT;
+        } else if is_suspect(byte as u8) || byte == b'@' as usize {
             table[byte] = LOOK;
         }
         byte += 1;
@@ -85,7 +90,11 @@ impl<'a> Lexer<'a> {
             self.skip_whitespace();
             let Some(&byte) = self.bytes.get(self.at) else {
                 let complete = self.expect == Expect::After && self.stack.is_empty();
-                return if complete { Ok(None) } else { Err(self.error()) };
+                return if complete {
+                    Ok(None)
+                } else {
+                    Err(self.error())
+                };
             };
             if byte == b'"' {
                 return self.string().map(Some);
@@ -100,15 +109,20 @@ impl<'a> Lexer<'a> {
             Expect::Name | Expect::FirstName => true,
             Expect::Colon | Expect::After => return Err(self.error()),
         };
-        self.expect = if is_name { Expect::Colon } else { Expect::After };
+        self.expect = if is_name {
+            Expect::Colon
+        } else {
+            Expect::After
+        };
         let start = self.at + 1;
-        let (mut at, mut seen, mut has_escapes) = (start, 0, false);
+        let (mut at, mut seen, mut digits, mut has_escapes) = (start, 0, 0, false);
         loop {
             let Some(&byte) = self.bytes.get(at) else {
                 return Err(JsonError::Syntax { offset: at });
             };
             let class = CLASS[usize::from(byte)];
             seen |= class;
+            digits += usize::from(class & DIGIT);
             at += 1;
             if class != STOP {
                 continue;
@@ -124,7 +138,7 @@ impl<'a> Lexer<'a> {
         }
         self.at = at;
         let end = at - 1;
-        let is_suspect = has_escapes || (seen & LOOK != 0 && needs_look(&self.bytes[start..end]));
+        let is_suspect = has_escapes || seen & LOOK != 0 || digits >= FEWEST_DIGITS;
         Ok(Token {
             start,
             end,
@@ -138,7 +152,12 @@ impl<'a> Lexer<'a> {
     fn escape(&self, at: usize) -> Result<usize, JsonError> {
         match self.bytes.get(at) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(1),
-            Some(b'u') if self.bytes.get(at + 1..at + 5).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) => {
+            Some(b'u')
+                if self
+                    .bytes
+                    .get(at + 1..at + 5)
+                    .is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) =>
+            {
                 Ok(5)
             }
             _ => Err(JsonError::Syntax { offset: at }),
@@ -221,20 +240,13 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether a string has enough digits for a number of interest, an `@`, or something that may be invisible.
-fn needs_look(body: &[u8]) -> bool {
-    let mut digits = 0;
-    for &byte in body {
-        if byte == b'@' || is_suspect(byte) {
-            return true;
-        }
-        digits += usize::from(byte.is_ascii_digit());
-    }
-    digits >= 7
-}
-
 fn number_length(rest: &[u8]) -> Option<usize> {
-    let digits = |from: usize| rest[from.min(rest.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = |from: usize| {
+        rest[from.min(rest.len())..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+    };
     let mut at = usize::from(rest.first() == Some(&b'-'));
     let whole = digits(at);
     if whole == 0 || (whole > 1 && rest[at] == b'0') {

@@ -8,11 +8,11 @@ mod lexer;
 
 use std::borrow::Cow;
 
-use crate::detect::{Surroundings, Telling};
+use crate::detect::{Hits, Surroundings, Telling};
 use crate::prefilter::Hit;
 use crate::sanitizer::Sanitizer;
 use crate::scope::Segment;
-use crate::{Cleaned, Findings, Scope};
+use crate::{Cleaned, Findings, Scope, taint};
 use lexer::{Frame, Lexer, Token};
 
 /// Text that is not JSON, or nested too deep.
@@ -33,20 +33,23 @@ pub enum JsonError {
 }
 
 /// Cleans a JSON text.
-pub(crate) fn clean<'a>(sanitizer: &Sanitizer, raw: &'a str, scope: &Scope<'_>) -> Result<Cleaned<'a>, JsonError> {
+pub(crate) fn clean<'a>(
+    sanitizer: &Sanitizer,
+    raw: &'a str,
+    scope: &Scope<'_>,
+) -> Result<Cleaned<'a>, JsonError> {
     let mut rewriter = Rewriter {
         sanitizer,
         scope,
         raw,
-        hits: sanitizer.detector().prefilter.hits(raw).collect(),
+        hits: Vec::new(),
         next_hit: 0,
         out: String::new(),
         copied: 0,
         names: Vec::new(),
         findings: Findings::default(),
     };
-    // Hits come ordered by their end; strings are visited by their start.
-    rewriter.hits.sort_unstable_by_key(|hit| hit.start);
+    sanitizer.detector().prefilter.scan(raw, &mut rewriter.hits);
     let mut lexer = Lexer::new(raw);
     while let Some(token) = lexer.next()? {
         rewriter.string(&token, lexer.stack());
@@ -91,26 +94,40 @@ impl<'a> Rewriter<'a, '_> {
             return;
         }
         // An array hands its own field name on to its elements.
-        let owner = stack.iter().rposition(|frame| matches!(frame, Frame::Object));
+        let owner = stack
+            .iter()
+            .rposition(|frame| matches!(frame, Frame::Object));
         let name = owner.and_then(|depth| self.names.get(depth));
         let telling = name.and_then(|name| name.telling);
         if !token.is_suspect && from == to && telling.is_none() {
             return;
         }
-        let text = if token.has_escapes { escape::decode(body) } else { Cow::Borrowed(body) };
+        let text = if token.has_escapes {
+            escape::decode(body)
+        } else {
+            Cow::Borrowed(body)
+        };
         let around = Surroundings {
             field: name.map(|name| name.text.as_ref()),
             telling,
             identifier: !self.scope.identifiers.is_empty()
-                && self.scope.identifiers.covers(name.map(|name| name.text.as_ref()), &self.path(stack)),
+                && self
+                    .scope
+                    .identifiers
+                    .covers(name.map(|name| name.text.as_ref()), &self.path(stack)),
             is_name: false,
         };
-        let hits = (!token.has_escapes).then(|| self.shifted(from..to, token.start));
+        let hits = (!token.has_escapes).then(|| self.hits(from..to, token));
         let cleaned = self.sanitizer.pass(text, hits, &around);
-        if self.scope.open_world && (token.has_escapes || cleaned.phrases) {
+        if self.scope.open_world && (cleaned.phrases || taint::has_wide_letters(&cleaned.text)) {
             let pointer = || pointer(&self.path(stack));
             let mut spans = Vec::new();
-            crate::taint::mark(self.sanitizer.detector(), &cleaned.text, &pointer, &mut spans);
+            taint::mark(
+                self.sanitizer.detector(),
+                &cleaned.text,
+                &pointer,
+                &mut spans,
+            );
             self.findings.tainted.extend(spans);
         }
         if cleaned.changed {
@@ -123,17 +140,24 @@ impl<'a> Rewriter<'a, '_> {
         if self.names.len() < depth {
             self.names.resize(depth, Name::default());
         }
-        let mut text = if token.has_escapes { escape::decode(body) } else { Cow::Borrowed(body) };
+        let mut text = if token.has_escapes {
+            escape::decode(body)
+        } else {
+            Cow::Borrowed(body)
+        };
         let mut telling = None;
         if token.has_escapes || !hits.is_empty() || token.is_suspect {
-            let shifted = (!token.has_escapes).then(|| self.shifted(hits.clone(), token.start));
+            let given = (!token.has_escapes).then(|| self.hits(hits, token));
             let around = Surroundings {
                 is_name: true,
                 ..Surroundings::default()
             };
-            let cleaned = self.sanitizer.pass(text, shifted, &around);
+            let cleaned = self.sanitizer.pass(text, given, &around);
             text = cleaned.text;
-            telling = self.sanitizer.tells(&text);
+            telling = match given {
+                Some(given) if !cleaned.changed => self.sanitizer.detector().tells(&text, given),
+                _ => self.tells(&text),
+            };
             if cleaned.changed {
                 self.replace(token, &text);
             }
@@ -152,20 +176,41 @@ impl<'a> Rewriter<'a, '_> {
 
     /// The hits that lie within a string; strings are asked for in order.
     fn hits_in(&mut self, start: usize, end: usize) -> (usize, usize) {
-        while self.hits.get(self.next_hit).is_some_and(|hit| hit.start < start) {
+        while self
+            .hits
+            .get(self.next_hit)
+            .is_some_and(|hit| hit.start < start)
+        {
             self.next_hit += 1;
         }
         let from = self.next_hit;
-        while self.hits.get(self.next_hit).is_some_and(|hit| hit.start < end) {
+        while self
+            .hits
+            .get(self.next_hit)
+            .is_some_and(|hit| hit.start < end)
+        {
             self.next_hit += 1;
         }
         (from, self.next_hit)
     }
 
-    fn shifted(&self, range: std::ops::Range<usize>, start: usize) -> Vec<Hit> {
-        let end = self.raw.len();
-        let inside = self.hits.get(range).unwrap_or_default();
-        inside.iter().filter(|hit| hit.end <= end).map(|hit| hit.shifted(start)).collect()
+    fn hits(&self, range: std::ops::Range<usize>, token: &Token) -> Hits<'_> {
+        Hits {
+            list: self.hits.get(range).unwrap_or_default(),
+            offset: token.start,
+        }
+    }
+
+    fn tells(&self, name: &str) -> Option<Telling> {
+        let mut list = Vec::new();
+        self.sanitizer.detector().prefilter.scan(name, &mut list);
+        self.sanitizer.detector().tells(
+            name,
+            Hits {
+                list: &list,
+                offset: 0,
+            },
+        )
     }
 
     fn path(&self, stack: &[Frame]) -> Vec<Segment<'_>> {
@@ -174,9 +219,11 @@ impl<'a> Rewriter<'a, '_> {
             .enumerate()
             .map(|(depth, frame)| match *frame {
                 Frame::Array(index) => Segment::Index(index),
-                Frame::Object => {
-                    Segment::Key(self.names.get(depth).map_or("".into(), |name| name.text.as_ref().into()))
-                }
+                Frame::Object => Segment::Key(
+                    self.names
+                        .get(depth)
+                        .map_or("".into(), |name| name.text.as_ref().into()),
+                ),
             })
             .collect()
     }

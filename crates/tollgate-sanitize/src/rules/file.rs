@@ -1,14 +1,14 @@
 //! The shape of a rules file.
 
-use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 
+use super::words::Words;
 use super::{Check, Pattern, Phrase, Rule, RulesError};
 use crate::Kind;
+use crate::prefilter::SHORTEST_LITERAL;
 
-const SHORTEST_LITERAL: usize = 2;
 const REACH: usize = 512;
 
 #[derive(Debug, Deserialize)]
@@ -62,21 +62,21 @@ pub(crate) struct Names {
     /// Words that only count beside a very random value.
     pub(crate) weak: Vec<String>,
     /// Words that, before a key or token, make it harmless.
-    pub(crate) harmless_before: HashSet<String>,
+    pub(crate) harmless_before: Words,
     /// Words that, after a telling word, make it harmless.
-    pub(crate) harmless_after: HashSet<String>,
+    pub(crate) harmless_after: Words,
     /// Words that may be glued in front of `key` without a boundary.
-    pub(crate) glued: HashSet<String>,
+    pub(crate) glued: Words,
     /// Names of query parameters that are secret whatever their value.
-    pub(crate) url_parameters: HashSet<String>,
+    pub(crate) url_parameters: Words,
     /// Schemes of an Authorization header.
-    pub(crate) schemes: HashSet<String>,
+    pub(crate) schemes: Words,
     /// Words before a phone number.
-    pub(crate) phone: HashSet<String>,
+    pub(crate) phone: Words,
     /// Words before a card number.
-    pub(crate) card: HashSet<String>,
+    pub(crate) card: Words,
     /// Last words of field names that hold identifiers.
-    pub(crate) identifier: HashSet<String>,
+    pub(crate) identifier: Words,
 }
 
 impl Names {
@@ -131,12 +131,19 @@ impl PhraseEntry {
 }
 
 fn literals_are_usable(id: &str, literals: &[String]) -> Result<(), RulesError> {
-    let reason = if id.is_empty() || !id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+    let reason = if id.is_empty()
+        || !id
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    {
         "an id is lower-case letters, digits and hyphens"
     } else if literals.is_empty() {
         "needs at least one literal"
-    } else if literals.iter().any(|literal| literal.len() < SHORTEST_LITERAL) {
-        "literals need two bytes or more"
+    } else if literals
+        .iter()
+        .any(|literal| literal.len() < SHORTEST_LITERAL)
+    {
+        "literals need three bytes or more"
     } else {
         return Ok(());
     };

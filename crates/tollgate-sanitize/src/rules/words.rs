@@ -1,0 +1,89 @@
+//! Sets of words and of bytes that are asked for very often.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use serde::Deserialize;
+
+const LONGEST: usize = 32;
+
+/// A set of lower-case words, asked without regard to case and without allocating.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Words(HashSet<String, BuildHasherDefault<Fnv>>);
+
+impl Words {
+    /// Whether the set has the word, in whatever case it is written.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        let mut lower = [0; LONGEST];
+        let Some(lower) = lower.get_mut(..word.len()) else {
+            return false;
+        };
+        lower.copy_from_slice(word.as_bytes());
+        lower.make_ascii_lowercase();
+        std::str::from_utf8(lower).is_ok_and(|lower| self.0.contains(lower))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    pub(crate) fn extend(&mut self, other: Words) {
+        self.0.extend(other.0);
+    }
+}
+
+/// A short hash for short words; the words are ours, so nobody can make them collide.
+#[derive(Debug)]
+pub(crate) struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+/// A set of bytes.
+#[derive(Debug)]
+pub(crate) struct Bytes([bool; 256]);
+
+impl Bytes {
+    pub(crate) const fn of(members: &[u8]) -> Self {
+        let mut table = [false; 256];
+        let mut at = 0;
+        while at < members.len() {
+            table[members[at] as usize] = true;
+            at += 1;
+        }
+        Bytes(table)
+    }
+
+    /// Adds ASCII letters and digits.
+    pub(crate) const fn and_alphanumeric(self) -> Self {
+        let mut table = self.0;
+        let mut byte = 0_u8;
+        while byte < 0x80 {
+            if byte.is_ascii_alphanumeric() {
+                table[byte as usize] = true;
+            }
+            byte += 1;
+        }
+        Bytes(table)
+    }
+
+    pub(crate) fn has(&self, byte: u8) -> bool {
+        self.0[usize::from(byte)]
+    }
+}
