@@ -8,6 +8,9 @@ use std::{
 /// Folders that hold nothing people wrote.
 const SKIPPED: &[&str] = &[".git", ".venv", "node_modules", "target"];
 
+/// What a snapshot test leaves behind; never committed.
+const LEFT_BEHIND: &[&str] = &[".pending-snap", ".snap.new"];
+
 /// A text file of the project.
 pub(crate) struct Text {
     /// From the repository's root, with `/`.
@@ -43,7 +46,8 @@ fn walk(folder: &Path, found: &mut Vec<Text>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy();
-        if path.is_symlink() || SKIPPED.contains(&name.as_ref()) {
+        let is_left = LEFT_BEHIND.iter().any(|ending| name.ends_with(ending));
+        if path.is_symlink() || is_left || SKIPPED.contains(&name.as_ref()) {
             continue;
         }
         if path.is_dir() {
