@@ -85,10 +85,13 @@ fn only_the_mcp_folders_know_mcp() {
 
 #[test]
 fn no_file_mentions_a_path_of_one_machine() {
-    let here = root().display().to_string();
-    let machine = [["/ro", "ot/"].concat(), ["/wo", "rk/"].concat()];
+    let mut machine = vec![["/ro", "ot/"].concat(), ["/wo", "rk/"].concat()];
+    // A checkout right below `/` has too common a name to look for.
+    if root().components().count() > 2 {
+        machine.push(format!("{}/", root().display()));
+    }
     let found = lines(&all_but_locks(), |line| {
-        line.contains(&here) || machine.iter().any(|path| mentions(line, path))
+        machine.iter().any(|path| mentions(line, path))
     });
     none("paths are relative to the repository", found);
 }
