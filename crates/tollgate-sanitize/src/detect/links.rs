@@ -31,7 +31,12 @@ impl Finder<'_, '_> {
     pub(super) fn parameter(&mut self, hit: Hit) {
         let bytes = self.text.as_bytes();
         let before = bytes.get(hit.start.wrapping_sub(1)).copied();
-        if !matches!(before, Some(b'?' | b'&' | b';' | b'#')) || self.is_masked(hit.start) {
+        let separated = match before {
+            Some(b'?' | b'&' | b'#') => true,
+            Some(b';') => self.text[..hit.start].ends_with("&amp;"),
+            _ => false,
+        };
+        if !separated || self.is_masked(hit.start) {
             return;
         }
         let end = hit.end + parameter_length(&bytes[hit.end..]);

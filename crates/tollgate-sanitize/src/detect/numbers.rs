@@ -109,6 +109,10 @@ impl<'r> Finder<'r, '_> {
             }
             return word_end;
         }
+        // The rest of a fraction, a version or a time.
+        if at > 1 && matches!(bytes[at - 1], b'.' | b':' | b'/') && bytes[at - 2].is_ascii_digit() {
+            return word_end;
+        }
         if let Some(cluster) = cluster_at(bytes, at) {
             let Some((start, end, label)) = self.name(&cluster) else {
                 return if cluster.lengths.count > 1 {
@@ -198,34 +202,33 @@ impl<'r> Finder<'r, '_> {
         if !(FEWEST_DIGITS..=15).contains(&count) || self.looks_like_amount(cluster) {
             return false;
         }
+        let (lengths, separators) = (cluster.lengths.as_slice(), cluster.separators.as_slice());
+        if self.continues_a_name(cluster) || is_date_or_address(cluster) {
+            return false;
+        }
         if is_cn_mobile(cluster) {
             return true;
         }
         if cluster.plus {
-            return digits[0] != b'0' && (count >= 9 || cluster.lengths.count > 1);
+            let region = digits[0] != b'0' && (digits[0] != b'1' || digits[1] >= b'2');
+            return region && (count >= 9 || lengths.len() > 1);
         }
-        let (lengths, separators) = (cluster.lengths.as_slice(), cluster.separators.as_slice());
         let north_american = matches!(lengths, [3, 3, 4] | [1, 3, 3, 4])
             && matches!(digits[count - 10], b'2'..=b'9')
             && (cluster.paren
                 || separators
                     .iter()
                     .all(|separator| matches!(separator, b'-' | b'.')));
-        if north_american {
-            return true;
-        }
-        let decimal = separators == b".";
-        let date = matches!(
-            lengths,
-            [4, 1..=2, 1..=2] | [1..=2, 1..=2, 4] | [4, 2, 2, ..]
-        ) && separators
-            .iter()
-            .take(2)
-            .all(|separator| matches!(separator, b'-' | b'.' | b'/'));
-        !decimal
-            && !date
-            && count <= 13
-            && self.has_context(cluster, &self.detector.rules.names.phone)
+        north_american
+            || (separators != b"."
+                && count <= 13
+                && self.has_context(cluster, &self.detector.rules.names.phone))
+    }
+
+    /// The number hangs on a word, as in `comment-123456789`.
+    fn continues_a_name(&self, cluster: &Cluster) -> bool {
+        let before = &self.text.as_bytes()[..cluster.start];
+        matches!(before, [.., letter, b'-' | b'_' | b'.'] if letter.is_ascii_alphabetic())
     }
 
     fn looks_like_amount(&self, cluster: &Cluster) -> bool {
@@ -289,6 +292,25 @@ fn count_digits(block: &[u8]) -> usize {
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Dates, spans of years, dotted quads and object identifiers.
+fn is_date_or_address(cluster: &Cluster) -> bool {
+    let (lengths, separators) = (cluster.lengths.as_slice(), cluster.separators.as_slice());
+    let dotted = lengths.len() >= 4
+        && separators
+            .iter()
+            .all(|separator| matches!(separator, b'.' | b'/'));
+    let plain = separators
+        .iter()
+        .all(|separator| matches!(separator, b'-' | b'.' | b'/'));
+    let date = lengths
+        .windows(3)
+        .any(|three| matches!(three, [4, 1..=2, 1..=2] | [1..=2, 1..=2, 4]));
+    let years =
+        lengths == [4, 4] && separators == b"-" && cluster.digits.as_slice().starts_with(b"20");
+    let after_paren = cluster.paren && lengths.windows(3).any(|three| three == [4, 2, 2]);
+    dotted || (date && plain && !cluster.plus) || years || after_paren
 }
 
 fn is_cn_mobile(cluster: &Cluster) -> bool {

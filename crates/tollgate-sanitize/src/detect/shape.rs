@@ -9,12 +9,9 @@ pub(super) struct Shape {
     pub(super) letters: usize,
     pub(super) digits: usize,
     pub(super) others: usize,
-    upper: usize,
     hex: usize,
     /// How often letters and digits alternate, whatever stands between them.
     changes: usize,
-    /// Changes from lower to upper case and back inside a run of letters.
-    humps: usize,
     pairs: usize,
     common: usize,
     longest_run: usize,
@@ -52,13 +49,13 @@ impl Shape {
             self.changes += usize::from(last_alnum.is_ascii_alphabetic());
         } else if byte.is_ascii_alphabetic() {
             self.letters += 1;
-            self.upper += usize::from(byte.is_ascii_uppercase());
             self.hex += usize::from(byte.is_ascii_hexdigit());
             self.changes += usize::from(last_alnum.is_ascii_digit());
-            if last.is_ascii_alphabetic() {
+            // Where a small letter meets a capital, one word ends and another begins.
+            let hump = last.is_ascii_lowercase() && byte.is_ascii_uppercase();
+            if last.is_ascii_alphabetic() && !hump {
                 self.pairs += 1;
                 self.common += usize::from(is_common_pair(last, byte));
-                self.humps += usize::from(last.is_ascii_uppercase() != byte.is_ascii_uppercase());
             }
         } else {
             self.others += 1;
@@ -92,7 +89,7 @@ impl Shape {
 
     /// Whether fewer than `percent` of the letter pairs are common.
     pub(super) fn reads_unlike_words(&self, percent: usize) -> bool {
-        self.pairs == 0 || self.common * 100 < self.pairs * percent || self.humps * 4 > self.pairs
+        self.pairs == 0 || self.common * 100 < self.pairs * percent
     }
 
     /// Hexadecimal digits and separators only: a digest, an id, or a key.
@@ -102,10 +99,8 @@ impl Shape {
 
     /// Words, perhaps with a few digits, as in `sha256` or `Uint8Array`.
     pub(super) fn is_wordy(&self) -> bool {
-        self.letters > 0
-            && self.digits <= 4
-            && self.digits * 2 <= self.letters
-            && !self.reads_unlike_words(55)
+        let few_digits = self.digits <= 6 && self.digits * 3 <= self.letters;
+        self.letters > 0 && few_digits && !self.reads_unlike_words(55)
     }
 }
 

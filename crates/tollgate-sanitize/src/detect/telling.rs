@@ -347,7 +347,7 @@ fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
             (quote @ (b'"' | b'\'' | b'`'), _) => {
                 let opening = assigned || spaced || (at > from && matches!(bytes[at - 1], b'('));
                 if opening {
-                    return quoted(text, at + 1, quote, assigned || spaced);
+                    return quoted(text, at + 1, quote, assigned);
                 }
             }
             (b']' | b')', _) if at > from => {}

@@ -104,7 +104,7 @@ pub(super) fn is_secret(value: &str, telling: Telling, join: Join) -> bool {
         }
         (_, Join::Spaced | Join::Glued) => !is_path(value) && is_lone_secret(value, &shape),
     };
-    secret && !is_stand_in(value)
+    secret && !is_stand_in(value) && !is_date(value)
 }
 
 fn is_password(value: &str, shape: &Shape) -> bool {
@@ -137,7 +137,7 @@ fn is_assigned_secret(value: &str, shape: &Shape, shortest: usize) -> bool {
 
 /// A value that merely follows the name: only what nothing else looks like.
 fn is_lone_secret(value: &str, shape: &Shape) -> bool {
-    if value.contains(' ') || !value.is_ascii() {
+    if value.contains([' ', '#', '%', '?']) || !value.is_ascii() {
         return false;
     }
     match (shape.letters, shape.digits) {
@@ -149,6 +149,23 @@ fn is_lone_secret(value: &str, shape: &Shape) -> bool {
         }
         _ => shape.is_random(14),
     }
+}
+
+/// `2031-05-27` and what may follow it.
+fn is_date(value: &str) -> bool {
+    let shape = b"dddd-dd-dd";
+    let fits = |(&byte, &want): (&u8, &u8)| {
+        if want == b'd' {
+            byte.is_ascii_digit()
+        } else {
+            byte == want
+        }
+    };
+    value.len() >= shape.len()
+        && value
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b"-:.TZ+ ".contains(&byte))
+        && value.as_bytes().iter().zip(shape).all(fits)
 }
 
 fn has_symbol(value: &str) -> bool {
