@@ -3,6 +3,7 @@
 mod approval;
 mod compile;
 mod default;
+mod docs;
 mod listing;
 mod memo;
 mod table;
