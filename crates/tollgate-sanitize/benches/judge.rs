@@ -30,7 +30,7 @@ fn main() {
             injection(&read(&folder.join("injection.jsonl")), misses);
         }
         None => {
-            println!("no data: give --data DIR to judge secrets, personal data and instructions")
+            println!("no data: give --data DIR to judge secrets, personal data and instructions");
         }
     }
     if let Some(folder) = data.as_deref().and_then(golden_folder) {

@@ -120,13 +120,17 @@ impl Sanitizer {
     /// Cleans a URL for a log: user information and secret parameters become `***`.
     pub fn url_for_log<'a>(&self, url: &'a str) -> Cow<'a, str> {
         let parameters = &self.detector.rules.names.url_parameters;
-        let masked = url::mask(url, parameters);
-        let cleaned = self.text(&masked, &Scope::trusted()).text.into_owned();
-        if cleaned == url {
-            Cow::Borrowed(url)
-        } else {
-            Cow::Owned(cleaned)
+        let mut current = Cow::Borrowed(url);
+        // Masking can uncover a parameter and cleaning can form one, so both run until neither finds anything.
+        for _ in 0..MOST_ROUNDS {
+            let masked = url::mask(&current, parameters);
+            let cleaned = self.text(&masked, &Scope::trusted()).text;
+            if cleaned == current {
+                break;
+            }
+            current = Cow::Owned(cleaned.into_owned());
         }
+        current
     }
 
     /// Lists what `text` would replace, in the coordinates of a text without invisible characters.

@@ -5,7 +5,9 @@ use crate::detect::Detector;
 use crate::prefilter::{Hit, Target};
 
 const BEFORE: usize = 120;
-const AFTER: usize = 240;
+const AFTER: usize = 440;
+/// How far behind an anchor a window without a match counts as searched; no phrase is longer than what remains.
+const SEARCHED: usize = 200;
 const MOST_SPANS: usize = 64;
 
 /// Lists the instruction-like places of a clean text.
@@ -18,6 +20,8 @@ pub(crate) fn mark(
     let first = spans.len();
     let folded = has_wide_letters(text).then(|| Folded::of(text));
     let searched = folded.as_ref().map_or(text, |folded| folded.text.as_str());
+    // Where each phrase has been looked for already, so that a flood of anchors costs no more than the text is long.
+    let mut reached = vec![0; detector.rules.phrases.len()];
     let mut hits = Vec::new();
     detector.prefilter.scan(searched, &mut hits);
     for hit in hits {
@@ -28,27 +32,30 @@ pub(crate) fn mark(
             let Some(phrase) = detector.rules.phrases.get(index) else {
                 continue;
             };
-            let known = |start: usize| {
-                spans[first..]
-                    .iter()
-                    .any(|span| span.rule == phrase.id && span.start <= start && start < span.end)
-            };
-            let origin = |at: usize| folded.as_ref().map_or(at, |folded| folded.origin(at));
-            if spans.len() - first >= MOST_SPANS || known(origin(hit.start)) {
+            let searched_until = reached.get(index).copied().unwrap_or(0);
+            if spans.len() - first >= MOST_SPANS || hit.start < searched_until {
                 continue;
             }
             let window = Window::around(searched, hit);
-            let Some(found) = phrase
+            let found = phrase
                 .regex()
-                .and_then(|regex| regex.find(window.text.as_bytes()))
-            else {
+                .and_then(|regex| regex.find(window.text.as_bytes()));
+            let until = found.map_or(hit.end + SEARCHED, |found| window.origin(found.end()));
+            if let Some(reached) = reached.get_mut(index) {
+                *reached = until.max(hit.end);
+            }
+            let Some(found) = found else {
                 continue;
             };
-            let (start, end) = (
-                origin(window.origin(found.start())),
-                origin(window.origin(found.end())),
-            );
-            if start < end && !known(start) {
+            let origin = |at: usize| {
+                let at = window.origin(at);
+                folded.as_ref().map_or(at, |folded| folded.origin(at))
+            };
+            let (start, end) = (origin(found.start()), origin(found.end()));
+            let known = spans[first..]
+                .iter()
+                .any(|span| span.rule == phrase.id && span.start == start);
+            if start < end && !known {
                 spans.push(TaintSpan {
                     pointer: pointer(),
                     start,

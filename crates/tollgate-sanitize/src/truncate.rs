@@ -13,7 +13,7 @@ pub fn truncate_on_char_boundary(text: &str, max_bytes: usize) -> &str {
         let last = text[..end].chars().next_back();
         match (last, next) {
             (Some(last), Some(next)) if extends(next) || last == '\u{200d}' => {
-                end -= last.len_utf8()
+                end -= last.len_utf8();
             }
             _ => return &text[..end],
         }

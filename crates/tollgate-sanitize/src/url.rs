@@ -37,9 +37,15 @@ pub(crate) fn mask<'a>(url: &'a str, secret: &Words) -> Cow<'a, str> {
     if spans.is_empty() {
         return Cow::Borrowed(url);
     }
+    spans.sort_unstable();
     let mut out = String::with_capacity(url.len());
     let mut copied = 0;
     for (start, end) in spans {
+        // What is no URL may have a link inside a parameter; one mask covers both.
+        if start < copied {
+            copied = copied.max(end);
+            continue;
+        }
         out.push_str(&url[copied..start]);
         out.push_str("***");
         copied = end;

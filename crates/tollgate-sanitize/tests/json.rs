@@ -44,7 +44,7 @@ fn a_field_name_tells() {
         r#"{"clientSecret":"[REDACTED:named-secret]"}"#
     );
     assert_eq!(
-        clean(r#"{"password":"open sesame"}"#),
+        clean(r#"{"password":"blue lantern"}"#),
         r#"{"password":"[REDACTED:named-secret]"}"#
     );
     assert_eq!(
