@@ -13,6 +13,7 @@ pub mod session;
 
 mod call;
 mod catalog;
+mod desk;
 mod ids;
 mod recover;
 mod review;
@@ -26,6 +27,7 @@ pub use call::{
     cache_key_of,
 };
 pub use catalog::{Catalog, Listing, Problem, ProviderChoice, Selection};
+pub use desk::{Decided, NewToken};
 pub use ids::{random_hex, random_id};
 pub use sanitize::{Clean, Cleaner};
 pub use settings::{Discovery, Profile, ReviewRules, Settings};

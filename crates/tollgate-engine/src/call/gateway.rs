@@ -135,6 +135,19 @@ impl Gateway {
         outcome
     }
 
+    /// Writes down a request that could not even be read, and answers it.
+    pub async fn refuse(&self, caller: &Caller, code: ErrorCode, message: &str) -> Outcome {
+        let request = Request::new("", tollgate_core::Payload::empty_object());
+        let trail = self.0.open_trail(caller, &request);
+        let stop = Stop::new(code, message);
+        match self.0.session(caller, trail.at).await {
+            Ok(session) => {
+                super::finish::finish(&self.0, trail, &session, super::End::Stopped(stop)).await
+            }
+            Err(error) => super::finish::without_store(&self.0, &trail, error.into()),
+        }
+    }
+
     /// Says that the caller has the answer to an effect, so that the same call asks again.
     pub async fn delivered(&self, outcome: &Outcome) -> Result<(), StoreError> {
         if !outcome.wants_receipt {

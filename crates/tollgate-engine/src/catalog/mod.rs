@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use tollgate_core::{Capability, Health, Provider, ToolSpec, canonical::hex_digest};
+use tollgate_core::{Capability, Health, Provider, ToolName, ToolSpec, canonical::hex_digest};
 
 use crate::{
     search::{Document, Hit, Index},
@@ -113,7 +113,7 @@ impl Catalog {
         self.tools.values()
     }
 
-    /// Finds a tool by its canonical id, its safe spelling or an alias.
+    /// Finds a tool by its canonical id, its safe spelling, an alias or its service command.
     pub fn find(&self, name: &str) -> Option<&Arc<Listing>> {
         self.tools
             .get(name)
@@ -193,9 +193,10 @@ impl Catalog {
             return;
         }
         self.spellings.insert(safe, name.clone());
-        for alias in &offer.spec.aliases {
+        let aliases = offer.spec.aliases.iter().map(ToolName::as_str);
+        for other in aliases.chain(offer.spec.service_command.as_deref()) {
             self.spellings
-                .entry(alias.as_str().to_owned())
+                .entry(other.to_owned())
                 .or_insert_with(|| name.clone());
         }
         self.tools

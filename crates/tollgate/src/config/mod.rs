@@ -234,6 +234,10 @@ pub struct Providers {
 pub struct Stub {
     /// The tools it answers.
     pub tools: Vec<String>,
+    /// Those of them that pretend to write.
+    pub writes: Vec<String>,
+    /// What each call is said to cost.
+    pub units: u64,
 }
 
 /// A file the configuration was read from.

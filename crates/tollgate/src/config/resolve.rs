@@ -87,6 +87,8 @@ impl Config {
                 disabled: raw.providers.disabled,
                 stub: Stub {
                     tools: raw.providers.stub.tools,
+                    writes: raw.providers.stub.writes,
+                    units: raw.providers.stub.units,
                 },
             },
             sources: layers.sources,

@@ -229,6 +229,11 @@ pub struct RawProviders {
 pub struct RawStub {
     /// Names of the tools it answers.
     pub tools: Vec<String>,
+    /// Those of them that pretend to write, and so need a human's consent.
+    pub writes: Vec<String>,
+    /// What each call is said to cost.
+    #[schemars(range(max = 1_000_000))]
+    pub units: u64,
 }
 
 /// A path to a file that must be there; trusting a project covers its content too.

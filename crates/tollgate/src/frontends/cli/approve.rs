@@ -1,0 +1,134 @@
+//! `tollgate approvals` and `tollgate approve`: consent a model cannot give itself.
+
+use serde_json::{Value, json};
+use tollgate_core::store::{Approval, ApprovalFilter, ApprovalState};
+use tollgate_engine::Decided;
+
+use super::{
+    Exit, Scene, Stop,
+    arguments::{Approvals, Approve},
+    console::Paint,
+    terminal,
+};
+
+pub(super) async fn list(args: &Approvals, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let wired = scene.wire().await?;
+    let filter = ApprovalFilter {
+        state: (!args.all).then_some(ApprovalState::Pending),
+        limit: 200,
+    };
+    let mut approvals = wired.gateway.store().approvals(&filter).await?;
+    let now = wired.gateway.clock().now();
+    wired.close().await;
+    if !args.all {
+        approvals.retain(|approval| approval.in_time(now));
+    }
+    if scene.console.is_json() {
+        scene.console.json(&json!({"approvals": approvals}))?;
+        return Ok(Exit::Ok);
+    }
+    if approvals.is_empty() {
+        scene.console.note("nothing waits for consent");
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<Vec<String>> = approvals
+        .iter()
+        .map(|approval| {
+            let state = if approval.in_time(now) {
+                approval.state.as_str()
+            } else {
+                "ended"
+            };
+            vec![
+                approval.id.clone(),
+                state.to_owned(),
+                approval.tool.clone(),
+                approval.session.handle.clone(),
+                approval.expires.to_string(),
+                arguments(approval).chars().take(60).collect(),
+            ]
+        })
+        .collect();
+    let head = ["APPROVAL", "STATE", "TOOL", "SESSION", "ENDS", "ARGUMENTS"];
+    scene.console.table(&head, &rows)?;
+    Ok(Exit::Ok)
+}
+
+pub(super) async fn run(args: &Approve, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let wired = scene.wire().await?;
+    let gateway = &wired.gateway;
+    let Some(approval) = gateway.store().approval(&args.id).await? else {
+        return Err(Stop::usage(format!("there is no approval `{}`", args.id)));
+    };
+    if approval.state != ApprovalState::Pending || !approval.in_time(gateway.clock().now()) {
+        let state = approval.state.as_str();
+        return Err(Stop::usage(format!(
+            "`{}` is no longer open ({state}, or its time is over)",
+            args.id
+        )));
+    }
+    let decided = match (args.deny, args.for_session, &args.site) {
+        (true, _, _) => Decided::Denied,
+        (false, true, Some(site)) => Decided::SiteForSession(site.to_ascii_lowercase()),
+        (false, true, None) => Decided::ToolForSession,
+        (false, false, _) => Decided::Once,
+    };
+    let by = terminal::establish(
+        args.token.as_deref(),
+        &shown(&approval, &decided),
+        gateway,
+        scene,
+    )
+    .await?;
+    gateway.decide(&approval, &decided, &by).await?;
+    wired.close().await;
+    if scene.console.is_json() {
+        let granted = decided != Decided::Denied;
+        scene
+            .console
+            .json(&json!({"approval_id": approval.id, "granted": granted, "by": by}))?;
+    } else {
+        let console = scene.console;
+        let said = match decided {
+            Decided::Once => console.paint(Paint::Good, "approved once; repeat the call"),
+            Decided::ToolForSession => console.paint(Paint::Good, "approved for this session"),
+            Decided::SiteForSession(site) => {
+                console.paint(Paint::Good, &format!("approved for {site} in this session"))
+            }
+            Decided::Denied => console.paint(Paint::Warn, "refused"),
+        };
+        console.line(&said)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// What the human reads before typing the code.
+fn shown(approval: &Approval, decided: &Decided) -> String {
+    let what = match decided {
+        Decided::Once => "ALLOW ONCE".to_owned(),
+        Decided::ToolForSession => "ALLOW EVERY CALL OF THIS TOOL IN THIS SESSION".to_owned(),
+        Decided::SiteForSession(site) => format!("ALLOW EVERY CALL OF THIS TOOL TO {site}"),
+        Decided::Denied => "REFUSE".to_owned(),
+    };
+    let field = |name: &str| {
+        let value = approval.preview.get(name);
+        value.map_or_else(String::new, |value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        })
+    };
+    format!(
+        "\n{what}\n  tool       {}\n  can        {}\n  session    {} of {}\n  rule       {}\n  arguments  {}\n",
+        approval.tool,
+        field("capability"),
+        approval.session.handle,
+        approval.session.principal,
+        field("rule"),
+        arguments(approval),
+    )
+}
+
+fn arguments(approval: &Approval) -> String {
+    let shown = approval.preview.get("arguments");
+    shown.and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,376 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// The gate between AI agents and tools.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tollgate",
+    version,
+    about,
+    after_help = "Exit codes: 0 ok, 1 tool error, 2 usage, 3 consent needed, 4 denied."
+)]
+pub struct Cli {
+    /// Use this configuration file instead of the user's and the project's
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print exactly one JSON document to standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The stored session to work in
+    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
+    pub(crate) session: String,
+    /// The profile to work under
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Call a tool
+    Call(Call),
+    /// List, show or search tools
+    Tools(Tools),
+    /// Show a session, or list all of yours
+    Session(Session),
+    /// Show what the session has estimated, consumed and has left
+    Ledger(Nothing),
+    /// List calls that wait for consent
+    Approvals(Approvals),
+    /// Consent to a call, at a terminal or with an approver token
+    Approve(Approve),
+    /// Look at results a human should review
+    Review(Review),
+    /// Read and check the audit log
+    Audit(Audit),
+    /// Play recorded calls back, under another policy, or for real
+    Replay(Replay),
+    /// Check and test policies
+    Policy(Policy),
+    /// Say which rule decides a call, and what consent it would need
+    Explain(Explain),
+    /// Make, list and revoke tokens
+    Token(Token),
+    /// Let a project's tollgate.toml do more than narrow
+    Trust(Trust),
+    /// Serve JSON lines on standard input and output
+    Jsonl(Jsonl),
+    /// Say what works, what does not and what to do
+    Doctor(Nothing),
+    /// Show a governed session from end to end, offline
+    Demo(Nothing),
+    /// Measure this machine: calls, cache hits, sanitising, start-up
+    Bench(Bench),
+    /// Print completions for a shell
+    Completions(Completions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Nothing {}
+
+#[derive(Debug, Args)]
+pub(crate) struct Jsonl {
+    /// Requests that may run at once; with 1 they are answered in order
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) concurrent: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// The tool's name
+    pub(crate) tool: String,
+    /// Its arguments: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
+    pub(crate) args: String,
+    /// Accept the cost; never enough for a side effect
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// The approval this call belongs to (found by itself otherwise)
+    #[arg(long, value_name = "ID")]
+    pub(crate) approval: Option<String>,
+    /// Say the verdict and the estimate; call nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Answer from the session's cache or not at all
+    #[arg(long)]
+    pub(crate) from_cache: bool,
+    /// Answer from a prepared sample
+    #[arg(long, value_name = "NAME")]
+    pub(crate) fixture: Option<String>,
+    /// Name the intended effect, so that repeating the command runs it once
+    #[arg(long, value_name = "KEY")]
+    pub(crate) idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Tools {
+    #[command(subcommand)]
+    pub(crate) action: ToolsAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsAction {
+    /// List every tool
+    List {
+        /// Only this toolset
+        #[arg(long, value_name = "NAME")]
+        toolset: Option<String>,
+    },
+    /// Show everything one tool declares
+    Show {
+        /// The tool's name
+        name: String,
+    },
+    /// Find tools by words, English or Chinese
+    Search {
+        /// What you want to do
+        query: String,
+        /// Search the tools in this JSON file instead
+        #[arg(long, value_name = "FILE")]
+        corpus: Option<PathBuf>,
+        /// How many hits at most
+        #[arg(long, default_value_t = 10)]
+        limit: usize,
+    },
+}
+
+impl Tools {
+    pub(crate) fn needs_no_state(&self) -> bool {
+        matches!(
+            &self.action,
+            ToolsAction::Search {
+                corpus: Some(_),
+                ..
+            }
+        )
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Session {
+    /// List all your sessions
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approvals {
+    /// Also show decided and used ones
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Approve {
+    /// The approval's id
+    pub(crate) id: String,
+    /// Refuse instead
+    #[arg(long, conflicts_with = "for_session")]
+    pub(crate) deny: bool,
+    /// Grant the tool for the rest of the session
+    #[arg(long)]
+    pub(crate) for_session: bool,
+    /// With --for-session: only for calls to this site
+    #[arg(long, value_name = "HOST", requires = "for_session")]
+    pub(crate) site: Option<String>,
+    /// An approver token, or - to read it from standard input
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Review {
+    #[command(subcommand)]
+    pub(crate) action: ReviewAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReviewAction {
+    /// List items, open ones unless told otherwise
+    List {
+        /// Also resolved ones
+        #[arg(long)]
+        all: bool,
+        /// How many at most
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+    },
+    /// Show one item
+    Show {
+        /// The item's id
+        id: String,
+    },
+    /// Resolve one item, at a terminal or with an approver token
+    Resolve {
+        /// The item's id
+        id: String,
+        /// What you decide
+        #[arg(value_enum)]
+        resolution: Resolution,
+        /// What you want to say about it
+        #[arg(long)]
+        note: Option<String>,
+        /// An approver token, or - to read it from standard input
+        #[arg(long, value_name = "TOKEN")]
+        token: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Resolution {
+    Approve,
+    Reject,
+    Note,
+}
+
+impl Resolution {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Reject => "reject",
+            Self::Note => "note",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    pub(crate) action: AuditAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditAction {
+    /// List entries, the newest first
+    List {
+        /// How many at most
+        #[arg(long, default_value_t = 20)]
+        limit: u32,
+        /// Only this tool
+        #[arg(long)]
+        tool: Option<String>,
+        /// Only this trace
+        #[arg(long)]
+        trace: Option<String>,
+    },
+    /// Show every entry of a call, or the entry at a place
+    Show {
+        /// A call id, a place, or a receipt
+        id: String,
+    },
+    /// Check every hash, signature and the anchor
+    Verify,
+    /// Print all entries as JSON lines, with what is needed to check them elsewhere
+    Export {
+        /// Write here instead of standard output
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Print the proof that a recorded call happened
+    Receipt {
+        /// The receipt of a result (`meta.receipt`)
+        receipt: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// A trace id or a call id
+    pub(crate) trace: String,
+    /// Show what this policy file would decide, beside the shipped one
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
+    pub(crate) policy: Option<PathBuf>,
+    /// Really call again and print the difference
+    #[arg(long)]
+    pub(crate) live: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Policy {
+    #[command(subcommand)]
+    pub(crate) action: PolicyAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyAction {
+    /// Run a table of cases against the policies in force
+    Test {
+        /// The table (TOML)
+        table: PathBuf,
+    },
+    /// Print the shipped policy
+    Show,
+    /// Compile the policies in force and say what is wrong
+    Check,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The tool's name
+    pub(crate) tool: String,
+    /// Its arguments: JSON, @FILE, or - for standard input
+    #[arg(value_name = "ARGS", default_value = "{}")]
+    pub(crate) args: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Token {
+    #[command(subcommand)]
+    pub(crate) action: TokenAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenAction {
+    /// Make a token; it is shown once
+    Create {
+        /// For approving and reviewing; keep it away from agents
+        #[arg(long, required = true)]
+        approver: bool,
+        /// What you call it
+        #[arg(long)]
+        label: Option<String>,
+        /// Days until it ends
+        #[arg(long, value_name = "DAYS")]
+        expires: Option<u64>,
+        /// Print the token and nothing else
+        #[arg(long)]
+        quiet: bool,
+    },
+    /// List tokens
+    List,
+    /// End a token
+    Revoke {
+        /// Its id
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// The project's folder
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Stop trusting it
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Say how it stands, change nothing
+    #[arg(long, conflicts_with = "remove")]
+    pub(crate) status: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    /// Seconds to spend on each figure
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seconds: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}

@@ -1,0 +1,182 @@
+//! `tollgate call`.
+
+use std::{
+    io::{IsTerminal, Read, Write},
+    sync::Arc,
+};
+
+use serde_json::Value;
+use tollgate_core::{Envelope, Event, EventSink, Failure, Payload, Status};
+use tollgate_engine::{Outcome, Request};
+
+use super::{Exit, Scene, Stop, arguments::Call, console::Paint};
+
+/// The longest arguments read from a file or a pipe.
+const MAX_INPUT: u64 = 64 << 20;
+
+pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let arguments = read_arguments(&call.args, scene)?;
+    let wired = scene.wire().await?;
+    let mut request = Request::new(&call.tool, arguments);
+    request.control.yes = call.yes;
+    request.control.dry_run = call.dry_run;
+    request.control.from_cache = call.from_cache;
+    request.control.fixture.clone_from(&call.fixture);
+    request.control.approval.clone_from(&call.approval);
+    request
+        .control
+        .idempotency_key
+        .clone_from(&call.idempotency_key);
+    request.traceparent = scene.environment.text("TRACEPARENT").map(str::to_owned);
+    request.events = Arc::new(Progress {
+        seen: std::io::stderr().is_terminal(),
+    });
+    let cancel = request.cancel.clone();
+    let caller = scene.caller();
+    let outcome = {
+        let calling = wired.gateway.call(&caller, request);
+        tokio::pin!(calling);
+        loop {
+            tokio::select! {
+                outcome = &mut calling => break outcome,
+                _ = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => cancel.cancel(),
+            }
+        }
+    };
+    show(&outcome, scene)?;
+    let delivered = wired.gateway.delivered(&outcome).await;
+    wired.close().await;
+    delivered?;
+    Ok(Exit::from(&outcome.disposition))
+}
+
+/// Reads `JSON`, `@FILE` or `-`.
+pub(super) fn read_arguments(written: &str, scene: &Scene<'_>) -> Result<Payload, Stop> {
+    let text = match written.strip_prefix('@') {
+        Some(path) => {
+            let path = scene.environment.current_dir.join(path);
+            let file = std::fs::File::open(&path)
+                .map_err(|error| Stop::usage(format!("{}: {error}", path.display())))?;
+            read_all(file)?
+        }
+        None if written == "-" => read_all(std::io::stdin().lock())?,
+        None => written.to_owned(),
+    };
+    let payload = Payload::parse(text.trim().to_owned())
+        .map_err(|error| Stop::usage(format!("the arguments are {error}")))?;
+    if payload.raw().starts_with('{') {
+        Ok(payload)
+    } else {
+        Err(Stop::usage("the arguments must be a JSON object"))
+    }
+}
+
+fn read_all(input: impl Read) -> Result<String, Stop> {
+    let mut bytes = Vec::new();
+    input.take(MAX_INPUT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_INPUT {
+        return Err(Stop::usage("the arguments are too long"));
+    }
+    String::from_utf8(bytes).map_err(|_| Stop::usage("the arguments are not UTF-8"))
+}
+
+/// Prints the envelope, or what a person wants to know of it.
+pub(super) fn show(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> {
+    let envelope = outcome.envelope.get();
+    if scene.console.is_json() {
+        scene.console.json(envelope)?;
+    } else {
+        for_people(envelope, scene)?;
+    }
+    Ok(())
+}
+
+fn for_people(envelope: &Envelope, scene: &Scene<'_>) -> Result<(), Stop> {
+    let console = scene.console;
+    let (paint, word) = match envelope.status {
+        Status::Ok => (Paint::Good, "ok"),
+        Status::Empty => (Paint::Good, "empty"),
+        Status::Degraded => (Paint::Warn, "degraded"),
+        Status::Error => (Paint::Bad, "error"),
+    };
+    let origin = if envelope.cache_hit {
+        ", from the session"
+    } else {
+        ""
+    };
+    console.note(&format!(
+        "{} {} ({} ms{origin})",
+        console.paint(paint, word),
+        console.paint(Paint::Strong, &envelope.tool),
+        envelope.meta.duration_ms
+    ));
+    if let Some(data) = &envelope.data {
+        console.pretty(data.value())?;
+    }
+    if let Some(failure) = &envelope.error {
+        explain(failure, scene);
+    }
+    if !envelope.warnings.is_empty() {
+        let words: Vec<_> = envelope.warnings.iter().map(|it| it.as_str()).collect();
+        console.note(&console.paint(Paint::Warn, &format!("warnings: {}", words.join(", "))));
+    }
+    Ok(())
+}
+
+fn explain(failure: &Failure, scene: &Scene<'_>) {
+    let console = scene.console;
+    console.note(&format!("{} [{}]", failure.message, failure.code));
+    if let Some(detail) = &failure.detail {
+        console.note(detail);
+    }
+    if let Some(Value::Array(nearest)) = failure.details.get("nearest") {
+        let names: Vec<_> = nearest.iter().filter_map(Value::as_str).collect();
+        if !names.is_empty() {
+            console.note(&format!("nearest: {}", names.join(", ")));
+        }
+    }
+    match failure.details.get("approval_id").and_then(Value::as_str) {
+        Some(id) => {
+            if let Some(preview) = failure.details.get("preview") {
+                console.note(&serde_json::to_string_pretty(preview).unwrap_or_default());
+            }
+            console.note(&format!("to allow it once:  tollgate approve {id}"));
+            console.note("then repeat the same command");
+        }
+        None => {
+            if let Some(suggestion) = &failure.recovery_suggestion {
+                console.note(suggestion);
+            }
+        }
+    }
+}
+
+/// Progress on standard error, where a person looks.
+struct Progress {
+    seen: bool,
+}
+
+impl EventSink for Progress {
+    fn emit(&self, event: Event) {
+        if !self.seen {
+            return;
+        }
+        let line = match event {
+            Event::Progress {
+                done,
+                total,
+                message,
+            } => {
+                let message = message.unwrap_or_default();
+                match total {
+                    Some(total) if total > 0.0 => {
+                        format!("{:3.0} % {message}", done / total * 100.0)
+                    }
+                    Some(_) | None => format!("{done} {message}"),
+                }
+            }
+            Event::Log { data, .. } => data.to_string(),
+        };
+        drop(writeln!(std::io::stderr().lock(), "{line}"));
+    }
+}

@@ -1,0 +1,173 @@
+//! What people and programs see of the command line.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    process::ExitCode,
+};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Exit, Stop};
+
+/// Standard output and error, with colour only where a person looks.
+pub(crate) struct Console {
+    json: bool,
+    colour: bool,
+    error_colour: bool,
+}
+
+/// How a word is painted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Paint {
+    Good,
+    Bad,
+    Warn,
+    Faint,
+    Strong,
+}
+
+impl Paint {
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Good => "32",
+            Self::Bad => "31",
+            Self::Warn => "33",
+            Self::Faint => "2",
+            Self::Strong => "1",
+        }
+    }
+}
+
+impl Console {
+    pub(crate) fn new(json: bool) -> Self {
+        Self {
+            json,
+            colour: io::stdout().is_terminal(),
+            error_colour: io::stderr().is_terminal(),
+        }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints one JSON document, as `--json` promises.
+    pub(crate) fn json<T: Serialize + ?Sized>(&self, value: &T) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, value)?;
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+
+    /// Prints one line for people.
+    pub(crate) fn line(&self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}")
+    }
+
+    /// Says something beside the answer.
+    pub(crate) fn note(&self, text: &str) {
+        drop(writeln!(io::stderr().lock(), "{text}"));
+    }
+
+    /// A word, painted if a person looks.
+    pub(crate) fn paint(&self, paint: Paint, text: &str) -> String {
+        painted(self.colour, paint, text)
+    }
+
+    /// Prints rows with aligned columns.
+    pub(crate) fn table(&self, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+        let count = head.len();
+        let mut widths: Vec<usize> = head.iter().map(|cell| width(cell)).collect();
+        for row in rows {
+            for (at, cell) in row.iter().enumerate().take(count) {
+                widths[at] = widths[at].max(width(cell));
+            }
+        }
+        let render = |cells: &[String]| {
+            let mut text = String::new();
+            for (at, cell) in cells.iter().enumerate() {
+                text.push_str(cell);
+                if at + 1 < cells.len() {
+                    let gap = widths
+                        .get(at)
+                        .copied()
+                        .unwrap_or(0)
+                        .saturating_sub(width(cell))
+                        + 2;
+                    text.extend(std::iter::repeat_n(' ', gap));
+                }
+            }
+            text
+        };
+        let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
+        self.line(&self.paint(Paint::Faint, &render(&head)))?;
+        rows.iter().try_for_each(|row| self.line(&render(row)))
+    }
+
+    /// Prints a value indented, for people.
+    pub(crate) fn pretty(&self, value: &Value) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(value).unwrap_or_default();
+        self.line(&text)
+    }
+
+    pub(crate) fn fail(&self, exit: Exit, message: &str) -> ExitCode {
+        self.stop(&Stop {
+            exit,
+            lines: vec![message.to_owned()],
+        })
+    }
+
+    pub(crate) fn stop(&self, stop: &Stop) -> ExitCode {
+        let word = painted(self.error_colour, Paint::Bad, "error:");
+        for (at, line) in stop.lines.iter().enumerate() {
+            if at == 0 {
+                self.note(&format!("{word} {line}"));
+            } else {
+                self.note(line);
+            }
+        }
+        stop.exit.into()
+    }
+}
+
+fn painted(colour: bool, paint: Paint, text: &str) -> String {
+    if colour {
+        format!("\u{1b}[{}m{text}\u{1b}[0m", paint.code())
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Columns a text takes: wide characters take two, paint takes none.
+fn width(text: &str) -> usize {
+    let mut columns = 0;
+    let mut escape = false;
+    for c in text.chars() {
+        match c {
+            '\u{1b}' => escape = true,
+            'm' if escape => escape = false,
+            _ if escape => {}
+            '\u{1100}'..='\u{115f}'
+            | '\u{2e80}'..='\u{a4cf}'
+            | '\u{ac00}'..='\u{d7a3}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{ff00}'..='\u{ff60}'
+            | '\u{1f300}'..='\u{1faff}' => columns += 2,
+            _ => columns += 1,
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_counted_as_seen() {
+        assert_eq!(width("工具"), 4);
+        assert_eq!(width("\u{1b}[32mok\u{1b}[0m"), 2);
+    }
+}

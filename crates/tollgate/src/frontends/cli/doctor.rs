@@ -1,0 +1,258 @@
+//! `tollgate doctor`: what works, what does not, and what to do.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tollgate_core::{
+    Health, SystemClock,
+    store::{AuditLog, Intents},
+};
+use tollgate_engine::GateTools;
+use tollgate_store::SqliteStore;
+
+use super::{Exit, Stop, console::Console, console::Paint};
+use crate::{
+    config::{Config, Environment, Flags, LogTarget, SourceRole},
+    wire::{self, WireError},
+};
+
+/// One thing that was looked at.
+struct Finding {
+    what: &'static str,
+    state: State,
+    said: String,
+    todo: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Works,
+    Limited,
+    Broken,
+}
+
+pub(super) async fn run(
+    environment: &Environment,
+    flags: &Flags,
+    console: &Console,
+) -> Result<Exit, Stop> {
+    let mut findings = vec![works("version", env!("CARGO_PKG_VERSION").to_owned())];
+    match Config::load(environment, flags) {
+        Ok(config) => {
+            findings.extend(configuration(&config));
+            findings.push(policies(&config));
+            findings.extend(state(&config).await);
+            findings.extend(providers(&config).await);
+            findings.extend(outputs(&config));
+        }
+        Err(errors) => findings.extend(errors.iter().map(|error| {
+            broken(
+                "configuration",
+                error.to_string(),
+                "correct the key and run this again",
+            )
+        })),
+    }
+    show(&findings, console)?;
+    let healthy = findings
+        .iter()
+        .all(|finding| finding.state != State::Broken);
+    Ok(if healthy { Exit::Ok } else { Exit::ToolError })
+}
+
+fn works(what: &'static str, said: String) -> Finding {
+    Finding {
+        what,
+        state: State::Works,
+        said,
+        todo: None,
+    }
+}
+
+fn limited(what: &'static str, said: String, todo: &str) -> Finding {
+    Finding {
+        what,
+        state: State::Limited,
+        said,
+        todo: Some(todo.to_owned()),
+    }
+}
+
+fn broken(what: &'static str, said: String, todo: &str) -> Finding {
+    Finding {
+        state: State::Broken,
+        ..limited(what, said, todo)
+    }
+}
+
+fn configuration(config: &Config) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if config.sources.is_empty() {
+        findings.push(works("configuration", "defaults; no file".to_owned()));
+    }
+    for source in &config.sources {
+        let role = match source.role {
+            SourceRole::User => "the user's",
+            SourceRole::Project(_) => "the project's",
+            SourceRole::Named => "named on the command line",
+        };
+        findings.push(works(
+            "configuration",
+            format!("{} ({role})", source.path.display()),
+        ));
+    }
+    findings.extend(config.notices.iter().map(|notice| {
+        limited(
+            "configuration",
+            notice.to_string(),
+            "see `tollgate trust --help`",
+        )
+    }));
+    findings
+}
+
+fn policies(config: &Config) -> Finding {
+    match wire::policies(config) {
+        Ok(policies) => works(
+            "policy",
+            format!(
+                "the shipped rules and {} file(s), version {}",
+                config.policy.len(),
+                policies.version()
+            ),
+        ),
+        Err(WireError::Policy(problems)) => {
+            let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            broken(
+                "policy",
+                all.join("; "),
+                "correct the rules; `tollgate policy check` shows them one by one",
+            )
+        }
+        Err(error) => broken(
+            "policy",
+            error.to_string(),
+            "check [policy] files in the configuration",
+        ),
+    }
+}
+
+async fn state(config: &Config) -> Vec<Finding> {
+    let dir = config.state.dir.display().to_string();
+    let store = match SqliteStore::open(wire::store_settings(config), Arc::new(SystemClock)) {
+        Ok(store) => store,
+        Err(error) => {
+            return vec![broken(
+                "state",
+                format!("{dir}: {error}"),
+                "check that the folder exists, can be written and has space; keep the files",
+            )];
+        }
+    };
+    let mut findings = vec![works("state", dir)];
+    match store.verify().await {
+        Ok(found) if found.problems.is_empty() => {
+            findings.push(works("audit", format!("whole, {} entries", found.rows)));
+        }
+        Ok(found) => findings.push(broken(
+            "audit",
+            found.problems.join("; "),
+            "stop, keep the files, and compare with your last export",
+        )),
+        Err(error) => findings.push(broken(
+            "audit",
+            error.to_string(),
+            "run `tollgate audit verify`",
+        )),
+    }
+    match store.abandoned().await {
+        Ok(open) if open.is_empty() => {}
+        Ok(open) => findings.push(limited(
+            "recovery",
+            format!("{} call(s) of a dead process are not ended", open.len()),
+            "any other command ends them as interrupted",
+        )),
+        Err(error) => findings.push(broken("recovery", error.to_string(), "run it again")),
+    }
+    store.close().await;
+    findings
+}
+
+async fn providers(config: &Config) -> Vec<Finding> {
+    let catalog = match wire::catalog(config, &GateTools::default()).await {
+        Ok(catalog) => catalog,
+        Err(error) => return vec![broken("tools", error.to_string(), "report this")],
+    };
+    let mut findings = vec![works(
+        "tools",
+        format!("{} on offer", catalog.listings().count()),
+    )];
+    for (provider, health) in catalog.health().await {
+        findings.push(match health {
+            Health::Ready => works("provider", provider),
+            Health::Degraded(why) => {
+                limited("provider", format!("{provider}: {why}"), "see its settings")
+            }
+            Health::Down(why) => {
+                broken("provider", format!("{provider}: {why}"), "see its settings")
+            }
+        });
+    }
+    findings.extend(catalog.problems().iter().map(|problem| {
+        limited(
+            "provider",
+            format!("{}: {}", problem.provider, problem.message),
+            "its tools are missing until this is fixed",
+        )
+    }));
+    findings
+}
+
+fn outputs(config: &Config) -> Vec<Finding> {
+    let log = match &config.log.target {
+        LogTarget::Off => "off".to_owned(),
+        LogTarget::Stderr => "standard error".to_owned(),
+        LogTarget::File(path) => path.display().to_string(),
+    };
+    let traces = config.telemetry.otlp_endpoint.clone();
+    vec![
+        works("log", log),
+        works("telemetry", traces.unwrap_or_else(|| "off".to_owned())),
+    ]
+}
+
+fn show(findings: &[Finding], console: &Console) -> Result<(), Stop> {
+    if console.is_json() {
+        let all: Vec<Value> = findings
+            .iter()
+            .map(|finding| {
+                let state = match finding.state {
+                    State::Works => "works",
+                    State::Limited => "limited",
+                    State::Broken => "broken",
+                };
+                json!({"what": finding.what, "state": state, "said": finding.said, "todo": finding.todo})
+            })
+            .collect();
+        console.json(&json!({"findings": all}))?;
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = findings
+        .iter()
+        .map(|finding| {
+            let word = match finding.state {
+                State::Works => console.paint(Paint::Good, "ok"),
+                State::Limited => console.paint(Paint::Warn, "limited"),
+                State::Broken => console.paint(Paint::Bad, "BROKEN"),
+            };
+            vec![word, finding.what.to_owned(), finding.said.clone()]
+        })
+        .collect();
+    console.table(&["", "WHAT", "FOUND"], &rows)?;
+    for finding in findings {
+        if let Some(todo) = &finding.todo {
+            console.line(&format!("{}: {} -> {todo}", finding.what, finding.said))?;
+        }
+    }
+    Ok(())
+}

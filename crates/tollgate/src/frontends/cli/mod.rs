@@ -1,0 +1,199 @@
+//! The command line.
+//!
+//! Invariant: with `--json`, standard output holds exactly one JSON document;
+//! everything for people goes to standard error or to a terminal.
+
+mod approve;
+pub(crate) mod arguments;
+mod audit;
+mod call;
+mod completions;
+mod console;
+mod demo;
+mod doctor;
+mod explain;
+mod policy;
+mod replay;
+mod reply;
+mod review;
+mod session;
+mod terminal;
+mod token;
+mod tools;
+mod trust;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tollgate_core::{Principal, Surface};
+use tollgate_engine::{Caller, session::Lifetime};
+
+use crate::{
+    config::{Config, Environment, Flags},
+    wire::{self, WireError, Wired},
+};
+
+pub use arguments::Cli;
+use arguments::Command;
+pub(crate) use arguments::Jsonl;
+use console::Console;
+pub(crate) use reply::Exit;
+
+/// Runs the program and says how it ended.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let console = Console::new(cli.json);
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return console.fail(Exit::ToolError, &format!("cannot start: {error}")),
+    };
+    match runtime.block_on(run(cli, &console)) {
+        Ok(exit) => exit.into(),
+        Err(stop) => console.stop(&stop),
+    }
+}
+
+/// Why a command went no further.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    pub(crate) exit: Exit,
+    pub(crate) lines: Vec<String>,
+}
+
+impl Stop {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            lines: vec![message.into()],
+        }
+    }
+
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::ToolError,
+            lines: vec![message.into()],
+        }
+    }
+}
+
+impl From<WireError> for Stop {
+    fn from(error: WireError) -> Self {
+        let mut lines = vec![error.to_string()];
+        if let WireError::Policy(problems) = &error {
+            lines.extend(problems.iter().map(|problem| format!("  {problem}")));
+        }
+        lines.push("`tollgate doctor` says more".to_owned());
+        Self {
+            exit: Exit::Usage,
+            lines,
+        }
+    }
+}
+
+impl From<tollgate_core::StoreError> for Stop {
+    fn from(error: tollgate_core::StoreError) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::failed(error.to_string())
+    }
+}
+
+/// What every command may use.
+pub(crate) struct Scene<'a> {
+    pub(crate) console: &'a Console,
+    pub(crate) environment: Environment,
+    pub(crate) config: Config,
+    pub(crate) session: String,
+    pub(crate) profile: Option<String>,
+}
+
+impl Scene<'_> {
+    pub(crate) async fn wire(&self) -> Result<Wired, Stop> {
+        let wired = wire::wire(&self.config, &self.environment).await?;
+        let recovered = wired.gateway.recover().await?;
+        if recovered > 0 {
+            self.console.note(&format!(
+                "{recovered} call(s) of a process that died were ended as interrupted"
+            ));
+        }
+        Ok(wired)
+    }
+
+    /// The person at this shell, in the stored session they named.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller {
+            lifetime: Lifetime::Stored,
+            profile: self.profile.clone(),
+            ..Caller::local(principal(), &self.session, Surface::Cli)
+        }
+    }
+}
+
+/// The person whose user id runs this process.
+pub(crate) fn principal() -> Principal {
+    #[cfg(unix)]
+    let uid = rustix::process::getuid().as_raw();
+    #[cfg(not(unix))]
+    let uid = 0;
+    Principal::user(uid)
+}
+
+async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
+    let environment = Environment::from_process()?;
+    let flags = Flags {
+        config: cli.config.clone(),
+        ..Flags::default()
+    };
+    match &cli.command {
+        Command::Completions(it) => return completions::run(it, console),
+        Command::Trust(it) => return trust::run(it, &environment, console),
+        Command::Demo(_) => return demo::run(&environment, console).await,
+        Command::Doctor(_) => return doctor::run(&environment, &flags, console).await,
+        Command::Tools(it) if it.needs_no_state() => return tools::search_file(it, console),
+        _ => {}
+    }
+    let config = Config::load(&environment, &flags).map_err(|errors| Stop {
+        exit: Exit::Usage,
+        lines: errors.iter().map(ToString::to_string).collect(),
+    })?;
+    for notice in &config.notices {
+        console.note(&notice.to_string());
+    }
+    let scene = Scene {
+        console,
+        environment,
+        config,
+        session: cli.session.clone(),
+        profile: cli.profile.clone(),
+    };
+    dispatch(cli.command, &scene).await
+}
+
+async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    match command {
+        Command::Call(it) => call::run(&it, scene).await,
+        Command::Tools(it) => tools::run(&it, scene).await,
+        Command::Session(it) => session::run(&it, scene).await,
+        Command::Ledger(_) => session::ledger(scene).await,
+        Command::Approvals(it) => approve::list(&it, scene).await,
+        Command::Approve(it) => approve::run(&it, scene).await,
+        Command::Review(it) => review::run(&it, scene).await,
+        Command::Audit(it) => audit::run(&it, scene).await,
+        Command::Replay(it) => replay::run(&it, scene).await,
+        Command::Policy(it) => policy::run(&it, scene).await,
+        Command::Explain(it) => explain::run(&it, scene).await,
+        Command::Token(it) => token::run(&it, scene).await,
+        Command::Jsonl(it) => crate::frontends::jsonl::run(&it, scene).await,
+        Command::Bench(it) => crate::bench::run(&it, scene).await,
+        Command::Completions(_) | Command::Trust(_) | Command::Demo(_) | Command::Doctor(_) => {
+            Ok(Exit::Ok)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Endings as exit codes: one table.
+
+use std::process::ExitCode;
+
+use tollgate_engine::Disposition;
+
+/// How the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: it worked.
+    Ok,
+    /// 1: the tool, its provider or the gate failed.
+    ToolError,
+    /// 2: the command line, the configuration or the arguments are wrong.
+    Usage,
+    /// 3: a consent is missing.
+    ConsentNeeded,
+    /// 4: policy says no.
+    Denied,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Ok => 0,
+            Exit::ToolError => 1,
+            Exit::Usage => 2,
+            Exit::ConsentNeeded => 3,
+            Exit::Denied => 4,
+        })
+    }
+}
+
+impl From<&Disposition> for Exit {
+    fn from(disposition: &Disposition) -> Self {
+        match disposition {
+            Disposition::Done => Self::Ok,
+            Disposition::Failed(_) | Disposition::NeedsInput(_) => Self::ToolError,
+            Disposition::NeedsConsent => Self::ConsentNeeded,
+            Disposition::Denied => Self::Denied,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `tollgate trust`.
+
+use super::{Exit, Stop, arguments::Trust, console::Console};
+use crate::config::{Environment, TrustError, TrustStore};
+
+pub(super) fn run(
+    args: &Trust,
+    environment: &Environment,
+    console: &Console,
+) -> Result<Exit, Stop> {
+    let store = TrustStore::of_user(environment).map_err(refused)?;
+    let dir = environment.current_dir.join(&args.dir);
+    let said = if args.status {
+        let trusted = store.is_trusted(&dir, environment).map_err(refused)?;
+        if trusted {
+            "trusted"
+        } else {
+            "not trusted: it may only narrow"
+        }
+        .to_owned()
+    } else if args.remove {
+        let was = store.untrust(&dir).map_err(refused)?;
+        if was {
+            "no longer trusted"
+        } else {
+            "it was not trusted"
+        }
+        .to_owned()
+    } else {
+        let digest = store.trust(&dir, environment).map_err(refused)?;
+        format!("trusted as it is now ({digest}); a change asks again")
+    };
+    if console.is_json() {
+        console.json(&serde_json::json!({"dir": dir.display().to_string(), "standing": said}))?;
+    } else {
+        console.line(&said)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn refused(error: TrustError) -> Stop {
+    Stop::usage(error.to_string())
+}

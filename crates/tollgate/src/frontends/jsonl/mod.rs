@@ -1,0 +1,211 @@
+//! JSON lines: `{id, method, params}` in, four events per request out.
+//!
+//! Invariant: standard output carries whole lines only, and every request that
+//! could be told apart from its neighbours gets exactly one `done`.
+
+mod lines;
+mod reply;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::{
+    io::{AsyncWriteExt, Stdout},
+    sync::{Mutex as AsyncMutex, Semaphore},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::{Control, ErrorCode, Payload, Surface};
+use tollgate_engine::{Caller, Gateway, Request, random_hex};
+
+use self::lines::{Line, Lines};
+use crate::frontends::cli::{Exit, Jsonl, Scene, Stop, principal};
+
+/// One request, as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    #[serde(default)]
+    id: Option<Box<RawValue>>,
+    method: String,
+    #[serde(default)]
+    params: Option<Payload>,
+    #[serde(default, rename = "_meta")]
+    meta: Option<AskedMeta>,
+}
+
+/// What a request may say beside the tool's own arguments.
+#[derive(Default, Deserialize)]
+struct AskedMeta {
+    #[serde(default, rename = "tollgate/call")]
+    control: Control,
+    traceparent: Option<String>,
+}
+
+/// Takes a running call back.
+const CANCEL: &str = "$/cancel";
+
+/// What all requests of this process share.
+struct Server {
+    gateway: Gateway,
+    caller: Caller,
+    output: AsyncMutex<Stdout>,
+    running: Mutex<HashMap<String, CancellationToken>>,
+    turns: Semaphore,
+    gone: CancellationToken,
+}
+
+pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let wired = scene.wire().await?;
+    let mut caller = Caller::local(principal(), &random_hex(8), Surface::Jsonl);
+    caller.profile.clone_from(&scene.profile);
+    let server = Arc::new(Server {
+        gateway: wired.gateway.clone(),
+        caller,
+        output: AsyncMutex::new(tokio::io::stdout()),
+        running: Mutex::default(),
+        turns: Semaphore::new(args.concurrent.max(1)),
+        gone: CancellationToken::new(),
+    });
+    let mut lines = Lines::new(tokio::io::stdin(), scene.config.limits.message_bytes);
+    let mut tasks = JoinSet::new();
+    loop {
+        tokio::select! {
+            line = lines.next() => match line? {
+                Some(line) => server.take(line, &mut tasks).await,
+                None => break,
+            },
+            () = server.gone.cancelled() => break,
+            () = stopped() => break,
+            Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
+        }
+    }
+    while tasks.join_next().await.is_some() {}
+    drop(server);
+    wired.close().await;
+    Ok(Exit::Ok)
+}
+
+/// Resolves when the operating system asks this process to end.
+async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => return,
+                _ = tokio::signal::ctrl_c() => return,
+            }
+        }
+    }
+    drop(tokio::signal::ctrl_c().await);
+}
+
+impl Server {
+    async fn take(self: &Arc<Self>, line: Line, tasks: &mut JoinSet<()>) {
+        let text = match line {
+            Line::Text(text) => text,
+            Line::TooLong(limit) => {
+                let message = format!("a line is longer than {limit} bytes");
+                return self.refuse(ErrorCode::RequestTooLarge, &message).await;
+            }
+            Line::NotUtf8 => {
+                return self
+                    .refuse(ErrorCode::MalformedRequest, "a line is not UTF-8")
+                    .await;
+            }
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        if !tollgate_core::depth::within_depth(text.as_bytes()) {
+            let message = "a line nests too deeply";
+            return self.refuse(ErrorCode::MalformedRequest, message).await;
+        }
+        match serde_json::from_str::<Asked>(&text) {
+            Ok(asked) if asked.method == CANCEL => self.cancel(&asked),
+            Ok(asked) => {
+                let cancel = CancellationToken::new();
+                if let Some(id) = &asked.id {
+                    self.running().insert(id.get().to_owned(), cancel.clone());
+                }
+                let server = Arc::clone(self);
+                tasks.spawn(async move { server.serve(asked, cancel).await });
+            }
+            Err(error) => {
+                let message = format!("a line is not a request: {error}");
+                self.refuse(ErrorCode::MalformedRequest, &message).await;
+            }
+        }
+    }
+
+    fn cancel(&self, asked: &Asked) {
+        let target = asked
+            .params
+            .as_ref()
+            .and_then(|params| params.value().get("id"));
+        if let Some(token) = target.and_then(|id| self.running().get(&id.to_string()).cloned()) {
+            token.cancel();
+        }
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, HashMap<String, CancellationToken>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn serve(&self, asked: Asked, cancel: CancellationToken) {
+        let Ok(_turn) = self.turns.acquire().await else {
+            return;
+        };
+        let id = asked.id.as_deref();
+        let arguments = asked.params.unwrap_or_else(Payload::empty_object);
+        self.write(&reply::started(id, &asked.method)).await;
+        self.write(&reply::estimated(
+            id,
+            &self.gateway,
+            &asked.method,
+            &arguments,
+        ))
+        .await;
+        let meta = asked.meta.unwrap_or_default();
+        let mut request = Request::new(asked.method, arguments);
+        request.control = meta.control;
+        request.traceparent = meta.traceparent;
+        request.cancel = cancel;
+        let outcome = self.gateway.call(&self.caller, request).await;
+        if let Some(id) = id {
+            self.running().remove(id.get());
+        }
+        let mut answer = reply::response(id, &outcome);
+        answer.push_str(&reply::done(id));
+        if self.write(&answer).await {
+            drop(self.gateway.delivered(&outcome).await);
+        }
+    }
+
+    async fn refuse(&self, code: ErrorCode, message: &str) {
+        let outcome = self.gateway.refuse(&self.caller, code, message).await;
+        let mut answer = reply::response(None, &outcome);
+        answer.push_str(&reply::done(None));
+        self.write(&answer).await;
+    }
+
+    /// Writes whole lines; a reader that is gone ends the process in order.
+    async fn write(&self, lines: &str) -> bool {
+        let mut output = self.output.lock().await;
+        let written = async {
+            output.write_all(lines.as_bytes()).await?;
+            output.flush().await
+        };
+        let arrived = written.await.is_ok();
+        if !arrived {
+            self.gone.cancel();
+            self.running().values().for_each(CancellationToken::cancel);
+        }
+        arrived
+    }
+}

@@ -1,0 +1,14 @@
+//! The `tollgate` program: configuration, wiring and front ends.
+//!
+//! Invariant: front ends translate; every rule is the engine's.
+
+#![forbid(unsafe_code)]
+
+pub mod bench;
+pub mod config;
+pub mod frontends;
+pub mod logfile;
+pub mod telemetry;
+pub mod wire;
+
+mod keys;

@@ -1,0 +1,256 @@
+//! Puts the parts together: configuration in, one gateway out.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tollgate_core::{Capability, Clock, Provider, SystemClock, ToolName};
+use tollgate_engine::{
+    Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
+    Selection, Settings,
+    policy::{Origin, Policies, PolicyError, Source},
+    record::{NoLog, NoSpans},
+};
+use tollgate_providers::stub::StubTool;
+use tollgate_sanitize::Sanitizer;
+use tollgate_store::{OpenError, SqliteStore};
+
+use crate::{
+    config::{self, Config, Environment, PolicyScope},
+    keys,
+    logfile::LogFile,
+    telemetry::Exporter,
+};
+
+/// Why the program cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum WireError {
+    /// The state cannot be opened.
+    #[error("the state in {} cannot be used: {source}", dir.display())]
+    State {
+        /// The folder.
+        dir: PathBuf,
+        /// Why.
+        source: OpenError,
+    },
+    /// A file that the configuration names cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The policies do not compile.
+    #[error("the policies have {} problem(s)", .0.len())]
+    Policy(Vec<PolicyError>),
+    /// The sanitising rules do not compile.
+    #[error("the sanitising rules cannot be used: {0}")]
+    Rules(tollgate_sanitize::RulesError),
+    /// Two of our own tools share a spelling.
+    #[error("the tools clash: {0}")]
+    Tools(String),
+    /// Traces cannot be exported.
+    #[error("telemetry cannot start: {0}")]
+    Telemetry(String),
+}
+
+/// Everything that runs.
+pub struct Wired {
+    /// The door.
+    pub gateway: Gateway,
+    /// The store behind it, to be closed in order.
+    pub store: Arc<SqliteStore>,
+    exporter: Option<Arc<Exporter>>,
+}
+
+impl Wired {
+    /// Lets go of everything in order: providers, spans, then the state.
+    pub async fn close(self) {
+        self.gateway.close().await;
+        if let Some(exporter) = &self.exporter {
+            exporter.flush().await;
+        }
+        self.store.close().await;
+    }
+}
+
+/// Builds everything.
+pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, WireError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let store = Arc::new(open_store(config, &clock)?);
+    let gate_tools = GateTools::default();
+    let catalog = catalog(config, &gate_tools).await?;
+    let exporter = Exporter::start(&config.telemetry, environment)
+        .map_err(WireError::Telemetry)?
+        .map(Arc::new);
+    let mut parts = Parts::new(store.clone(), catalog, policies(config)?, clock);
+    parts.cleaner = cleaner(config)?;
+    parts.approval_key =
+        keys::approval_key(&config.state.dir).map_err(|source| WireError::File {
+            path: config.state.dir.clone(),
+            source,
+        })?;
+    parts.settings = settings(config);
+    parts.log = match LogFile::open(&config.log.target).map_err(|source| WireError::File {
+        path: log_path(config),
+        source,
+    })? {
+        Some(log) => Arc::new(log),
+        None => Arc::new(NoLog),
+    };
+    parts.spans = match &exporter {
+        Some(exporter) => exporter.clone(),
+        None => Arc::new(NoSpans),
+    };
+    let gateway = Gateway::new(parts);
+    gate_tools.attach(&gateway);
+    Ok(Wired {
+        gateway,
+        store,
+        exporter,
+    })
+}
+
+/// Where the store lives, as the configuration says.
+pub fn store_settings(config: &Config) -> tollgate_store::Settings {
+    tollgate_store::Settings {
+        anchor_dir: config.state.anchor_dir.clone(),
+        ..tollgate_store::Settings::new(&config.state.dir)
+    }
+}
+
+fn open_store(config: &Config, clock: &Arc<dyn Clock>) -> Result<SqliteStore, WireError> {
+    SqliteStore::open(store_settings(config), Arc::clone(clock)).map_err(|source| {
+        WireError::State {
+            dir: config.state.dir.clone(),
+            source,
+        }
+    })
+}
+
+fn log_path(config: &Config) -> PathBuf {
+    match &config.log.target {
+        config::LogTarget::File(path) => path.clone(),
+        config::LogTarget::Off | config::LogTarget::Stderr => PathBuf::new(),
+    }
+}
+
+/// Every provider the configuration does not switch off, asked once.
+pub async fn catalog(config: &Config, gate_tools: &GateTools) -> Result<Catalog, WireError> {
+    let mut providers: Vec<Arc<dyn Provider>> = vec![gate_tools.provider()];
+    providers.extend(tollgate_providers::all(provider_settings(config)));
+    providers.retain(|provider| {
+        let disabled = &config.providers.disabled;
+        !disabled.iter().any(|name| name == provider.id())
+    });
+    let selection = Selection {
+        choice: match config.providers.choice {
+            config::ProviderChoice::Order => ProviderChoice::Order,
+            config::ProviderChoice::Safest => ProviderChoice::Safest,
+        },
+        preferred_order: config.providers.preferred_order.clone(),
+    };
+    Ok(Catalog::collect(providers, &selection).await)
+}
+
+fn provider_settings(config: &Config) -> tollgate_providers::Settings {
+    let stub = &config.providers.stub;
+    let stubs = stub.tools.iter().filter_map(|name| {
+        let writes = stub.writes.contains(name);
+        Some(StubTool {
+            capability: if writes {
+                Capability::L1
+            } else {
+                Capability::L0
+            },
+            units: stub.units,
+            ..StubTool::new(ToolName::new(name.clone()).ok()?)
+        })
+    });
+    tollgate_providers::Settings {
+        stub: tollgate_providers::stub::Settings {
+            tools: stubs.collect(),
+        },
+        ..tollgate_providers::Settings::default()
+    }
+}
+
+/// The shipped policy, then every file the configuration names.
+pub fn policies(config: &Config) -> Result<Policies, WireError> {
+    let mut sources = vec![Source::shipped()];
+    for file in &config.policy {
+        sources.push(Source {
+            name: file.path.display().to_string(),
+            text: read(&file.path)?,
+            origin: match file.scope {
+                PolicyScope::Full => Origin::User,
+                PolicyScope::Restricting => Origin::Restricting,
+            },
+        });
+    }
+    Policies::compile(sources).map_err(WireError::Policy)
+}
+
+fn cleaner(config: &Config) -> Result<Cleaner, WireError> {
+    if config.sanitize.rules.is_empty() {
+        return Ok(Cleaner::shipped());
+    }
+    let texts: Result<Vec<String>, WireError> = config
+        .sanitize
+        .rules
+        .iter()
+        .map(|path| read(path))
+        .collect();
+    let texts = texts?;
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    Sanitizer::from_rules(&texts)
+        .map(Cleaner::with)
+        .map_err(WireError::Rules)
+}
+
+fn read(path: &Path) -> Result<String, WireError> {
+    fs::read_to_string(path).map_err(|source| WireError::File {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn settings(config: &Config) -> Settings {
+    let profiles = config.profiles.iter().map(|(name, profile)| {
+        let profile = Profile {
+            inactive: profile.inactive.clone(),
+            reason: profile
+                .reason
+                .clone()
+                .unwrap_or_else(|| format!("profile `{name}` turns it off")),
+        };
+        (name.clone(), profile)
+    });
+    Settings {
+        argument_bytes: config.limits.argument_bytes,
+        result_bytes: config.limits.result_bytes,
+        concurrent_calls: config.limits.concurrent_calls,
+        queued_calls: config.limits.queued_calls,
+        call_timeout: config.limits.call_timeout,
+        session_limit: config.limits.session_tokens,
+        approval_ttl: config.consent.approval_ttl,
+        reissue_window: config.consent.reissue_window,
+        grant_ttl: config.consent.session_grant_ttl,
+        max_body: config.record.max_body,
+        preview: config.record.preview,
+        review: ReviewRules {
+            confidence_threshold: config.review.confidence_threshold,
+            heavy_redaction: config.review.heavy_redaction,
+            ..ReviewRules::default()
+        },
+        discovery: Discovery {
+            allow_tools: config.discovery.allow_tools.clone(),
+            exclude_tools: config.discovery.exclude_tools.clone(),
+            profile: config.discovery.profile.clone(),
+            profiles: profiles.collect(),
+        },
+    }
+}
