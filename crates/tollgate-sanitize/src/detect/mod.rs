@@ -280,8 +280,9 @@ impl<'r> Finder<'r, '_> {
         (touches && whole && !span.is_empty()).then_some((span.start, span.end))
     }
 
+    /// Whether a hit lies in a replacement made earlier; hits come in order, so only the last can hold it.
     fn is_masked(&self, at: usize) -> bool {
-        overlaps(&self.masked, at, at + 1)
+        self.masked.last().is_some_and(|&(start, end)| start <= at && at < end)
     }
 
     /// Orders the spans, joins those that overlap, and leaves earlier replacements alone.
