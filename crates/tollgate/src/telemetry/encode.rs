@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_request_reads_as_the_encoding_says() {
-        let spans = [span(Some("00f067aa0ba902b7"), Some(ErrorCode::ToolTimeout))];
+        let spans = [span(Some("00f067aa0ba902b7"), Some(ErrorCode::TimedOut))];
         let expected = json!({"resourceSpans": [{
             "resource": {"attributes": [
                 {"key": "service.name", "value": {"stringValue": "tollgate"}}
@@ -242,7 +242,7 @@ mod tests {
                     "attributes": [
                         {"key": "gen_ai.tool.name", "value": {"stringValue": "text.stats"}}
                     ],
-                    "status": {"code": 2, "message": ErrorCode::ToolTimeout.as_str()},
+                    "status": {"code": 2, "message": ErrorCode::TimedOut.as_str()},
                 }],
             }],
         }]});
