@@ -42,9 +42,10 @@ impl Anchor {
     pub(crate) fn prepare(&self, head: &SignedHead, name: &str) -> io::Result<PathBuf> {
         fs::create_dir_all(&self.directory)?;
         let path = self.directory.join(format!("{}.{name}.tmp", self.chain));
+        let mut text = serde_json::to_vec(head)?;
+        text.push(b'\n');
         let mut file = File::create(&path)?;
-        serde_json::to_writer(&mut file, head)?;
-        file.write_all(b"\n")?;
+        file.write_all(&text)?;
         file.sync_all()?;
         Ok(path)
     }

@@ -16,7 +16,7 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_by_call ON audit_entries (call_id);
 -- Trace ids are random: the leading segment keeps an insert near the last one,
 -- whatever the size of the log. A search asks each segment in turn.
-CREATE INDEX audit_by_trace ON audit_entries (seq >> 10, trace_id);
+CREATE INDEX audit_by_trace ON audit_entries (seq >> 8, trace_id);
 CREATE INDEX audit_by_session ON audit_entries (session);
 CREATE INDEX audit_by_tool ON audit_entries (tool);
 

@@ -168,8 +168,9 @@ impl Log {
 
     /// Moves frames into the database so that the log can start over.
     ///
-    /// Writers go on meanwhile. Under constant load they always are a few frames
-    /// ahead; then the rest is moved under the lock, when it is short.
+    /// Writers go on meanwhile, so they may be a few frames ahead at the end, and
+    /// would always be under constant load. The few are moved under the lock: the
+    /// log then starts over, in blocks the file already has.
     fn shorten(&mut self, lock: &WriteLock, bound: u32) {
         if self.frames.load(Ordering::Relaxed) < bound {
             return;
@@ -177,14 +178,13 @@ impl Log {
         let Ok((frames, moved)) = self.checkpoint() else {
             return;
         };
-        if moved < frames && frames > i64::from(bound) * 4 {
-            let _ = self.checkpoint();
-            if let Ok(held) = lock.acquire(|| ()) {
-                let _ = self.checkpoint();
-                drop(held);
-            }
-        }
         self.frames.store(0, Ordering::Relaxed);
+        if moved < frames
+            && let Ok(held) = lock.acquire(|| ())
+        {
+            let _ = self.checkpoint();
+            drop(held);
+        }
     }
 
     /// How many frames there are, and how many are in the database.

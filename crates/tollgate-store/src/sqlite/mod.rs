@@ -110,6 +110,7 @@ impl SqliteStore {
                 chain: settings.chain.clone(),
                 group: settings.limits.group,
             },
+            last: 0,
         };
         Ok(Self {
             readers: Readers::new(settings.state_dir.clone(), settings.limits.busy, false),

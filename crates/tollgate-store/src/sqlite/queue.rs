@@ -35,6 +35,8 @@ struct Inner {
     seal: bool,
     closing: bool,
     idle: bool,
+    /// Below so many commits the writer need not be woken.
+    enough: usize,
 }
 
 /// Why the writer woke up.
@@ -112,6 +114,23 @@ impl Queue {
         }
     }
 
+    /// Sleeps until `enough` commits wait, but not for longer than `limit`.
+    pub(crate) fn gather(&self, enough: usize, limit: Duration) {
+        let mut inner = self.inner();
+        if inner.jobs.len() >= enough || inner.closing {
+            return;
+        }
+        inner.enough = enough;
+        inner.idle = true;
+        let waiting = |inner: &mut Inner| inner.jobs.len() < enough && !inner.closing;
+        let (mut inner, _) = self
+            .wake
+            .wait_timeout_while(inner, limit, waiting)
+            .unwrap_or_else(PoisonError::into_inner);
+        inner.enough = 0;
+        inner.idle = false;
+    }
+
     /// Takes what waits, up to `most`.
     pub(crate) fn take(&self, most: usize) -> Vec<Job> {
         let mut inner = self.inner();
@@ -136,7 +155,7 @@ impl Queue {
     }
 
     fn wake_if_idle(&self, inner: MutexGuard<'_, Inner>) {
-        let idle = inner.idle;
+        let idle = inner.idle && (inner.jobs.len() >= inner.enough || inner.closing);
         drop(inner);
         if idle {
             self.wake.notify_one();

@@ -3,7 +3,7 @@
 //! It takes the lock, takes what waits, and commits it all in one transaction:
 //! callers share the cost of a commit, and other processes wait for one turn only.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use rusqlite::Connection;
 use tollgate_core::{
@@ -27,7 +27,17 @@ use crate::{
 pub(crate) struct Writer {
     pub(crate) lock: WriteLock,
     pub(crate) pen: Pen,
+    /// How many commits the last transaction had.
+    pub(crate) last: usize,
 }
+
+/// How long a transaction waits for as many commits as the last one had.
+///
+/// Callers that were just answered are about to come back, and a transaction
+/// costs as much as several commits, so gathering them is cheaper for all.
+const GATHER: Duration = Duration::from_millis(1);
+/// With fewer callers than this, nobody waits for anybody.
+const CROWD: usize = 4;
 
 /// What writes once the lock is held.
 pub(crate) struct Pen {
@@ -52,6 +62,9 @@ impl Writer {
     /// Runs until there is nothing left and nothing more will come.
     pub(crate) fn run(mut self) {
         while self.pen.queue.wait() == Wanted::Work {
+            if self.last >= CROWD {
+                self.pen.queue.gather(self.last, GATHER);
+            }
             self.turn();
         }
         if !self.pen.desk.is_sealed() {
@@ -73,6 +86,7 @@ impl Writer {
             return;
         }
         let written = self.pen.write(&mut jobs, self.pen.group, seal);
+        self.last = jobs.len();
         match written {
             Ok(written) => {
                 drop(held);

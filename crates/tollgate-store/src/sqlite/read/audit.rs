@@ -81,8 +81,8 @@ fn by_trace(
     chain: &str,
 ) -> Result<Vec<AuditRow>, StoreError> {
     let head = read_head(db, chain).map_err(crate::error::store_error)?;
-    let last = head.map_or(0, |head| head.seq) >> 10;
-    let from = query.cursor.unwrap_or(0) >> 10;
+    let last = head.map_or(0, |head| head.seq) >> 8;
+    let from = query.cursor.unwrap_or(0) >> 8;
     let segments: Box<dyn Iterator<Item = u64>> = match (query.newest_first, query.cursor) {
         (true, None) => Box::new((0..=last).rev()),
         (true, Some(_)) => Box::new((0..=from.min(last)).rev()),
@@ -115,7 +115,7 @@ fn select(
         let _ = write!(sql, " AND {condition} ?{}", parameters.len());
     };
     if let Some((segment, trace)) = segment {
-        require("(seq >> 10) =", Value::Integer(segment.cast_signed()));
+        require("(seq >> 8) =", Value::Integer(segment.cast_signed()));
         require("trace_id =", Value::Text(trace.to_owned()));
     }
     if let Some(cursor) = query.cursor {
