@@ -57,7 +57,7 @@ fn reasons(inner: &Inner, trail: &Trail, reviewed: &Reviewed<'_>) -> Vec<String>
     if let Some(data) = reviewed.data.filter(|data| mentions(data.raw())) {
         let data = data.value();
         if data.get("verdict").and_then(Value::as_str) == Some("uncertain") {
-            reasons.push("verdict_uncertain".to_owned());
+            reasons.push("uncertain_verdict".to_owned());
         }
         let confidence = data.get("confidence").and_then(Value::as_f64);
         if confidence.is_some_and(|confidence| confidence < rules.confidence_threshold) {
@@ -80,6 +80,7 @@ fn reasons(inner: &Inner, trail: &Trail, reviewed: &Reviewed<'_>) -> Vec<String>
     if reviewed.redactions >= rules.heavy_redaction {
         reasons.push("heavy_redaction".to_owned());
     }
+    reasons.retain(|reason| !rules.disabled.contains(&reason.as_str()));
     reasons
 }
 

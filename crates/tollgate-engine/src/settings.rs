@@ -62,6 +62,8 @@ pub struct ReviewRules {
     pub heavy_redaction: usize,
     /// As many failed attempts of the same call in a row as this.
     pub exhausted_retries: u32,
+    /// Rules that are switched off, by the reason they give.
+    pub disabled: Vec<&'static str>,
 }
 
 impl Default for ReviewRules {
@@ -70,6 +72,7 @@ impl Default for ReviewRules {
             confidence_threshold: 0.80,
             heavy_redaction: 10,
             exhausted_retries: 3,
+            disabled: Vec::new(),
         }
     }
 }

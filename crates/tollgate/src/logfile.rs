@@ -11,23 +11,24 @@ use std::{
     thread::JoinHandle,
 };
 
-use tollgate_engine::record::{LogLine, LogSink};
+use tollgate_engine::record::{LogEvent, LogLine, LogSink};
 
-use crate::config::LogTarget;
+use crate::config::{Level, Log, LogTarget};
 
 /// Lines that may wait; beyond that the oldest news wins and new lines are dropped.
 const QUEUE: usize = 4096;
 
 /// A log that never blocks a call.
 pub struct LogFile {
+    level: Level,
     sender: Option<SyncSender<Vec<u8>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl LogFile {
     /// Opens the target; `None` if there is none.
-    pub fn open(target: &LogTarget) -> io::Result<Option<Self>> {
-        let output: Box<dyn Write + Send> = match target {
+    pub fn open(log: &Log) -> io::Result<Option<Self>> {
+        let output: Box<dyn Write + Send> = match &log.target {
             LogTarget::Off => return Ok(None),
             LogTarget::Stderr => Box::new(io::stderr()),
             LogTarget::File(path) => Box::new(append_to(path)?),
@@ -37,6 +38,7 @@ impl LogFile {
             .name("log".to_owned())
             .spawn(move || drain(&receiver, output))?;
         Ok(Some(Self {
+            level: log.level,
             sender: Some(sender),
             writer: Mutex::new(Some(writer)),
         }))
@@ -66,8 +68,27 @@ fn drain(receiver: &Receiver<Vec<u8>>, mut output: Box<dyn Write + Send>) {
     }
 }
 
+/// How important a line is: failures and doubts first, the inner steps last.
+fn importance(line: &LogLine<'_>) -> Level {
+    match line.event {
+        LogEvent::AgentReflectFail => Level::Warn,
+        _ if line.status == "error" => Level::Error,
+        LogEvent::AgentReflectPass => Level::Debug,
+        LogEvent::AgentPlanStart
+        | LogEvent::AgentPlanDone
+        | LogEvent::AgentToolCall
+        | LogEvent::AgentToolDone
+        | LogEvent::AgentAggregateStart
+        | LogEvent::AgentAggregateDone
+        | LogEvent::AgentFinalizeDone => Level::Info,
+    }
+}
+
 impl LogSink for LogFile {
     fn write(&self, line: &LogLine<'_>) {
+        if importance(line) > self.level {
+            return;
+        }
         let Ok(mut bytes) = serde_json::to_vec(line) else {
             return;
         };

@@ -94,7 +94,7 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
             source,
         })?;
     parts.settings = settings(config);
-    parts.log = match LogFile::open(&config.log.target).map_err(|source| WireError::File {
+    parts.log = match LogFile::open(&config.log).map_err(|source| WireError::File {
         path: log_path(config),
         source,
     })? {
@@ -167,6 +167,7 @@ fn provider_settings(config: &Config) -> tollgate_providers::Settings {
                 Capability::L0
             },
             units: stub.units,
+            delay: stub.delay,
             ..StubTool::new(ToolName::new(name.clone()).ok()?)
         })
     });
@@ -244,6 +245,11 @@ fn settings(config: &Config) -> Settings {
         review: ReviewRules {
             confidence_threshold: config.review.confidence_threshold,
             heavy_redaction: config.review.heavy_redaction,
+            disabled: config::ReviewRule::ALL
+                .into_iter()
+                .filter(|rule| !config.review.enable.contains(rule))
+                .map(config::ReviewRule::as_str)
+                .collect(),
             ..ReviewRules::default()
         },
         discovery: Discovery {

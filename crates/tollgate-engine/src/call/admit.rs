@@ -11,8 +11,8 @@ use tollgate_core::{
 };
 
 use super::{
-    Caller, Inner, Request, Stop, cache::Place, consent, consent::Recorded, validate,
-    validate::Valid,
+    Caller, Inner, Request, Stop, cache::Place, consent, consent::Recorded, listing::is_visible,
+    taint, validate, validate::Valid,
 };
 use crate::{
     catalog::{Catalog, Listing},
@@ -117,16 +117,6 @@ pub(super) fn resolve(
     Ok(Resolved { listing, request })
 }
 
-/// Whether a caller on this surface may know of a tool.
-pub(crate) fn is_visible(
-    inner: &Inner,
-    caller_surface: tollgate_core::Surface,
-    listing: &Listing,
-) -> bool {
-    listing.spec.surfaces.contains(&caller_surface)
-        && inner.settings.discovery.shows(listing.spec.name.as_str())
-}
-
 fn find(
     inner: &Inner,
     catalog: &Catalog,
@@ -195,8 +185,19 @@ pub(super) async fn permit(
     check_trust(caller.trust, &valid)?;
     let estimate = lifted(&valid, place.answered);
     trail.estimate = estimate;
+    let tainted = taint::flows(inner, session, &valid).await?;
     let mut consent = trail.consent.max(consent::offered(inner, session, &valid)?);
-    let mut verdict = decide(inner, caller, session, &valid, estimate, consent);
+    let mut verdict = decide(
+        inner,
+        caller,
+        session,
+        &valid,
+        &Asking {
+            estimate,
+            consent,
+            tainted,
+        },
+    );
     if valid.control.dry_run {
         note(trail, consent, &verdict);
         return Ok(Permission::DryRun(report(
@@ -217,6 +218,7 @@ pub(super) async fn permit(
         }
         if matches!(verdict.decision, Decision::NeedsConsent(_)) {
             match consent::find(inner, session, &valid, &of_call).await? {
+                consent::Given::Grant if tainted => {}
                 consent::Given::Grant => consent = Consent::Human,
                 consent::Given::Approval => {
                     consent = Consent::Human;
@@ -225,7 +227,17 @@ pub(super) async fn permit(
                 consent::Given::Nothing => {}
             }
             if consent == Consent::Human {
-                verdict = decide(inner, caller, session, &valid, estimate, consent);
+                verdict = decide(
+                    inner,
+                    caller,
+                    session,
+                    &valid,
+                    &Asking {
+                        estimate,
+                        consent,
+                        tainted,
+                    },
+                );
             }
         }
     }
@@ -280,13 +292,19 @@ fn lifted(valid: &Valid, answered: bool) -> Estimate {
     }
 }
 
+/// What changes between one question about a call and the next.
+struct Asking {
+    estimate: Estimate,
+    consent: Consent,
+    tainted: bool,
+}
+
 fn decide(
     inner: &Inner,
     caller: &Caller,
     session: &SessionState,
     valid: &Valid,
-    estimate: Estimate,
-    consent: Consent,
+    asking: &Asking,
 ) -> Verdict {
     let profile = caller.profile.clone().or_else(|| session.profile());
     inner.policies().decide(&Question {
@@ -294,15 +312,15 @@ fn decide(
         action: Action::Call,
         tool: &valid.listing.spec,
         capability: valid.capability,
-        consent,
+        consent: asking.consent,
         trust: caller.trust,
         surface: caller.surface,
         profile: profile.as_deref(),
         skill: caller.skill.as_deref(),
         session: &session.key().handle,
         budget_left: session.remaining(),
-        estimate,
-        tainted: false,
+        estimate: asking.estimate,
+        tainted: asking.tainted,
         arguments: &valid.arguments,
     })
 }

@@ -114,6 +114,9 @@ pub(super) async fn finish(
             at: inner.clock.now(),
         }));
     }
+    if let (Some(key), true) = (&trail.cache_key, trail.intent || trail.ran) {
+        session.count(key, shown.failure.is_some());
+    }
     let reviews = review::items(inner, &trail, session, &reviewed(&shown));
     let ids: Vec<String> = reviews.iter().map(|item| item.item_id.clone()).collect();
     changes.extend(reviews.into_iter().map(Change::OpenReview));
@@ -227,7 +230,7 @@ fn stopped(
     stop.failure.next_steps.retain(|name| {
         catalog
             .find(name)
-            .is_some_and(|listing| super::admit::is_visible(inner, trail.surface, listing))
+            .is_some_and(|listing| super::listing::is_visible(inner, trail.surface, listing))
     });
     if let Some(approval) = stop.ask {
         changes.push(Change::AskApproval(*approval));

@@ -266,6 +266,7 @@ impl Inner {
             intent: false,
             effect: false,
             approval: None,
+            ran: false,
             attempt: request.attempt,
         }
     }

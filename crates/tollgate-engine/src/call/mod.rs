@@ -15,10 +15,12 @@ mod finish;
 mod flight;
 mod gateway;
 mod invoke;
+mod listing;
 mod outcome;
 mod request;
 mod stage;
 mod state;
+mod taint;
 mod validate;
 
 use std::sync::Arc;
@@ -36,9 +38,10 @@ pub use outcome::{Disposition, Outcome};
 pub use request::{Caller, HumanConsent, Request};
 pub use stage::{Stage, StageProbe};
 
-pub(crate) use admit::{CALL_BY_NAME, decision_word, is_visible};
+pub(crate) use admit::{CALL_BY_NAME, decision_word};
 pub(crate) use finish::StoredEnding;
 pub(crate) use gateway::Inner;
+pub(crate) use listing::{Viewer, found, shows};
 pub(crate) use validate::Checked;
 
 use admit::{Permission, Permitted};
@@ -101,6 +104,11 @@ impl Inner {
         let resolved = admit::resolve(self, caller, session, request, trail)?;
         self.probe(trail, Stage::Resolve);
         let valid = validate::input(self, resolved, trail)?;
+        let failures = trail
+            .cache_key
+            .as_deref()
+            .map_or(0, |key| session.failures(key));
+        trail.attempt = trail.attempt.max(failures + 1);
         self.probe(trail, Stage::ValidateIn);
         let peeked = cache::peek(self, session, &valid, trail).await?;
         self.probe(trail, Stage::Peek);
@@ -168,6 +176,7 @@ impl Inner {
         self.probe(trail, Stage::Intent);
         let listing = Arc::clone(announced.listing());
         let caching = announced.caching();
+        trail.ran = true;
         let answer = invoke::run(self, announced, trail, lead).await?;
         drop(turn);
         self.probe(trail, Stage::Invoke);
@@ -181,6 +190,7 @@ impl Inner {
         let clean = finish::clean(self, &listing, checked)?;
         self.probe(trail, Stage::Sanitize);
         let kept = Arc::new(Kept::of(clean.result, &clean.found));
+        taint::remember(self, session, &kept).await?;
         if let Some(lead) = lead {
             cache::remember(session, caching.as_ref(), &kept);
             lead.answered();

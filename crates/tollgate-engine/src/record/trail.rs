@@ -65,6 +65,7 @@ pub(crate) struct Trail {
     pub(crate) intent: bool,
     pub(crate) effect: bool,
     pub(crate) approval: Option<Hash>,
+    pub(crate) ran: bool,
     pub(crate) attempt: u32,
 }
 

@@ -5,6 +5,7 @@
 //! stored ones (the CLI's) are read from and written to the store.
 
 mod memory;
+mod taint;
 
 use std::{
     collections::HashMap,
@@ -18,9 +19,14 @@ use tollgate_core::{
 
 pub(crate) use memory::Kept;
 use memory::Memory;
+use taint::Marks;
+pub(crate) use taint::tainted_runs;
 
 /// Sessions kept in memory at once; the one used longest ago gives way.
 const MAX_SESSIONS: usize = 20_000;
+
+/// Calls whose failures are counted at once.
+const MAX_FAILURES: usize = 1024;
 
 /// Whether a session outlives its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +48,8 @@ struct State {
     known: Session,
     opened: bool,
     memory: Memory,
+    marks: Marks,
+    failures: HashMap<String, u32>,
     used: u64,
 }
 
@@ -107,6 +115,32 @@ impl SessionState {
         self.with(|state| state.memory.clear());
     }
 
+    /// How often this call has failed in a row.
+    pub(crate) fn failures(&self, key: &str) -> u32 {
+        self.with(|state| state.failures.get(key).copied().unwrap_or(0))
+    }
+
+    /// Counts a failure of a call, or forgets its failures once it has worked.
+    pub(crate) fn count(&self, key: &str, failed: bool) {
+        self.with(|state| {
+            if !failed {
+                state.failures.remove(key);
+            } else if state.failures.len() < MAX_FAILURES || state.failures.contains_key(key) {
+                *state.failures.entry(key.to_owned()).or_default() += 1;
+            }
+        });
+    }
+
+    /// Remembers text that came from a tainted answer.
+    pub(crate) fn mark(&self, runs: &[u64]) {
+        self.with(|state| state.marks.add(runs));
+    }
+
+    /// Whether arguments hold text that came from a tainted answer.
+    pub(crate) fn is_tainted_by(&self, arguments: &serde_json::Value) -> bool {
+        self.with(|state| state.marks.carried_by(arguments))
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -147,6 +181,8 @@ impl Sessions {
                 known,
                 opened,
                 memory: Memory::default(),
+                marks: Marks::default(),
+                failures: HashMap::new(),
                 used: 0,
             }),
         });

@@ -5,14 +5,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tollgate_core::{CallContext, ErrorCode, Payload, ProviderError, Tool, ToolSet};
+use tollgate_core::{CallContext, ErrorCode, ProviderError, Tool, ToolSet};
 
 use super::{Handle, engine};
-use crate::{
-    call::{CALL_BY_NAME, Inner, is_visible},
-    catalog::Listing,
-    policy::{Action, Consent, Question},
-};
+use crate::call::{CALL_BY_NAME, Viewer, found, shows};
 
 /// How much of a description a search hit shows.
 const SUMMARY_CHARACTERS: usize = 240;
@@ -96,12 +92,9 @@ async fn search(
     cx: CallContext,
 ) -> Result<Found, ProviderError> {
     let inner = engine(&handle)?;
-    let catalog = inner.catalog();
-    let tools = catalog
-        .search(&args.query, args.limit.saturating_mul(4).max(40))
+    let viewer = Viewer::of_call(&cx);
+    let tools = found(&inner, &viewer, &args.query, args.limit)
         .into_iter()
-        .filter(|(listing, _)| shows(&inner, &cx, listing))
-        .take(args.limit)
         .map(|(listing, score)| Hit {
             name: listing.spec.name.as_str().to_owned(),
             title: listing.spec.title.clone(),
@@ -114,28 +107,6 @@ async fn search(
         })
         .collect();
     Ok(Found { tools })
-}
-
-/// Whether this caller could ever be permitted to call it.
-fn shows(inner: &Inner, cx: &CallContext, listing: &Listing) -> bool {
-    let spec = &listing.spec;
-    is_visible(inner, cx.surface, listing)
-        && inner.policies().could_permit(&Question {
-            principal: &cx.principal,
-            action: Action::Call,
-            tool: spec,
-            capability: spec.capability,
-            consent: Consent::Human,
-            trust: cx.trust,
-            surface: cx.surface,
-            profile: None,
-            skill: None,
-            session: &cx.session.handle,
-            budget_left: None,
-            estimate: tollgate_core::Estimate::default(),
-            tainted: false,
-            arguments: &Payload::empty_object(),
-        })
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -171,9 +142,15 @@ async fn describe(
     let catalog = inner.catalog();
     let found = catalog
         .find(&args.name)
-        .filter(|listing| shows(&inner, &cx, listing));
+        .filter(|listing| shows(&inner, &Viewer::of_call(&cx), listing));
     let Some(listing) = found else {
-        let nearest: Vec<String> = catalog.nearest(&args.name, 5);
+        let seen = |name: &String| {
+            let listing = catalog.find(name);
+            listing.is_some_and(|listing| shows(&inner, &Viewer::of_call(&cx), listing))
+        };
+        let mut nearest: Vec<String> = catalog.nearest(&args.name, 12);
+        nearest.retain(seen);
+        nearest.truncate(5);
         let mut error = ProviderError::not_found(format!("there is no tool `{}`", args.name));
         error.details.insert("nearest".to_owned(), json!(nearest));
         error.next_steps = vec!["tools.search".to_owned()];

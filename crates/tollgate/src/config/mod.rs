@@ -238,6 +238,8 @@ pub struct Stub {
     pub writes: Vec<String>,
     /// What each call is said to cost.
     pub units: u64,
+    /// How long each call takes.
+    pub delay: Duration,
 }
 
 /// A file the configuration was read from.

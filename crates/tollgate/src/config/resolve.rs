@@ -89,6 +89,7 @@ impl Config {
                     tools: raw.providers.stub.tools,
                     writes: raw.providers.stub.writes,
                     units: raw.providers.stub.units,
+                    delay: Duration::from_millis(raw.providers.stub.delay_ms),
                 },
             },
             sources: layers.sources,

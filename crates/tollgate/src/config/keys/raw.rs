@@ -234,6 +234,9 @@ pub struct RawStub {
     /// What each call is said to cost.
     #[schemars(range(max = 1_000_000))]
     pub units: u64,
+    /// How long each call takes, in milliseconds, to rehearse slow tools.
+    #[schemars(range(max = 60_000))]
+    pub delay_ms: u64,
 }
 
 /// A path to a file that must be there; trusting a project covers its content too.

@@ -23,6 +23,30 @@ pub enum ReviewRule {
     HeavyRedaction,
 }
 
+impl ReviewRule {
+    /// Every rule.
+    pub const ALL: [Self; 6] = [
+        Self::UncertainVerdict,
+        Self::LowConfidence,
+        Self::MissingEvidence,
+        Self::SensitiveTool,
+        Self::RetriesExhausted,
+        Self::HeavyRedaction,
+    ];
+
+    /// The rule as it is written everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UncertainVerdict => "uncertain_verdict",
+            Self::LowConfidence => "low_confidence",
+            Self::MissingEvidence => "missing_evidence",
+            Self::SensitiveTool => "sensitive_tool",
+            Self::RetriesExhausted => "retries_exhausted",
+            Self::HeavyRedaction => "heavy_redaction",
+        }
+    }
+}
+
 /// How important an event must be to be logged.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,

@@ -19,9 +19,9 @@ pub struct Cli {
     /// Print exactly one JSON document to standard output
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// The stored session to work in
-    #[arg(long, global = true, value_name = "NAME", default_value = "default")]
-    pub(crate) session: String,
+    /// The stored session to work in [default: $TOLLGATE_SESSION, else default]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) session: Option<String>,
     /// The profile to work under
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) profile: Option<String>,

@@ -50,7 +50,10 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return console.fail(Exit::ToolError, &format!("cannot start: {error}")),
     };
-    match runtime.block_on(run(cli, &console)) {
+    let ended = runtime.block_on(run(cli, &console));
+    // A read of standard input cannot be called off; nobody waits for it.
+    runtime.shutdown_background();
+    match ended {
         Ok(exit) => exit.into(),
         Err(stop) => console.stop(&stop),
     }
@@ -168,12 +171,23 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
     }
     let scene = Scene {
         console,
-        environment,
         config,
-        session: cli.session.clone(),
+        session: session(&cli, &environment),
+        environment,
         profile: cli.profile.clone(),
     };
     dispatch(cli.command, &scene).await
+}
+
+/// The flag, else the variable, else the stored session everybody starts with.
+fn session(cli: &Cli, environment: &Environment) -> String {
+    let named = cli.session.as_deref();
+    let named = named.or_else(|| {
+        environment
+            .text("TOLLGATE_SESSION")
+            .filter(|it| !it.is_empty())
+    });
+    named.unwrap_or("default").to_owned()
 }
 
 async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {

@@ -16,7 +16,13 @@ use crate::wire;
 pub(super) async fn run(policy: &Policy, scene: &Scene<'_>) -> Result<Exit, Stop> {
     match &policy.action {
         PolicyAction::Show => {
-            scene.console.line(Source::shipped().text.trim_end())?;
+            let shipped = Source::shipped();
+            if scene.console.is_json() {
+                let policy = json!({"name": shipped.name, "text": shipped.text});
+                scene.console.json(&policy)?;
+            } else {
+                scene.console.line(shipped.text.trim_end())?;
+            }
             Ok(Exit::Ok)
         }
         PolicyAction::Check => {

@@ -71,7 +71,11 @@ pub(super) async fn run(token: &Token, scene: &Scene<'_>) -> Result<Exit, Stop> 
         }
         TokenAction::Revoke { id } => {
             gateway.revoke_token(id).await?;
-            scene.console.note(&format!("{id} is revoked"));
+            if scene.console.is_json() {
+                scene.console.json(&json!({"id": id, "revoked": true}))?;
+            } else {
+                scene.console.line(&format!("{id} is revoked"))?;
+            }
         }
     }
     wired.close().await;

@@ -51,15 +51,16 @@ async fn through_the_door(
 fn list(gateway: &Gateway, toolset: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let catalog = gateway.catalog();
     let wanted = |sets: &[String]| toolset.is_none_or(|set| sets.iter().any(|own| own == set));
-    let listings: Vec<_> = catalog
-        .listings()
+    let seen = gateway.list(&scene.caller());
+    let listings: Vec<_> = seen
+        .iter()
         .filter(|listing| wanted(&listing.spec.toolsets))
         .collect();
     if listings.is_empty()
         && let Some(toolset) = toolset
     {
-        let mut known: Vec<&str> = catalog
-            .listings()
+        let mut known: Vec<&str> = seen
+            .iter()
             .flat_map(|listing| listing.spec.toolsets.iter().map(String::as_str))
             .collect();
         known.sort_unstable();
@@ -104,9 +105,8 @@ fn list(gateway: &Gateway, toolset: Option<&str>, scene: &Scene<'_>) -> Result<E
 }
 
 fn search(gateway: &Gateway, query: &str, limit: usize, scene: &Scene<'_>) -> Result<Exit, Stop> {
-    let catalog = gateway.catalog();
-    let rows: Vec<Vec<String>> = catalog
-        .search(query, limit)
+    let rows: Vec<Vec<String>> = gateway
+        .search(&scene.caller(), query, limit)
         .into_iter()
         .map(|(listing, score)| {
             vec![

@@ -16,6 +16,9 @@ pub(super) enum Line {
 pub(super) struct Lines<R> {
     reader: BufReader<R>,
     limit: usize,
+    /// The part of the next line that has arrived.
+    line: Vec<u8>,
+    too_long: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -23,47 +26,46 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self {
             reader: BufReader::with_capacity(64 << 10, reader),
             limit,
+            line: Vec::new(),
+            too_long: false,
         }
     }
 
     /// The next line; `None` at the end. Keeps what was read if it is dropped in between.
     pub(super) async fn next(&mut self) -> std::io::Result<Option<Line>> {
-        let mut line = Vec::new();
-        let mut too_long = false;
         loop {
             let available = self.reader.fill_buf().await?;
             if available.is_empty() {
-                return Ok(ended(line, too_long, self.limit));
+                let rest = self.too_long || !self.line.is_empty();
+                return Ok(rest.then(|| self.finished()));
             }
             let (part, whole) = match available.iter().position(|byte| *byte == b'\n') {
                 Some(at) => (&available[..at], true),
                 None => (available, false),
             };
-            if line.len() + part.len() > self.limit {
-                too_long = true;
-                line = Vec::new();
-            } else if !too_long {
-                line.extend_from_slice(part);
+            if self.line.len() + part.len() > self.limit {
+                self.too_long = true;
+                self.line = Vec::new();
+            } else if !self.too_long {
+                self.line.extend_from_slice(part);
             }
             let used = part.len() + usize::from(whole);
             self.reader.consume(used);
             if whole {
-                return Ok(Some(finished(line, too_long, self.limit)));
+                return Ok(Some(self.finished()));
             }
         }
     }
-}
 
-fn ended(line: Vec<u8>, too_long: bool, limit: usize) -> Option<Line> {
-    (too_long || !line.is_empty()).then(|| finished(line, too_long, limit))
-}
-
-fn finished(mut line: Vec<u8>, too_long: bool, limit: usize) -> Line {
-    if too_long {
-        return Line::TooLong(limit);
+    /// Takes the line that is complete and starts the next one.
+    fn finished(&mut self) -> Line {
+        let mut line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.too_long) {
+            return Line::TooLong(self.limit);
+        }
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        String::from_utf8(line).map_or(Line::NotUtf8, Line::Text)
     }
-    if line.last() == Some(&b'\r') {
-        line.pop();
-    }
-    String::from_utf8(line).map_or(Line::NotUtf8, Line::Text)
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tokio::{
     io::{AsyncWriteExt, Stdout},
     sync::{Mutex as AsyncMutex, Semaphore},
@@ -36,6 +36,13 @@ struct Asked {
     params: Option<Payload>,
     #[serde(default, rename = "_meta")]
     meta: Option<AskedMeta>,
+}
+
+/// What can be told of a line that is no request.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(default)]
+    id: Option<Box<RawValue>>,
 }
 
 /// What a request may say beside the tool's own arguments.
@@ -73,14 +80,17 @@ pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
     });
     let mut lines = Lines::new(tokio::io::stdin(), scene.config.limits.message_bytes);
     let mut tasks = JoinSet::new();
+    let waiting = args.concurrent.max(1) + scene.config.limits.queued_calls;
+    let stopped = stopped();
+    tokio::pin!(stopped);
     loop {
         tokio::select! {
-            line = lines.next() => match line? {
+            line = lines.next(), if tasks.len() < waiting => match line? {
                 Some(line) => server.take(line, &mut tasks).await,
                 None => break,
             },
             () = server.gone.cancelled() => break,
-            () = stopped() => break,
+            () = &mut stopped => break,
             Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
         }
     }
@@ -105,17 +115,25 @@ async fn stopped() {
     drop(tokio::signal::ctrl_c().await);
 }
 
+/// An id in one spelling, so that it is found however it was escaped.
+fn spelled(id: &RawValue) -> String {
+    serde_json::from_str::<Value>(id.get())
+        .map_or_else(|_| id.get().to_owned(), |id| id.to_string())
+}
+
 impl Server {
     async fn take(self: &Arc<Self>, line: Line, tasks: &mut JoinSet<()>) {
         let text = match line {
             Line::Text(text) => text,
             Line::TooLong(limit) => {
                 let message = format!("a line is longer than {limit} bytes");
-                return self.refuse(ErrorCode::RequestTooLarge, &message).await;
+                return self
+                    .refuse(None, ErrorCode::RequestTooLarge, &message)
+                    .await;
             }
             Line::NotUtf8 => {
                 return self
-                    .refuse(ErrorCode::MalformedRequest, "a line is not UTF-8")
+                    .refuse(None, ErrorCode::MalformedRequest, "a line is not UTF-8")
                     .await;
             }
         };
@@ -124,21 +142,25 @@ impl Server {
         }
         if !tollgate_core::depth::within_depth(text.as_bytes()) {
             let message = "a line nests too deeply";
-            return self.refuse(ErrorCode::MalformedRequest, message).await;
+            let code = ErrorCode::MalformedRequest;
+            return self.refuse(None, code, message).await;
         }
         match serde_json::from_str::<Asked>(&text) {
             Ok(asked) if asked.method == CANCEL => self.cancel(&asked),
             Ok(asked) => {
                 let cancel = CancellationToken::new();
                 if let Some(id) = &asked.id {
-                    self.running().insert(id.get().to_owned(), cancel.clone());
+                    self.running().insert(spelled(id), cancel.clone());
                 }
                 let server = Arc::clone(self);
                 tasks.spawn(async move { server.serve(asked, cancel).await });
             }
             Err(error) => {
                 let message = format!("a line is not a request: {error}");
-                self.refuse(ErrorCode::MalformedRequest, &message).await;
+                let named = serde_json::from_str::<Named>(&text).ok();
+                let id = named.and_then(|named| named.id);
+                let code = ErrorCode::MalformedRequest;
+                self.refuse(id.as_deref(), code, &message).await;
             }
         }
     }
@@ -178,7 +200,7 @@ impl Server {
         request.cancel = cancel;
         let outcome = self.gateway.call(&self.caller, request).await;
         if let Some(id) = id {
-            self.running().remove(id.get());
+            self.running().remove(&spelled(id));
         }
         let mut answer = reply::response(id, &outcome);
         answer.push_str(&reply::done(id));
@@ -187,10 +209,10 @@ impl Server {
         }
     }
 
-    async fn refuse(&self, code: ErrorCode, message: &str) {
+    async fn refuse(&self, id: Option<&RawValue>, code: ErrorCode, message: &str) {
         let outcome = self.gateway.refuse(&self.caller, code, message).await;
-        let mut answer = reply::response(None, &outcome);
-        answer.push_str(&reply::done(None));
+        let mut answer = reply::response(id, &outcome);
+        answer.push_str(&reply::done(id));
         self.write(&answer).await;
     }
 
