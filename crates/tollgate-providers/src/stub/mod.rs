@@ -3,11 +3,14 @@
 //! The answer depends on the tool and its arguments only, so a rehearsal of a plan
 //! gives the same picture every time.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::{
-    Annotations, Answer, Caching, CallContext, Capability, Cost, Estimate, Payload, Provider,
-    ProviderError, Raise, Surface, ToolCall, ToolName, ToolResult, ToolSpec, TrustLevel, Usage,
+    Annotations, Answer, Caching, CallContext, Capability, Cost, ErrorCode, Estimate, Payload,
+    Provider, ProviderError, Raise, Surface, ToolCall, ToolName, ToolResult, ToolSpec, TrustLevel,
+    Usage,
     canonical::{Form, Node, hex_digest},
 };
 
@@ -29,6 +32,8 @@ pub struct StubTool {
     pub units: u64,
     /// Whether that cost needs consent.
     pub confirm: bool,
+    /// How long a call takes before it answers.
+    pub delay: Duration,
     /// A fixed answer instead of an echo.
     pub answer: Option<Map<String, Value>>,
 }
@@ -41,6 +46,7 @@ impl StubTool {
             capability: Capability::L0,
             units: 0,
             confirm: false,
+            delay: Duration::ZERO,
             answer: None,
         }
     }
@@ -67,10 +73,22 @@ impl Provider for Stub {
         Ok(self.tools.iter().map(spec).collect())
     }
 
-    async fn call(&self, call: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {
+    async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
         let Some(tool) = self.tools.iter().find(|tool| tool.name == call.tool) else {
-            return Err(ProviderError::not_found(format!("no stub for `{}`", call.tool)));
+            return Err(ProviderError::not_found(format!(
+                "no stub for `{}`",
+                call.tool
+            )));
         };
+        if !tool.delay.is_zero() {
+            tokio::select! {
+                () = tokio::time::sleep(tool.delay) => {}
+                () = cx.cancel.cancelled() => return Err(ProviderError::new(
+                    ErrorCode::Cancelled,
+                    "cancelled while it pretended to work",
+                )),
+            }
+        }
         let data = match &tool.answer {
             Some(answer) => Value::Object(answer.clone()),
             None => {
