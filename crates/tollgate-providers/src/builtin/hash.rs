@@ -64,7 +64,11 @@ struct Digested {
     digest: String,
 }
 
-async fn digest(_: Arc<Shared>, args: DigestArgs, _: CallContext) -> Result<Digested, ProviderError> {
+async fn digest(
+    _: Arc<Shared>,
+    args: DigestArgs,
+    _: CallContext,
+) -> Result<Digested, ProviderError> {
     let bytes = args.text.as_bytes();
     let digest = match args.algorithm {
         Algorithm::Sha224 => hex(&Sha224::digest(bytes)),
@@ -104,10 +108,16 @@ struct Encoded {
     text: String,
 }
 
-async fn encode(_: Arc<Shared>, args: EncodeArgs, _: CallContext) -> Result<Encoded, ProviderError> {
+async fn encode(
+    _: Arc<Shared>,
+    args: EncodeArgs,
+    _: CallContext,
+) -> Result<Encoded, ProviderError> {
     let text = if args.decode {
         let bytes = match args.encoding {
-            Encoding::Base64 => general_purpose::STANDARD.decode(&args.text).map_err(invalid)?,
+            Encoding::Base64 => general_purpose::STANDARD
+                .decode(&args.text)
+                .map_err(invalid)?,
             Encoding::Base64url => general_purpose::URL_SAFE_NO_PAD
                 .decode(args.text.trim_end_matches('='))
                 .map_err(invalid)?,

@@ -41,7 +41,13 @@ struct Now {
 }
 
 const DAYS: [&str; 7] = [
-    "Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
 ];
 
 async fn now(shared: Arc<Shared>, args: NowArgs, _: CallContext) -> Result<Now, ProviderError> {

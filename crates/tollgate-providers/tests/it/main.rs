@@ -1,1 +1,8 @@
 //! Provider tests, through the public API only.
+
+#[cfg(test)]
+mod builtin;
+#[cfg(test)]
+mod stub;
+#[cfg(test)]
+mod support;
