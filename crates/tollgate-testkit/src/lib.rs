@@ -2,7 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod fakes;
 pub mod memory_store;
 pub mod store_suite;
 
+pub use fakes::call_tool;
 pub use memory_store::MemoryStore;
