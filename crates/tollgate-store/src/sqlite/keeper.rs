@@ -2,12 +2,13 @@
 //!
 //! It syncs the log, answers those who wait for the disk, signs and anchors the
 //! head, moves the log into the database, and turns away commits that waited too
-//! long for other processes. It sleeps while there is nothing to sync.
+//! long for other processes. It sleeps while there is nothing to sync, and never
+//! waits for the lock itself: what needs it is left to the writer.
 
 use std::{
     fs::{File, OpenOptions},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -26,8 +27,8 @@ use super::{
     writer::refuse,
 };
 use crate::{
-    chain::{Anchor, Seal},
-    error::io_error,
+    chain::{Anchor, Prepared, Seal},
+    error::{OpenError, io_error},
     settings::Limits,
 };
 
@@ -35,7 +36,7 @@ use crate::{
 pub(crate) struct Keeper {
     pub(crate) desk: Arc<Desk>,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) lock: WriteLock,
+    pub(crate) state_dir: PathBuf,
     pub(crate) log: Log,
     pub(crate) anchor: Anchor,
     pub(crate) chain: String,
@@ -43,7 +44,7 @@ pub(crate) struct Keeper {
     pub(crate) name: String,
     pub(crate) limits: Limits,
     pub(crate) interval: Duration,
-    /// The last place that was anchored by this process.
+    /// The last place for which this process prepared an anchor.
     pub(crate) anchored: u64,
 }
 
@@ -72,22 +73,47 @@ impl Keeper {
             }
             refuse(self.queue.take_stale(self.limits.busy), &StoreError::Busy);
         }
-        self.tick(Duration::ZERO);
+        self.finish();
     }
 
     /// Signs, syncs, anchors, and shortens the log.
     fn tick(&mut self, patience: Duration) {
-        if !patience.is_zero() && !self.desk.is_sealed() {
-            self.queue.want_seal();
+        if !self.desk.is_sealed() {
+            self.queue.want(|chores| chores.seal = true);
             self.desk.wait_for_seal(patience);
         }
-        if let Some(seal) = self.sync()
-            && seal.seq > self.anchored
-            && self.note(&seal).is_ok()
-        {
-            self.anchored = seal.seq;
+        if let Some(prepared) = self.sync_and_prepare() {
+            self.queue.want(|chores| chores.anchor = Some(prepared));
         }
-        self.log.shorten(&self.lock, self.limits.wal_frames);
+        if self.log.shorten(self.limits.wal_frames) {
+            self.queue.want(|chores| chores.shorten = true);
+        }
+    }
+
+    /// Syncs and anchors the last head; the writer has gone, so the lock is taken here.
+    fn finish(mut self) {
+        let Some(prepared) = self.sync_and_prepare() else {
+            return;
+        };
+        let lock = WriteLock::open(&self.state_dir).map_err(OpenError::Directory);
+        if let Ok(_held) = lock.and_then(|lock| lock.acquire_within(self.limits.busy)) {
+            // An anchor that stays behind is caught up with by the next process.
+            let _ = self.anchor.advance(&prepared, &self.log.connection);
+        }
+        self.log.shorten(self.limits.wal_frames / 4);
+    }
+
+    /// Makes the log durable, then writes down which head it vouches for.
+    fn sync_and_prepare(&mut self) -> Option<Prepared> {
+        let seal = self.sync()?;
+        if seal.seq <= self.anchored {
+            return None;
+        }
+        let head = seal.signed_head(&self.chain);
+        let name = format!("{}.{}", self.name, seal.seq);
+        let prepared = self.anchor.prepare(head, &name).ok()?;
+        self.anchored = seal.seq;
+        Some(prepared)
     }
 
     /// Syncs the log and answers whoever waited for it; says which head is safe.
@@ -118,16 +144,6 @@ impl Keeper {
             }
         }
     }
-
-    /// Anchors a head; only putting it in place needs the lock.
-    fn note(&self, seal: &Seal) -> io::Result<()> {
-        let head = seal.signed_head(&self.chain);
-        let prepared = self.anchor.prepare(&head, &self.name)?;
-        let held = self.lock.acquire(|| ())?;
-        let advanced = self.anchor.advance(&head, &prepared);
-        drop(held);
-        advanced
-    }
 }
 
 impl Log {
@@ -136,12 +152,12 @@ impl Log {
         state_dir: &Path,
         limits: &Limits,
         frames: Arc<AtomicU32>,
-    ) -> Result<Self, crate::OpenError> {
+    ) -> Result<Self, OpenError> {
         let file = OpenOptions::new()
             .read(true)
             .write(true)
             .open(state_dir.join(open::LOG))
-            .map_err(crate::OpenError::Directory)?;
+            .map_err(OpenError::Directory)?;
         Ok(Self {
             file,
             connection: open::writer(state_dir, limits)?,
@@ -155,7 +171,7 @@ impl Log {
         if self.doubtful {
             // A second sync would succeed without having written what the first
             // lost. Moving the frames into the database writes them again.
-            let (frames, moved) = self.checkpoint().map_err(io::Error::other)?;
+            let (frames, moved) = open::checkpoint(&self.connection).map_err(io::Error::other)?;
             if moved < frames {
                 return Err(io::Error::other("an earlier sync failed"));
             }
@@ -166,32 +182,17 @@ impl Log {
         synced
     }
 
-    /// Moves frames into the database so that the log can start over.
+    /// Moves frames into the database so that the log can start over; says whether
+    /// the rest has to be moved under the lock.
     ///
     /// Writers go on meanwhile, so they may be a few frames ahead at the end, and
-    /// would always be under constant load. The few are moved under the lock: the
-    /// log then starts over, in blocks the file already has.
-    fn shorten(&mut self, lock: &WriteLock, bound: u32) {
+    /// always would be under constant load. When those few are moved as well, the
+    /// log starts over, in blocks the file already has.
+    fn shorten(&mut self, bound: u32) -> bool {
         if self.frames.load(Ordering::Relaxed) < bound {
-            return;
+            return false;
         }
-        let Ok((frames, moved)) = self.checkpoint() else {
-            return;
-        };
         self.frames.store(0, Ordering::Relaxed);
-        if moved < frames
-            && let Ok(held) = lock.acquire(|| ())
-        {
-            let _ = self.checkpoint();
-            drop(held);
-        }
-    }
-
-    /// How many frames there are, and how many are in the database.
-    fn checkpoint(&self) -> rusqlite::Result<(i64, i64)> {
-        self.connection
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-                Ok((row.get(1)?, row.get(2)?))
-            })
+        open::checkpoint(&self.connection).is_ok_and(|(frames, moved)| moved < frames)
     }
 }

@@ -52,6 +52,9 @@ impl WriteLock {
 
     /// Waits for the lock, but not longer than `limit`; dropping it lets it go.
     pub(crate) fn acquire_within(self, limit: Duration) -> Result<Self, OpenError> {
+        if self.try_take().map_err(OpenError::Directory)? {
+            return Ok(self);
+        }
         // A blocked `flock` cannot be called off, so a thread does the waiting;
         // if nobody wants the lock any more it is dropped on arrival.
         let (arrived, arrival) = mpsc::sync_channel(1);
@@ -70,15 +73,21 @@ impl WriteLock {
     }
 
     fn take(&self, on_wait: impl FnOnce()) -> io::Result<()> {
-        match self.turn.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                on_wait();
-                wait(&self.turn)?;
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
+        if self.try_take()? {
+            return Ok(());
         }
+        on_wait();
+        wait(&self.turn)?;
         let taken = wait(&self.write);
+        self.turn.unlock()?;
+        taken
+    }
+
+    fn try_take(&self) -> io::Result<bool> {
+        if !try_lock(&self.turn)? {
+            return Ok(false);
+        }
+        let taken = try_lock(&self.write);
         self.turn.unlock()?;
         taken
     }
@@ -97,5 +106,13 @@ fn wait(file: &File) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             done => return done,
         }
+    }
+}
+
+fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }

@@ -81,7 +81,6 @@ impl SqliteStore {
         let (mut connection, keyring) = prepare(&settings)?;
         let frames = Arc::new(AtomicU32::new(0));
         open::count_frames(&mut connection, Arc::clone(&frames))?;
-        let open_lock = || WriteLock::open(&settings.state_dir).map_err(OpenError::Directory);
         let owner = Owner::take(&settings.state_dir).map_err(OpenError::Directory)?;
         let queue = Arc::new(Queue::new(settings.limits.queue));
         let desk = Arc::new(Desk::default());
@@ -89,7 +88,7 @@ impl SqliteStore {
         let keeper = Keeper {
             desk: Arc::clone(&desk),
             queue: Arc::clone(&queue),
-            lock: open_lock()?,
+            state_dir: settings.state_dir.clone(),
             log: Log::open(&settings.state_dir, &settings.limits, frames)?,
             anchor: anchor.clone(),
             chain: settings.chain.clone(),
@@ -99,12 +98,13 @@ impl SqliteStore {
             anchored: 0,
         };
         let writer = Writer {
-            lock: open_lock()?,
+            lock: WriteLock::open(&settings.state_dir).map_err(OpenError::Directory)?,
             pen: Pen {
                 connection,
                 queue: Arc::clone(&queue),
                 desk,
                 keyring,
+                anchor: anchor.clone(),
                 pruner: Pruner::new(settings.retention),
                 clock,
                 chain: settings.chain.clone(),

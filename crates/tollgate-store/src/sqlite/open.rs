@@ -55,6 +55,14 @@ pub(crate) fn count_frames(
     }))
 }
 
+/// Moves frames of the log into the database, without waiting for anyone; says
+/// how many there are, and how many are in the database.
+pub(crate) fn checkpoint(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        Ok((row.get(1)?, row.get(2)?))
+    })
+}
+
 /// Opens a connection that only reads.
 pub(crate) fn reader(directory: &Path, busy: Duration) -> rusqlite::Result<Connection> {
     let connection = open(directory, FLAGS | OpenFlags::SQLITE_OPEN_READ_ONLY, busy)?;

@@ -12,6 +12,8 @@ use std::{
 use tokio::sync::oneshot;
 use tollgate_core::store::{Batch, Receipt, StoreError};
 
+use crate::chain::Prepared;
+
 /// Where the answer to a commit goes.
 pub(crate) type Reply = oneshot::Sender<Result<Receipt, StoreError>>;
 
@@ -32,17 +34,35 @@ pub(crate) struct Queue {
 #[derive(Default)]
 struct Inner {
     jobs: VecDeque<Job>,
-    seal: bool,
+    chores: Chores,
     closing: bool,
     idle: bool,
     /// Below so many commits the writer need not be woken.
     enough: usize,
 }
 
+/// What needs the lock, and is therefore left to the writer.
+#[derive(Default)]
+pub(crate) struct Chores {
+    /// The head should be signed.
+    pub(crate) seal: bool,
+    /// A note of the head should be put in its place.
+    pub(crate) anchor: Option<Prepared>,
+    /// The rest of the log should be moved into the database.
+    pub(crate) shorten: bool,
+}
+
+impl Chores {
+    /// Whether there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.seal && self.anchor.is_none() && !self.shorten
+    }
+}
+
 /// Why the writer woke up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// There are commits, or the head should be signed.
+    /// There are commits or chores.
     Work,
     /// Nothing more will come.
     End,
@@ -81,10 +101,10 @@ impl Queue {
         Ok(answer)
     }
 
-    /// Asks for a signed head.
-    pub(crate) fn want_seal(&self) {
+    /// Asks the writer to do something with its next commits, or by itself.
+    pub(crate) fn want(&self, add: impl FnOnce(&mut Chores)) {
         let mut inner = self.inner();
-        inner.seal = true;
+        add(&mut inner.chores);
         self.wake_if_idle(inner);
     }
 
@@ -99,7 +119,7 @@ impl Queue {
     pub(crate) fn wait(&self) -> Wanted {
         let mut inner = self.inner();
         loop {
-            if !inner.jobs.is_empty() || inner.seal {
+            if !inner.jobs.is_empty() || !inner.chores.is_empty() {
                 return Wanted::Work;
             }
             if inner.closing {
@@ -138,9 +158,9 @@ impl Queue {
         inner.jobs.drain(..count).collect()
     }
 
-    /// Takes the wish for a signed head.
-    pub(crate) fn take_seal(&self) -> bool {
-        std::mem::take(&mut self.inner().seal)
+    /// Takes what else should be done.
+    pub(crate) fn take_chores(&self) -> Chores {
+        std::mem::take(&mut self.inner().chores)
     }
 
     /// Takes what has waited for longer than `limit`.

@@ -15,11 +15,12 @@ use super::{
     apply::{Group, Refusal},
     desk::Desk,
     lock::{Held, WriteLock},
+    open,
     prune::Pruner,
     queue::{Job, Queue, Wanted},
 };
 use crate::{
-    chain::{Keyring, Seal},
+    chain::{Anchor, Keyring, Seal},
     error::io_error,
 };
 
@@ -45,6 +46,7 @@ pub(crate) struct Pen {
     pub(crate) queue: Arc<Queue>,
     pub(crate) desk: Arc<Desk>,
     pub(crate) keyring: Keyring,
+    pub(crate) anchor: Anchor,
     pub(crate) pruner: Pruner,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chain: String,
@@ -68,7 +70,7 @@ impl Writer {
             self.turn();
         }
         if !self.pen.desk.is_sealed() {
-            self.pen.queue.want_seal();
+            self.pen.queue.want(|chores| chores.seal = true);
             self.turn();
         }
         self.pen.desk.close();
@@ -80,12 +82,19 @@ impl Writer {
             Ok(held) => held,
             Err(error) => return self.pen.refuse_all(&io_error(error)),
         };
+        let chores = self.pen.queue.take_chores();
         let mut jobs = self.pen.queue.take(self.pen.group);
-        let seal = self.pen.queue.take_seal();
-        if jobs.is_empty() && !seal {
+        if let Some(prepared) = &chores.anchor {
+            // An anchor that stays behind is caught up with by the next one.
+            let _ = self.pen.anchor.advance(prepared, &self.pen.connection);
+        }
+        if chores.shorten {
+            let _ = open::checkpoint(&self.pen.connection);
+        }
+        if jobs.is_empty() && !chores.seal {
             return;
         }
-        let written = self.pen.write(&mut jobs, self.pen.group, seal);
+        let written = self.pen.write(&mut jobs, self.pen.group, chores.seal);
         self.last = jobs.len();
         match written {
             Ok(written) => {
@@ -182,7 +191,7 @@ impl Pen {
     }
 
     fn refuse_all(&self, error: &StoreError) {
-        self.queue.take_seal();
+        self.queue.take_chores();
         refuse(self.queue.take(usize::MAX), error);
     }
 }

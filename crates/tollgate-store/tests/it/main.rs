@@ -1,4 +1,16 @@
 //! The embedded store against real files, real processes and real faults.
 
 #[cfg(test)]
+mod child;
+#[cfg(test)]
 mod conformance;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod keeping;
+#[cfg(test)]
+mod processes;
+#[cfg(test)]
+mod tampering;
+#[cfg(test)]
+mod world;

@@ -1,0 +1,145 @@
+//! What is kept, how long, and who may read it.
+
+use std::{fs, sync::Arc};
+
+use tollgate_core::{
+    CallId, HeldClock, Timestamp,
+    store::{AuditLog as _, Batch, Body, Change, Durability, Store as _},
+};
+use tollgate_store::{Limits, Retention, Settings, SqliteStore, schema_sql};
+
+use crate::world::{World, entries, remember, verify, write_rows};
+
+#[tokio::test]
+async fn closing_syncs_signs_and_anchors_what_was_only_committed() {
+    let world = World::new();
+    let store = world.open();
+    for number in 0..3 {
+        let batch = entries([number], Durability::Process);
+        store.commit(batch).await.unwrap();
+    }
+    drop(store);
+    let found = verify(&world).await;
+    assert_eq!((found.rows, found.anchored), (3, Some(3)));
+    assert!(found.signed_heads >= 1);
+    // Nothing is left of the process.
+    let owners = fs::read_dir(world.path("state/owners")).unwrap();
+    assert_eq!(owners.count(), 0);
+    let anchors = fs::read_dir(world.path("anchor")).unwrap();
+    assert_eq!(anchors.count(), 1);
+}
+
+#[tokio::test]
+async fn a_batch_of_changes_alone_is_kept() {
+    let world = World::new();
+    let store = world.open();
+    let batch = Batch {
+        changes: vec![remember("one", 10, None)],
+        ..Batch::default()
+    };
+    store.commit(batch).await.unwrap();
+    drop(store);
+    assert_eq!(world.count("cache"), 1);
+    assert_eq!(verify(&world).await.problems, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_is_no_longer_needed_goes_with_the_writing() {
+    let world = World::new();
+    let clock = Arc::new(HeldClock::new(Timestamp(1_000_000)));
+    let settings = Settings {
+        retention: Retention {
+            body_rows: 100,
+            cache_rows: 150,
+            ..Retention::default()
+        },
+        ..world.settings()
+    };
+    let store = SqliteStore::open(settings, clock).unwrap();
+    for number in 0..400_u64 {
+        let until = match number % 2 {
+            0 => None,
+            _ => Some(Timestamp(1_000_001)),
+        };
+        let body = Body {
+            call: CallId(number.to_string().into()),
+            arguments: None,
+            data: Some("{}".to_owned()),
+        };
+        let batch = Batch {
+            changes: vec![
+                remember(&number.to_string(), 10, until),
+                Change::KeepBody(body),
+            ],
+            ..entries(number * 10..number * 10 + 10, Durability::Process)
+        };
+        store.commit(batch).await.unwrap();
+    }
+    // Bounded by what arrives until the next turn, not by what ever arrived.
+    assert!(world.count("bodies") <= 100 + 1024 / 10);
+    assert!(world.count("cache") <= 150 + 1024 / 10);
+    assert_eq!(world.count("audit_entries"), 4000);
+    let kept = store.body(&CallId("399".into())).await.unwrap();
+    assert_eq!(kept.unwrap().data.as_deref(), Some("{}"));
+}
+
+#[tokio::test]
+async fn a_long_reader_blocks_nobody_and_the_log_starts_over_after_it() {
+    let world = World::new();
+    let settings = Settings {
+        limits: Limits {
+            wal_frames: 50,
+            ..Limits::default()
+        },
+        ..world.settings()
+    };
+    let store = world.try_open(settings).unwrap();
+    write_rows(&store, 10).await;
+    let reader = world.sql();
+    reader
+        .execute_batch("BEGIN; SELECT * FROM audit_entries")
+        .unwrap();
+    for _ in 0..20 {
+        write_rows(&store, 20).await;
+    }
+    reader.execute_batch("COMMIT").unwrap();
+    store.close().await;
+    assert_eq!(store.verify().await.unwrap().problems, [""; 0]);
+    assert_eq!(world.count("audit_entries"), 410);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_signing_key_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    drop(world.open());
+    let mode = |name: &str| {
+        let path = world.path(name);
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!(mode("state/audit-signing.key"), 0o600);
+    assert_eq!(mode("state"), 0o700);
+    let public = fs::read_to_string(world.path("state/audit-signing.pub")).unwrap();
+    assert_eq!(public.len(), 64);
+}
+
+#[test]
+fn the_schema_is_what_a_fresh_state_has() {
+    let world = World::new();
+    drop(world.open());
+    let schema = schema_sql();
+    let sql = world.sql();
+    let mut statement = sql
+        .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
+        .unwrap();
+    let parts: Vec<String> = statement
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert!(parts.len() > 10);
+    for part in parts {
+        assert!(schema.contains(&part), "{part}");
+    }
+}
