@@ -11,8 +11,8 @@ use tollgate_core::{
 };
 
 use super::{
-    Caller, Inner, Request, Stop, cache::Place, consent, consent::Recorded, listing::is_visible,
-    taint, validate, validate::Valid,
+    Caller, Inner, Request, Stop, cache, cache::Place, consent, consent::Recorded,
+    listing::is_visible, taint, validate, validate::Valid,
 };
 use crate::{
     catalog::{Catalog, Listing},
@@ -37,6 +37,7 @@ pub(super) struct Permitted {
     approval: Option<Hash>,
     digest: Option<Hash>,
     place: Option<Place>,
+    answered: bool,
 }
 
 /// What policy made of a call.
@@ -75,6 +76,20 @@ impl Permitted {
 
     pub(super) fn into_valid(self) -> Valid {
         self.valid
+    }
+
+    /// Whether it was permitted as a call that a kept answer makes free.
+    pub(super) fn counts_on_answer(&self) -> bool {
+        self.answered
+    }
+
+    /// The same call without the answer it counted on, to be permitted anew.
+    pub(super) fn unanswered(self) -> (Valid, Peeked) {
+        let peeked = Peeked {
+            place: self.place,
+            answered: false,
+        };
+        (self.valid, peeked)
     }
 }
 
@@ -186,7 +201,12 @@ pub(super) async fn permit(
     let estimate = lifted(&valid, place.answered);
     trail.estimate = estimate;
     let tainted = taint::flows(inner, session, &valid).await?;
-    let mut consent = trail.consent.max(consent::offered(inner, session, &valid)?);
+    let said = if valid.control.yes {
+        Consent::Agent
+    } else {
+        Consent::None
+    };
+    let mut consent = said.max(consent::offered(inner, session, &valid)?);
     let mut verdict = decide(
         inner,
         caller,
@@ -250,7 +270,9 @@ pub(super) async fn permit(
             approval,
             digest,
             place: place.place,
+            answered: place.answered,
         })),
+        Decision::NeedsConsent(_) if valid.control.from_cache => Err(cache::missed()),
         Decision::NeedsConsent(needed) => {
             Err(consent::ask(inner, session, &valid, &verdict, needed).await?)
         }
@@ -280,12 +302,15 @@ fn check_trust(trust: TrustLevel, valid: &Valid) -> Result<(), Stop> {
     .into())
 }
 
-/// What a call costs once a kept answer, a dry run or a sample has been taken into account.
+/// What a call costs once all that keeps it from running has been taken into account.
 fn lifted(valid: &Valid, answered: bool) -> Estimate {
     let Control {
-        dry_run, fixture, ..
+        dry_run,
+        from_cache,
+        fixture,
+        ..
     } = &valid.control;
-    if answered || *dry_run || fixture.is_some() {
+    if answered || *dry_run || *from_cache || fixture.is_some() {
         Estimate::default()
     } else {
         valid.estimate

@@ -6,7 +6,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use tollgate_core::{
-    Caching, Payload, StoreError, Timestamp, ToolSpec,
+    Caching, ErrorCode, Payload, StoreError, Timestamp, ToolSpec,
     canonical::{CanonicalError, Form, Node, hex_digest},
     store::CacheKey,
 };
@@ -196,6 +196,12 @@ pub(super) async fn open(
     Ok(stored
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
         .map(Arc::new))
+}
+
+/// Only the cache was asked, and it has no answer.
+pub(super) fn missed() -> Stop {
+    let message = "the session has no answer to this call";
+    Stop::new(ErrorCode::CacheMiss, message)
 }
 
 /// How the answer of this call is to be kept, if it is.

@@ -12,7 +12,7 @@ use tollgate_core::{ErrorCode, SessionKey};
 use super::{Stop, cache::Place};
 
 type Key = (SessionKey, Place);
-type Open = Arc<Mutex<HashMap<Key, watch::Sender<bool>>>>;
+type Open = Arc<Mutex<HashMap<Key, Arc<watch::Sender<bool>>>>>;
 
 /// Calls that others may be waiting for.
 #[derive(Default)]
@@ -34,6 +34,7 @@ pub(super) enum Seat {
 pub(super) struct Lead {
     key: Key,
     open: Open,
+    followers: Arc<watch::Sender<bool>>,
 }
 
 /// Tells when the leader is done.
@@ -45,28 +46,25 @@ impl Flights {
         if let Some(sender) = open.get(&key) {
             return Seat::Follower(Done(sender.subscribe()));
         }
-        open.insert(key.clone(), watch::Sender::new(false));
+        let followers = Arc::new(watch::Sender::new(false));
+        open.insert(key.clone(), Arc::clone(&followers));
         Seat::Leader(Lead {
             key,
             open: Arc::clone(&self.open),
+            followers,
         })
     }
 }
 
 impl Lead {
-    /// Whether someone else waits for this answer.
-    pub(super) fn is_followed(&self) -> bool {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.get(&self.key)
-            .is_some_and(|sender| sender.receiver_count() > 0)
+    /// Waits until nobody else waits for this answer.
+    pub(super) async fn unfollowed(&self) {
+        self.followers.closed().await;
     }
 
     /// The answer is where followers look for it.
     pub(super) fn answered(&self) {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sender) = open.get(&self.key) {
-            sender.send_replace(true);
-        }
+        self.followers.send_replace(true);
     }
 }
 

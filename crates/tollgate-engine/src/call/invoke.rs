@@ -48,15 +48,19 @@ pub(super) async fn run(
                 let message = format!("`{}` did not answer within {} ms", spec.name, limit.as_millis());
                 return Err(give_up(inner, running, &stop, trail, ErrorCode::TimedOut, message).await);
             }
-            () = cancel.cancelled(), if wanted => {
-                if lead.is_some_and(Lead::is_followed) {
-                    wanted = false;
-                    continue;
-                }
+            () = cancel.cancelled(), if wanted => wanted = false,
+            () = unfollowed(lead), if !wanted => {
                 let message = format!("the call of `{}` was cancelled", spec.name);
                 return Err(give_up(inner, running, &stop, trail, ErrorCode::Cancelled, message).await);
             }
         }
+    }
+}
+
+/// Waits until nobody else wants the answer.
+async fn unfollowed(lead: Option<&Lead>) {
+    if let Some(lead) = lead {
+        lead.unfollowed().await;
     }
 }
 

@@ -77,6 +77,13 @@ impl From<tollgate_core::StoreError> for Stop {
     }
 }
 
+/// Where opening the cache or running the tool has led.
+enum Reached {
+    End(End),
+    /// The kept answer that made the call free is no longer there.
+    Gone(Permitted),
+}
+
 impl Inner {
     /// Takes one call from request to outcome. Never fails: every way out is an ending.
     async fn run(self: Arc<Self>, caller: Caller, request: Request) -> Outcome {
@@ -112,14 +119,21 @@ impl Inner {
         self.probe(trail, Stage::ValidateIn);
         let peeked = cache::peek(self, session, &valid, trail).await?;
         self.probe(trail, Stage::Peek);
-        let permission = admit::permit(self, caller, session, valid, peeked, trail).await?;
-        self.probe(trail, Stage::Permit);
-        let permitted = match permission {
-            Permission::Granted(permitted) => permitted,
-            Permission::DryRun(report) => return Ok(End::DryRun(report)),
-            Permission::Happened(recorded) => return Ok(End::Recorded(recorded)),
-        };
-        self.answer(trail, session, permitted).await
+        let mut asked = (valid, peeked);
+        loop {
+            let (valid, peeked) = asked;
+            let permission = admit::permit(self, caller, session, valid, peeked, trail).await?;
+            self.probe(trail, Stage::Permit);
+            let permitted = match permission {
+                Permission::Granted(permitted) => permitted,
+                Permission::DryRun(report) => return Ok(End::DryRun(report)),
+                Permission::Happened(recorded) => return Ok(End::Recorded(recorded)),
+            };
+            asked = match self.answer(trail, session, permitted).await? {
+                Reached::End(end) => return Ok(end),
+                Reached::Gone(permitted) => permitted.unanswered(),
+            };
+        }
     }
 
     /// Opens the cache or runs the tool, once for all who ask the same at the same time.
@@ -128,7 +142,7 @@ impl Inner {
         trail: &mut Trail,
         session: &Arc<SessionState>,
         permitted: Permitted,
-    ) -> Result<End, Stop> {
+    ) -> Result<Reached, Stop> {
         let mut waited = false;
         loop {
             if let Some(kept) = cache::open(self, session, &permitted, trail).await? {
@@ -138,11 +152,13 @@ impl Inner {
                     CacheUse::Hit
                 };
                 self.probe(trail, Stage::OpenCache);
-                return Ok(End::Hit(kept));
+                return Ok(Reached::End(End::Hit(kept)));
             }
             if permitted.valid().control.from_cache {
-                let message = "the session has no answer to this call";
-                return Err(Stop::new(ErrorCode::CacheMiss, message));
+                return Err(cache::missed());
+            }
+            if permitted.counts_on_answer() {
+                return Ok(Reached::Gone(permitted));
             }
             let seat = match permitted.flight_key(session) {
                 Some(key) if !waited => self.flights.join(key),
@@ -157,9 +173,12 @@ impl Inner {
                     let end = self
                         .really_run(trail, session, permitted, Some(&lead))
                         .await;
-                    return end;
+                    return end.map(Reached::End);
                 }
-                Seat::Alone => return self.really_run(trail, session, permitted, None).await,
+                Seat::Alone => {
+                    let end = self.really_run(trail, session, permitted, None).await;
+                    return end.map(Reached::End);
+                }
             }
         }
     }

@@ -167,12 +167,9 @@ fn not_canonical(error: &CanonicalError) -> Stop {
 
 fn summary(problems: &[Problem]) -> String {
     let first = problems.first().map_or_else(String::new, |problem| {
-        let place = if problem.at.is_empty() {
-            "the arguments"
-        } else {
-            &problem.at
-        };
-        format!("{place}: {}", problem.message)
+        let place = &problem.at;
+        let colon = if place.is_empty() { "" } else { ": " };
+        format!("{place}{colon}{}", problem.message)
     });
     match problems.len() {
         0 | 1 => first,

@@ -1,1 +1,8 @@
 //! Integration tests of the engine, through its public API only.
+
+#[cfg(test)]
+mod memory;
+#[cfg(test)]
+mod path;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,8 @@
+//! What a call meets on its way: names, arguments, rules, cleaning, the envelope.
+
+mod cleaning;
+mod control;
+mod discovery;
+mod envelope;
+mod rules;
+mod validation;

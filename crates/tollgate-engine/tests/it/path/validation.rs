@@ -1,0 +1,241 @@
+//! Whether arguments and answers fit, and that nothing else gets through.
+
+use serde_json::{Value, json};
+use tollgate_core::{ErrorCode, Payload, ToolResult, ToolSpec, depth::MAX_DEPTH};
+use tollgate_testkit::fakes::says;
+
+use crate::support::{Setup, World, body, details, error, request, result, said, spec_read};
+
+#[tokio::test]
+async fn an_invalid_call_never_reaches_a_provider() {
+    let world = strict().await;
+    for arguments in [
+        "{}",
+        r#"{"n":"1"}"#,
+        r#"{"n":0}"#,
+        r#"{"n":1,"day":"2026-02-30"}"#,
+        r#"{"n":1,"other":2}"#,
+        r#"{"n":1,"word":"UPPER"}"#,
+        "[]",
+        "null",
+        r#""n""#,
+    ] {
+        let outcome = world.call("shelf.strict", arguments).await;
+        assert_eq!(said(&outcome), "invalid_arguments", "{arguments}");
+    }
+    assert_eq!(world.fake.count(), 0);
+    world.check(9).await;
+    assert_eq!(said(&world.call("shelf.strict", r#"{"n":1}"#).await), "ok");
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_arguments_is_listed_without_quoting_them() {
+    let world = strict().await;
+    let secret = "hunter2-hunter2";
+    let outcome = world
+        .call("shelf.strict", &format!(r#"{{"n":"{secret}","word":"X"}}"#))
+        .await;
+    let problems = details(&outcome)["problems"].clone();
+    let places: Vec<_> = problems
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["at"].clone())
+        .collect();
+    assert_eq!(places, ["/n", "/word"]);
+    assert!(!body(&outcome).to_string().contains(secret));
+}
+
+#[tokio::test]
+async fn arguments_that_can_be_read_two_ways_are_refused() {
+    let world = strict().await;
+    for arguments in [
+        r#"{"n":1,"n":2}"#,
+        r#"{"n":1,"\u006e":2}"#,
+        r#"{"n":1,"free":{"a":1,"a":2}}"#,
+        r#"{"n":1,"free":[{"a":1,"a":1}]}"#,
+    ] {
+        let outcome = world.call("shelf.strict", arguments).await;
+        assert_eq!(said(&outcome), "invalid_arguments", "{arguments}");
+        let wrapped = format!(r#"{{"name":"shelf.strict","arguments":{arguments}}}"#);
+        let inner = world.call("tools.call", &wrapped).await;
+        assert_eq!(said(&inner), "invalid_arguments", "{arguments}");
+    }
+    assert_eq!(world.fake.count(), 0);
+}
+
+#[tokio::test]
+async fn a_provider_gets_the_arguments_byte_for_byte() {
+    let world = strict().await;
+    for arguments in [
+        r#"{"z":1.50,"a":12345678901234567890123,"m":1e2,"k":-0.0}"#,
+        r#"{ "spaced" : [ 1 , 2 ] }"#,
+        r#"{"é":"\u00e9","emoji":"\ud83d\ude00","tab":"\t"}"#,
+        r#"{"nested":{"b":{},"a":[]},"null":null}"#,
+    ] {
+        let outcome = world.call("shelf.any", arguments).await;
+        assert_eq!(said(&outcome), "ok", "{arguments}");
+        assert_eq!(world.fake.seen().pop().unwrap().arguments, arguments);
+        let wrapped = format!(r#"{{"name":"shelf.any","arguments":{arguments}}}"#);
+        world.call("tools.call", &wrapped).await;
+        assert_eq!(world.fake.seen().pop().unwrap().arguments, arguments);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_keeps_its_spelling() {
+    let raw = r#"{"z":1.50,"a":12345678901234567890123,"m":1e2}"#;
+    let payload = Payload::parse(raw.to_owned()).unwrap();
+    let world = Setup::new()
+        .tool(spec_read("shelf.any"), result(ToolResult::ok(payload)))
+        .build()
+        .await;
+    let outcome = world.call("shelf.any", "{}").await;
+    assert_eq!(outcome.envelope.get().data.as_ref().unwrap().raw(), raw);
+}
+
+#[tokio::test]
+async fn arguments_are_bounded_in_size_and_depth() {
+    let world = strict().await;
+    let large = format!(r#"{{"text":"{}"}}"#, "x".repeat(2 << 20));
+    let outcome = world.call("shelf.any", &large).await;
+    assert_eq!(said(&outcome), "request_too_large");
+    let wrapped = format!(r#"{{"name":"shelf.any","arguments":{large}}}"#);
+    assert_eq!(
+        said(&world.call("tools.call", &wrapped).await),
+        "request_too_large"
+    );
+    assert_eq!(world.fake.count(), 0);
+
+    let fits = format!(r#"{{"text":"{}"}}"#, "x".repeat(900 << 10));
+    assert_eq!(said(&world.call("shelf.any", &fits).await), "ok");
+    let deepest = nested(MAX_DEPTH);
+    assert_eq!(said(&world.call("shelf.any", &deepest).await), "ok");
+    assert_eq!(world.fake.seen().pop().unwrap().arguments, deepest);
+    assert!(Payload::parse(nested(MAX_DEPTH + 1)).is_err());
+    assert!(Payload::parse(nested(10_000)).is_err());
+    world.check(4).await;
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_fit_is_the_tools_error_and_is_recorded() {
+    let world = answering(json!({"n": "one"})).await;
+    let outcome = world.call("shelf.promise", "{}").await;
+    assert_eq!(said(&outcome), "invalid_output");
+    assert_eq!(details(&outcome)["problems"][0]["at"], "/n");
+    assert_eq!(outcome.envelope.get().data, None);
+    let ending = world.ending(&outcome).await;
+    assert_eq!(
+        [&ending["status"], &ending["error_code"]],
+        ["error", ErrorCode::InvalidOutput.as_str()]
+    );
+    let whole = answering(json!("text")).await;
+    let message = error(&whole.call("shelf.promise", "{}").await)["message"].clone();
+    assert_eq!(
+        message,
+        "the answer of `shelf.promise` does not fit its own schema: value is not of type \"object\""
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_cleaning_breaks_is_no_answer() {
+    let world = answering(json!({"n": 1, "contact": "ann@example.com"})).await;
+    let outcome = world.call("shelf.promise", "{}").await;
+    assert_eq!(said(&outcome), "invalid_output");
+    assert_eq!(details(&outcome)["problems"][0]["at"], "/contact");
+    assert!(!body(&outcome).to_string().contains("ann@example.com"));
+    world.ending(&outcome).await;
+}
+
+#[tokio::test]
+async fn an_answer_is_bounded_in_size() {
+    let world = Setup::new()
+        .tool(
+            spec_read("shelf.any"),
+            says(json!({"text": "x".repeat(2000)})),
+        )
+        .settings(|settings| settings.result_bytes = 1000)
+        .build()
+        .await;
+    let outcome = world.call("shelf.any", "{}").await;
+    assert_eq!(said(&outcome), "output_too_large");
+    world.check(1).await;
+}
+
+#[tokio::test]
+async fn a_tool_whose_schema_cannot_be_used_is_never_called() {
+    let schemas = [
+        json!({"$ref": "https://example.test/schema.json"}),
+        json!({"type": 12}),
+        json!({"pattern": "("}),
+    ];
+    for schema in schemas {
+        let spec = ToolSpec {
+            input_schema: schema.clone(),
+            ..spec_read("shelf.hostile")
+        };
+        let world = Setup::new().tool(spec, says(json!({}))).build().await;
+        let outcome = world.call("shelf.hostile", "{}").await;
+        assert_eq!(said(&outcome), "unsupported", "{schema}");
+        assert_eq!(world.fake.count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_could_not_be_read_is_written_down_too() {
+    let world = strict().await;
+    let outcome = world
+        .gateway
+        .refuse(
+            &crate::support::caller("s1"),
+            ErrorCode::MalformedRequest,
+            "not JSON: ann@example.com",
+        )
+        .await;
+    assert_eq!(said(&outcome), "malformed_request");
+    assert_eq!(error(&outcome)["message"], "not JSON: [REDACTED:email]");
+    world.ending(&outcome).await;
+    world.check(1).await;
+    drop(request("shelf.any", "{}"));
+}
+
+fn nested(depth: usize) -> String {
+    let inner = depth - 1;
+    format!(r#"{{"a":{}{}}}"#, "[".repeat(inner), "]".repeat(inner))
+}
+
+async fn strict() -> World {
+    let spec = ToolSpec {
+        input_schema: json!({
+            "type": "object",
+            "properties": {
+                "n": {"type": "integer", "minimum": 1},
+                "day": {"type": "string", "format": "date"},
+                "word": {"type": "string", "pattern": "^[a-z]+$"},
+                "free": {},
+            },
+            "required": ["n"],
+            "additionalProperties": false,
+        }),
+        ..spec_read("shelf.strict")
+    };
+    Setup::new()
+        .tool(spec, says(json!({"ok": true})))
+        .tool(spec_read("shelf.any"), says(json!({"ok": true})))
+        .build()
+        .await
+}
+
+async fn answering(data: Value) -> World {
+    let spec = ToolSpec {
+        output_schema: Some(json!({
+            "type": "object",
+            "properties": {
+                "n": {"type": "integer"},
+                "contact": {"type": "string", "format": "email"},
+            },
+        })),
+        ..spec_read("shelf.promise")
+    };
+    Setup::new().tool(spec, says(data)).build().await
+}

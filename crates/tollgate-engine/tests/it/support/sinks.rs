@@ -1,0 +1,66 @@
+//! Listeners that remember, and a probe that acts at a stage.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tollgate_core::CallId;
+use tollgate_engine::{
+    Stage, StageProbe,
+    record::{LogLine, LogSink, Span, SpanSink},
+};
+
+/// Remembers every log line as JSON.
+#[derive(Default)]
+pub(crate) struct Lines(Mutex<Vec<Value>>);
+
+impl Lines {
+    pub(crate) fn written(&self) -> Vec<Value> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl LogSink for Lines {
+    fn write(&self, line: &LogLine<'_>) {
+        self.0
+            .lock()
+            .unwrap()
+            .push(serde_json::to_value(line).unwrap());
+    }
+}
+
+/// Remembers every span.
+#[derive(Default)]
+pub(crate) struct Spans(Mutex<Vec<Span>>);
+
+impl Spans {
+    pub(crate) fn exported(&self) -> Vec<Span> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl SpanSink for Spans {
+    fn wants(&self) -> bool {
+        true
+    }
+
+    fn export(&self, span: Span) {
+        self.0.lock().unwrap().push(span);
+    }
+}
+
+/// Does something whenever a call passes a stage.
+pub(crate) struct At<F>(pub(crate) Stage, pub(crate) F);
+
+impl<F: Fn() + Send + Sync + 'static> At<F> {
+    pub(crate) fn stage(stage: Stage, act: F) -> Arc<dyn StageProbe> {
+        Arc::new(Self(stage, act))
+    }
+}
+
+impl<F: Fn() + Send + Sync> StageProbe for At<F> {
+    fn passed(&self, _: &CallId, stage: Stage) {
+        if stage == self.0 {
+            (self.1)();
+        }
+    }
+}
