@@ -12,6 +12,7 @@ mod console;
 mod demo;
 mod doctor;
 mod explain;
+mod grants;
 mod policy;
 mod replay;
 mod reply;
@@ -104,6 +105,13 @@ impl From<tollgate_core::StoreError> for Stop {
 
 impl From<std::io::Error> for Stop {
     fn from(error: std::io::Error) -> Self {
+        // Nobody is left to be told that the reader is gone.
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self {
+                exit: Exit::ToolError,
+                lines: Vec::new(),
+            };
+        }
         Self::failed(error.to_string())
     }
 }
@@ -198,6 +206,7 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Ledger(_) => session::ledger(scene).await,
         Command::Approvals(it) => approve::list(&it, scene).await,
         Command::Approve(it) => approve::run(&it, scene).await,
+        Command::Grants(it) => grants::run(&it, scene).await,
         Command::Review(it) => review::run(&it, scene).await,
         Command::Audit(it) => audit::run(&it, scene).await,
         Command::Replay(it) => replay::run(&it, scene).await,

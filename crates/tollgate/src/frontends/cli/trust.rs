@@ -39,5 +39,10 @@ pub(super) fn run(
 }
 
 fn refused(error: TrustError) -> Stop {
-    Stop::usage(error.to_string())
+    let mut stop = Stop::usage(error.to_string());
+    if let TrustError::Invalid(problems) = &error {
+        let problems = problems.iter().map(|problem| format!("  {problem}"));
+        stop.lines.extend(problems);
+    }
+    stop
 }

@@ -86,7 +86,7 @@ pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
     loop {
         tokio::select! {
             line = lines.next(), if tasks.len() < waiting => match line? {
-                Some(line) => server.take(line, &mut tasks).await,
+                Some(line) => server.take(line, &mut tasks),
                 None => break,
             },
             () = server.gone.cancelled() => break,
@@ -121,46 +121,64 @@ fn spelled(id: &RawValue) -> String {
         .map_or_else(|_| id.get().to_owned(), |id| id.to_string())
 }
 
+/// Why a line is no request.
+struct Refusal {
+    id: Option<Box<RawValue>>,
+    code: ErrorCode,
+    message: String,
+}
+
+impl Refusal {
+    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+/// Reads a request; a blank line is none.
+fn read(line: Line) -> Result<Option<Asked>, Refusal> {
+    let malformed = |message: &str| Refusal::new(ErrorCode::MalformedRequest, message);
+    let text = match line {
+        Line::Text(text) => text,
+        Line::TooLong(limit) => {
+            let message = format!("a line is longer than {limit} bytes");
+            return Err(Refusal::new(ErrorCode::RequestTooLarge, message));
+        }
+        Line::NotUtf8 => return Err(malformed("a line is not UTF-8")),
+    };
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    if !tollgate_core::depth::within_depth(text.as_bytes()) {
+        return Err(malformed("a line nests too deeply"));
+    }
+    serde_json::from_str(&text).map(Some).map_err(|error| {
+        let named = serde_json::from_str::<Named>(&text).ok();
+        Refusal {
+            id: named.and_then(|named| named.id),
+            ..malformed(&format!("a line is not a request: {error}"))
+        }
+    })
+}
+
 impl Server {
-    async fn take(self: &Arc<Self>, line: Line, tasks: &mut JoinSet<()>) {
-        let text = match line {
-            Line::Text(text) => text,
-            Line::TooLong(limit) => {
-                let message = format!("a line is longer than {limit} bytes");
-                return self
-                    .refuse(None, ErrorCode::RequestTooLarge, &message)
-                    .await;
-            }
-            Line::NotUtf8 => {
-                return self
-                    .refuse(None, ErrorCode::MalformedRequest, "a line is not UTF-8")
-                    .await;
-            }
-        };
-        if text.trim().is_empty() {
-            return;
-        }
-        if !tollgate_core::depth::within_depth(text.as_bytes()) {
-            let message = "a line nests too deeply";
-            let code = ErrorCode::MalformedRequest;
-            return self.refuse(None, code, message).await;
-        }
-        match serde_json::from_str::<Asked>(&text) {
-            Ok(asked) if asked.method == CANCEL => self.cancel(&asked),
-            Ok(asked) => {
+    fn take(self: &Arc<Self>, line: Line, tasks: &mut JoinSet<()>) {
+        let server = Arc::clone(self);
+        match read(line) {
+            Ok(None) => {}
+            Ok(Some(asked)) if asked.method == CANCEL => self.cancel(&asked),
+            Ok(Some(asked)) => {
                 let cancel = CancellationToken::new();
                 if let Some(id) = &asked.id {
                     self.running().insert(spelled(id), cancel.clone());
                 }
-                let server = Arc::clone(self);
                 tasks.spawn(async move { server.serve(asked, cancel).await });
             }
-            Err(error) => {
-                let message = format!("a line is not a request: {error}");
-                let named = serde_json::from_str::<Named>(&text).ok();
-                let id = named.and_then(|named| named.id);
-                let code = ErrorCode::MalformedRequest;
-                self.refuse(id.as_deref(), code, &message).await;
+            Err(refusal) => {
+                tasks.spawn(async move { server.refuse(&refusal).await });
             }
         }
     }
@@ -209,10 +227,15 @@ impl Server {
         }
     }
 
-    async fn refuse(&self, id: Option<&RawValue>, code: ErrorCode, message: &str) {
-        let outcome = self.gateway.refuse(&self.caller, code, message).await;
-        let mut answer = reply::response(id, &outcome);
-        answer.push_str(&reply::done(id));
+    /// Answers and records a line that is no request, when it is its turn.
+    async fn refuse(&self, refusal: &Refusal) {
+        let Ok(_turn) = self.turns.acquire().await else {
+            return;
+        };
+        let Refusal { id, code, message } = refusal;
+        let outcome = self.gateway.refuse(&self.caller, *code, message).await;
+        let mut answer = reply::response(id.as_deref(), &outcome);
+        answer.push_str(&reply::done(id.as_deref()));
         self.write(&answer).await;
     }
 
