@@ -1,4 +1,14 @@
 //! Black-box tests of the `tollgate` binary and of its public surfaces.
 
 #[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod contracts;
+#[cfg(test)]
+mod jsonl;
+#[cfg(test)]
+mod state;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
 mod telemetry;

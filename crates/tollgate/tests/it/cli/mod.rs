@@ -1,0 +1,13 @@
+//! The command line, as people and scripts use it.
+
+mod approvals;
+mod audit;
+mod bad_input;
+mod call;
+mod configuration;
+mod desk;
+mod doctor;
+mod policy;
+mod replay;
+mod tools;
+mod trust;

@@ -1,0 +1,60 @@
+//! A person at a terminal: a pseudo-terminal that is the controlling one of what it runs.
+
+use std::{
+    fs::File,
+    io::{Read, Write},
+};
+
+use rustix::{
+    fs::{Mode, OFlags},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+};
+
+use super::{Ran, TestEnv};
+
+const PROMPT: &str = "to confirm, anything else to leave: ";
+
+/// What a person saw, and what reached the pipes.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) code: String,
+    pub(crate) shown: String,
+    pub(crate) ran: Ran,
+}
+
+/// Runs the program at a terminal, where what `answer` makes of the code is typed;
+/// standard output and error stay pipes.
+pub(crate) fn at_a_terminal(
+    env: &TestEnv,
+    arguments: &[&str],
+    answer: impl Fn(&str) -> String,
+) -> Seen {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let side = rustix::fs::open(&name, flags, Mode::empty()).unwrap();
+    let mut person = File::from(controller);
+
+    let mut all = vec!["--ctty", "--wait", env!("CARGO_BIN_EXE_tollgate")];
+    all.extend(arguments);
+    let mut command = env.other("setsid", &all);
+    let child = command.stdin(side).spawn().unwrap();
+    drop(command);
+
+    let mut shown = String::new();
+    let mut bytes = [0; 4096];
+    while !shown.ends_with(PROMPT) {
+        let count = person.read(&mut bytes).unwrap();
+        shown.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
+    }
+    let (_, after) = shown.rsplit_once("type ").unwrap();
+    let code = after.split(' ').next().unwrap().to_owned();
+    writeln!(person, "{}", answer(&code)).unwrap();
+    Seen {
+        code,
+        shown,
+        ran: Ran::from(child.wait_with_output().unwrap()),
+    }
+}
