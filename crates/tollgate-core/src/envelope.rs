@@ -58,7 +58,7 @@ pub struct Meta {
     pub capability: Option<String>,
     /// Whether it came from the session.
     pub cache_hit: bool,
-    /// Digest of the canonical arguments.
+    /// Keyed digest of the canonical arguments; comparable within one state folder.
     pub input_fingerprint: Option<String>,
     /// Digest of the clean `data`.
     pub output_fingerprint: Option<String>,

@@ -98,6 +98,20 @@ impl Gateway {
         self.write("approval", at, facts, changes).await
     }
 
+    /// Takes a grant back. Narrowing needs nobody's consent.
+    pub async fn revoke_grant(&self, grant: &Grant) -> Result<(), StoreError> {
+        let at = self.clock().now();
+        let facts = json!({
+            "status": "revoked", "scope": grant.scope,
+            "principal": grant.session.principal.as_str(), "session": grant.session.handle,
+        });
+        let change = Change::Revoke {
+            session: grant.session.clone(),
+            scope: grant.scope.clone(),
+        };
+        self.write("grant", at, facts, vec![change]).await
+    }
+
     /// Resolves a review item.
     pub async fn resolve_review(
         &self,

@@ -179,8 +179,13 @@ fn provider_settings(config: &Config) -> tollgate_providers::Settings {
     }
 }
 
-/// The shipped policy, then every file the configuration names.
+/// The policies in force.
 pub fn policies(config: &Config) -> Result<Policies, WireError> {
+    Policies::compile(policy_sources(config)?).map_err(WireError::Policy)
+}
+
+/// The shipped policy, then every file the configuration names.
+pub fn policy_sources(config: &Config) -> Result<Vec<Source>, WireError> {
     let mut sources = vec![Source::shipped()];
     for file in &config.policy {
         sources.push(Source {
@@ -192,7 +197,7 @@ pub fn policies(config: &Config) -> Result<Policies, WireError> {
             },
         });
     }
-    Policies::compile(sources).map_err(WireError::Policy)
+    Ok(sources)
 }
 
 fn cleaner(config: &Config) -> Result<Cleaner, WireError> {

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use tollgate_core::{
     CallId, ErrorCode, Failure, Payload, Timestamp,
     audit::Hash,
-    canonical::hex_digest,
+    canonical::Node,
     store::{Approval, ApprovalState, EffectQuery, GrantScope},
 };
 
-use super::{Inner, Stop, finish::StoredEnding, validate::Valid};
+use super::{Inner, Stop, finish::StoredEnding, validate, validate::Valid};
 use crate::{
     ids,
     policy::{Consent, Verdict},
@@ -47,7 +47,8 @@ pub(super) fn offered(
     match &valid.responses {
         Some(responses) => {
             let listing = &valid.listing;
-            let fingerprint = hex_digest(valid.arguments.raw().as_bytes());
+            let node = Node::of(&valid.arguments).ok();
+            let fingerprint = validate::fingerprint(inner, &valid.arguments, node.as_ref());
             let binding = super::state::binding(
                 listing.spec.name.as_str(),
                 &listing.digest,

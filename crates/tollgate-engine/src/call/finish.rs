@@ -301,6 +301,9 @@ fn keep_body(
     let Some(arguments) = &trail.arguments else {
         return Err("no_arguments");
     };
+    if shown.warnings.contains(&Warning::DryRun) {
+        return Err("dry_run");
+    }
     let limit = inner.settings.max_body;
     let data = shown.kept.as_ref().map(|kept| kept.payload.raw());
     let fits = |text: &str| text.len() <= limit;

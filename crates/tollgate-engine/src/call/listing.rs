@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tollgate_core::{CallContext, Estimate, Payload, Principal, Surface, TrustLevel};
 
-use super::{Caller, Gateway, Inner};
+use super::{CALL_BY_NAME, Caller, Gateway, Inner};
 use crate::{
     catalog::Listing,
     policy::{Action, Consent, Question},
@@ -69,6 +69,26 @@ pub(crate) fn shows(inner: &Inner, viewer: &Viewer<'_>, listing: &Listing) -> bo
 }
 
 impl Gateway {
+    /// What a call would cost; an unknown tool costs nothing, as it will not run.
+    pub fn estimate(&self, tool: &str, arguments: &Payload) -> Estimate {
+        let catalog = self.catalog();
+        let Some(listing) = catalog.find(tool) else {
+            return Estimate::default();
+        };
+        let fields = arguments.value();
+        if listing.spec.name.as_str() == CALL_BY_NAME {
+            let inner = fields.get("name").and_then(Value::as_str);
+            let inner = inner.filter(|name| *name != CALL_BY_NAME);
+            let wrapped = fields.get("arguments").cloned().unwrap_or_default();
+            return inner.map_or_else(Estimate::default, |name| {
+                self.estimate(name, &Payload::from(wrapped))
+            });
+        }
+        fields.as_object().map_or_else(Estimate::default, |fields| {
+            listing.spec.cost.estimate(fields)
+        })
+    }
+
     /// Every tool this caller can see, by canonical id.
     pub fn list(&self, caller: &Caller) -> Vec<Arc<Listing>> {
         let viewer = Viewer::of_caller(caller);

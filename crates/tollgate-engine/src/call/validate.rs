@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tollgate_core::{
     Capability, Control, ErrorCode, Estimate, EventSink, Failure, InputResponses, Payload, Shape,
     ToolResult,
-    canonical::{CanonicalError, Node},
+    canonical::{CanonicalError, Form, Node, hex},
 };
 
 use super::{
@@ -56,12 +56,13 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         return Err(Stop::new(ErrorCode::RequestTooLarge, message));
     }
     let (clean, redacted) = inner.cleaner.arguments(request.arguments.raw());
+    let node = Node::of(&request.arguments);
     trail.arguments = Some(crate::record::CleanArguments::new(
-        &request.arguments,
+        fingerprint(inner, &request.arguments, node.as_ref().ok()),
         clean,
         redacted,
     ));
-    let node = Node::of(&request.arguments).map_err(|error| not_canonical(&error))?;
+    let node = node.map_err(|error| not_canonical(&error))?;
     let spec = &listing.spec;
     let mut control = request.control;
     if spec.service_command.is_some() {
@@ -90,6 +91,13 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         cancel: request.cancel,
         listing,
     })
+}
+
+/// A keyed digest of the canonical arguments: equal arguments can be told, secrets cannot be guessed.
+pub(super) fn fingerprint(inner: &Inner, arguments: &Payload, node: Option<&Node<'_>>) -> String {
+    let text = node.map(|node| node.print(Form::Jcs));
+    let text = text.as_deref().unwrap_or(arguments.raw());
+    hex(&inner.approval_key.authenticate(text.as_bytes()))
 }
 
 /// Checks arguments against the input schema alone; `tools.call` needs this for its own.

@@ -23,7 +23,7 @@ pub enum Origin {
     Shipped,
     /// The user's, or a project's that the user trusts.
     User,
-    /// A skill's, or a project's that nobody trusted yet: may only forbid.
+    /// A skill's or a project's: may only forbid.
     Restricting,
 }
 
@@ -89,9 +89,7 @@ pub enum Problem {
     #[error("`{0}` is a template; write the principal and the resource out")]
     Template(String),
     /// The file may only narrow.
-    #[error(
-        "the rule `{0}` permits, but rules of skills and of untrusted projects may only forbid"
-    )]
+    #[error("the rule `{0}` permits, but rules of skills and projects may only forbid")]
     PermitNotAllowed(String),
     /// It does not fit the schema.
     #[error("the rule `{rule}` does not fit the schema: {message}")]

@@ -6,8 +6,8 @@
 use std::{borrow::Cow, time::Instant};
 
 use tollgate_core::{
-    CallId, Capability, Estimate, Payload, SessionKey, Surface, Timestamp, TraceContext,
-    TrustLevel, audit::Hash,
+    CallId, Capability, Estimate, SessionKey, Surface, Timestamp, TraceContext, TrustLevel,
+    audit::Hash,
 };
 
 use crate::policy::Consent;
@@ -77,9 +77,9 @@ pub(crate) struct CleanArguments {
 }
 
 impl CleanArguments {
-    pub(crate) fn new(payload: &Payload, clean: Cow<'_, str>, redacted: bool) -> Self {
+    pub(crate) fn new(fingerprint: String, clean: Cow<'_, str>, redacted: bool) -> Self {
         Self {
-            fingerprint: tollgate_core::canonical::hex_digest(payload.raw().as_bytes()),
+            fingerprint,
             text: clean.into_owned(),
             redacted,
         }

@@ -1,7 +1,71 @@
-//! `tollgate bench`.
+//! What the gate costs on this machine.
+//!
+//! `tollgate bench` and `cargo bench` measure with the same code and differ only in
+//! size. Figures stand beside each other in one run; nothing here asserts a time.
 
-use crate::frontends::cli::{Bench, Exit, Scene, Stop};
+mod load;
+mod parts;
+mod path;
+mod report;
+mod rig;
 
-pub(crate) async fn run(_arguments: &Bench, _scene: &Scene<'_>) -> Result<Exit, Stop> {
+use std::{path::PathBuf, time::Duration};
+
+use serde_json::json;
+
+use crate::frontends::cli::{Exit, Scene, Stop, arguments::Bench};
+use rig::Scratch;
+
+pub use report::Section;
+
+/// How large a measurement is.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Where state is kept meanwhile; on the disk that is to be measured.
+    pub folder: PathBuf,
+    /// How long each figure is measured in each round.
+    pub time: Duration,
+    /// How often each figure is measured.
+    pub rounds: usize,
+    /// Tools in the large catalogue.
+    pub tools: usize,
+    /// Rows in the long audit log.
+    pub rows: u64,
+}
+
+/// Measures everything, and shows each section as soon as it is there.
+pub async fn measure(plan: &Plan, show: &mut dyn FnMut(Section)) -> anyhow::Result<()> {
+    show(path::calls(plan).await?);
+    show(parts::sanitizing(plan));
+    show(parts::policy(plan).await?);
+    show(parts::first_use(plan).await?);
+    Ok(())
+}
+
+pub(crate) async fn run(arguments: &Bench, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    const ROUNDS: usize = 3;
+    let scratch = Scratch::inside(&scene.config.state.dir)?;
+    let plan = Plan {
+        folder: scratch.path().to_owned(),
+        time: Duration::from_secs(arguments.seconds.clamp(1, 600)) / 3,
+        rounds: ROUNDS,
+        tools: 10_000,
+        rows: 20_000,
+    };
+    let mut sections = Vec::new();
+    let console = scene.console;
+    let mut show = |section: Section| {
+        if !console.is_json() {
+            console.note("");
+            drop(console.line(&section.to_string()));
+        }
+        sections.push(section);
+    };
+    measure(&plan, &mut show)
+        .await
+        .map_err(|error| Stop::failed(format!("{error:#}")))?;
+    if console.is_json() {
+        console.json(&json!({ "sections": sections }))?;
+    }
     Ok(Exit::Ok)
 }

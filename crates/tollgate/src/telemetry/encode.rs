@@ -40,7 +40,7 @@ impl Resource {
 }
 
 /// One request's body. Spans lost so far are told to the collector with the scope.
-pub(super) fn request(resource: &Resource, spans: &[Box<Span>], dropped: u64) -> Vec<u8> {
+pub(super) fn request(resource: &Resource, spans: &[Span], dropped: u64) -> Vec<u8> {
     let lost = (dropped > 0).then(|| KeyValue::new("tollgate.spans.dropped", &json!(dropped)));
     let request = Request {
         resource_spans: [ResourceSpans {
@@ -82,7 +82,7 @@ struct Attributes<'a> {
 struct ScopeSpans<'a> {
     scope: Scope,
     #[serde(serialize_with = "wire_spans")]
-    spans: &'a [Box<Span>],
+    spans: &'a [Span],
 }
 
 #[derive(Serialize)]
@@ -93,7 +93,7 @@ struct Scope {
     attributes: Vec<KeyValue>,
 }
 
-fn wire_spans<S: Serializer>(spans: &[Box<Span>], serializer: S) -> Result<S::Ok, S::Error> {
+fn wire_spans<S: Serializer>(spans: &[Span], serializer: S) -> Result<S::Ok, S::Error> {
     let mut sequence = serializer.serialize_seq(Some(spans.len()))?;
     for span in spans {
         sequence.serialize_element(&WireSpan::of(span))?;
@@ -201,8 +201,8 @@ mod tests {
 
     use super::*;
 
-    fn span(parent: Option<&str>, error: Option<ErrorCode>) -> Box<Span> {
-        Box::new(Span {
+    fn span(parent: Option<&str>, error: Option<ErrorCode>) -> Span {
+        Span {
             trace_id: "0af7651916cd43dd8448eb211c80319c".to_owned(),
             span_id: "b7ad6b7169203331".to_owned(),
             parent_span_id: parent.map(str::to_owned),
@@ -211,10 +211,10 @@ mod tests {
             duration: Duration::from_nanos(41_500),
             attributes: vec![("gen_ai.tool.name", json!("text.stats"))],
             error,
-        })
+        }
     }
 
-    fn body(spans: &[Box<Span>], dropped: u64) -> Value {
+    fn body(spans: &[Span], dropped: u64) -> Value {
         let resource = Resource(vec![KeyValue::new("service.name", &json!("tollgate"))]);
         serde_json::from_slice(&request(&resource, spans, dropped)).unwrap()
     }

@@ -117,7 +117,7 @@ impl SpanSink for Exporter {
     fn export(&self, span: Span) {
         let queued = self
             .queue()
-            .is_some_and(|queue| queue.try_send(Message::Span(Box::new(span))).is_ok());
+            .is_some_and(|queue| queue.try_send(Message::Span(span)).is_ok());
         if !queued {
             self.target.drop_spans(1);
         }

@@ -36,7 +36,7 @@ const ANSWER_BYTES: usize = 64 << 10;
 
 /// What the worker is told.
 pub(super) enum Message {
-    Span(Box<Span>),
+    Span(Span),
     /// Send everything that came before, then drop it: that wakes whoever waits.
     Flush(oneshot::Sender<()>),
 }
@@ -68,7 +68,7 @@ async fn serve(target: &Target, mut queue: Receiver<Message>) {
 }
 
 struct Gathered {
-    spans: Vec<Box<Span>>,
+    spans: Vec<Span>,
     flushed: Option<oneshot::Sender<()>>,
 }
 
@@ -132,7 +132,7 @@ fn is_loopback(target: &Target) -> bool {
 }
 
 /// Sends one batch, again and again if that makes sense; `false` if it was given up.
-async fn deliver(client: &Client, target: &Target, spans: &[Box<Span>]) -> bool {
+async fn deliver(client: &Client, target: &Target, spans: &[Span]) -> bool {
     let body = encode::request(&target.resource, spans, target.dropped());
     for wait in WAITS.map(Some).into_iter().chain([None]) {
         let asked = match attempt(client, target, body.clone()).await {

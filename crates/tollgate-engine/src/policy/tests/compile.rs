@@ -69,7 +69,7 @@ fn everything_wrong_is_reported_at_once() {
     b.cedar:3: the rule `two` does not fit the schema: attribute `consnt` in context not found (did you mean `consent`?)
     b.cedar:4: the @id "bad id" cannot be used; use 1 to 64 letters, digits and `. _ - : /`, and neither `default-deny` nor `unaskable`
     c.cedar:2: unexpected token `action`
-    skill.cedar:3: the rule `skill.yes` permits, but rules of skills and of untrusted projects may only forbid
+    skill.cedar:3: the rule `skill.yes` permits, but rules of skills and projects may only forbid
     "#);
 }
 

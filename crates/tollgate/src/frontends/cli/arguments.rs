@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Approvals(Approvals),
     /// Consent to a call, at a terminal or with an approver token
     Approve(Approve),
+    /// List what was granted for this session, or take it back
+    Grants(Grants),
     /// Look at results a human should review
     Review(Review),
     /// Read and check the audit log
@@ -183,6 +185,13 @@ pub(crate) struct Approve {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Grants {
+    /// Take back what was granted for this tool
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) revoke: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Review {
     #[command(subcommand)]
     pub(crate) action: ReviewAction,
@@ -281,7 +290,7 @@ pub(crate) enum AuditAction {
 pub(crate) struct Replay {
     /// A trace id or a call id
     pub(crate) trace: String,
-    /// Show what this policy file would decide, beside the shipped one
+    /// Show what the policies would decide with this file added or changed
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     pub(crate) policy: Option<PathBuf>,
     /// Really call again and print the difference

@@ -187,7 +187,9 @@ async fn providers(config: &Config) -> Vec<Finding> {
         "tools",
         format!("{} on offer", catalog.listings().count()),
     )];
-    for (provider, health) in catalog.health().await {
+    let mut all = catalog.health().await;
+    all.dedup_by(|one, other| one.0 == other.0 && one.1 == other.1);
+    for (provider, health) in all {
         findings.push(match health {
             Health::Ready => works("provider", provider),
             Health::Degraded(why) => {

@@ -8,6 +8,7 @@ use tollgate_engine::{
 };
 
 use super::{Exit, Scene, Stop, arguments::Replay, console::Paint};
+use crate::wire;
 
 pub(super) async fn run(args: &Replay, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
@@ -43,16 +44,19 @@ pub(super) async fn run(args: &Replay, scene: &Scene<'_>) -> Result<Exit, Stop> 
     Ok(if same { Exit::Ok } else { Exit::ToolError })
 }
 
+/// The policies in force with this file added, or in place of the one it is.
 fn changed(path: &std::path::Path, scene: &Scene<'_>) -> Result<Policies, Stop> {
     let path = scene.environment.current_dir.join(path);
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Stop::usage(format!("{}: {error}", path.display())))?;
-    let source = Source {
+    let mut sources = wire::policy_sources(&scene.config)?;
+    sources.retain(|source| source.name != path.display().to_string());
+    sources.push(Source {
         name: path.display().to_string(),
         text,
         origin: Origin::User,
-    };
-    Policies::compile(vec![Source::shipped(), source]).map_err(|problems| Stop {
+    });
+    Policies::compile(sources).map_err(|problems| Stop {
         exit: Exit::Usage,
         lines: problems.iter().map(ToString::to_string).collect(),
     })
@@ -135,10 +139,10 @@ fn show(step: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
         let changed = step.pointer("/would/changed") == Some(&Value::Bool(true));
         let paint = if changed { Paint::Warn } else { Paint::Faint };
         let line = format!(
-            "  would be {} ({}{})",
+            "  would be {} ({})",
             text("/would/verdict"),
-            text("/would/rule").replace('-', " ").trim(),
-            step.pointer("/would/reason")
+            step.pointer("/would/rule")
+                .or_else(|| step.pointer("/would/reason"))
                 .and_then(Value::as_str)
                 .unwrap_or("")
         );

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use tollgate_core::ErrorCode;
 use tollgate_engine::Disposition;
 
 /// How the program ends.
@@ -35,9 +36,18 @@ impl From<&Disposition> for Exit {
     fn from(disposition: &Disposition) -> Self {
         match disposition {
             Disposition::Done => Self::Ok,
+            Disposition::Failed(code) if is_usage(*code) => Self::Usage,
             Disposition::Failed(_) | Disposition::NeedsInput(_) => Self::ToolError,
             Disposition::NeedsConsent => Self::ConsentNeeded,
             Disposition::Denied => Self::Denied,
         }
     }
+}
+
+/// Whether no tool was reached because the request itself is wrong.
+fn is_usage(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::UnknownTool | ErrorCode::MalformedRequest | ErrorCode::RequestTooLarge
+    )
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tollgate_core::{Envelope, Estimate, Payload};
+use tollgate_core::{Envelope, Payload};
 use tollgate_engine::{Gateway, Outcome};
 
 #[derive(Serialize)]
@@ -44,13 +44,7 @@ pub(super) fn estimated(
     method: &str,
     arguments: &Payload,
 ) -> String {
-    let catalog = gateway.catalog();
-    let estimate = catalog
-        .find(method)
-        .zip(arguments.value().as_object())
-        .map_or_else(Estimate::default, |(listing, fields)| {
-            listing.spec.cost.estimate(fields)
-        });
+    let estimate = gateway.estimate(method, arguments);
     line(
         id,
         "budget_estimated",
