@@ -99,6 +99,23 @@ pub(super) fn is_stop_word(word: &str) -> bool {
     WORDS.contains(word) || word.bytes().all(|b| b.is_ascii_digit())
 }
 
+/// Whether a word fits almost any request, so that the words around it matter more.
+pub(super) fn is_light(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| LIGHT_WORDS.split_whitespace().collect());
+    WORDS.contains(word)
+}
+
+/// Verbs and nouns that say little: what to do is told by what it is done to.
+const LIGHT_WORDS: &str = "\
+    access based called check choose complete contain content contents current data detail \
+    details different existing fetch find first full get got identify include included \
+    including info information last local look looks make made name named new obtain \
+    path perform provide provided put related relevant result results retrieve return \
+    second see select set show specific specified start take then thing things third \
+    tool tools type way work \
+";
+
 /// Function words, small numbers and politeness, as words in a line so that they can be read.
 const STOP_WORDS: &str = "\
     a able about after all also am an and another any anyone anything are as at be been before being \

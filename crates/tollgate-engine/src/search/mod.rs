@@ -2,6 +2,7 @@
 //! and Chinese. It holds postings only (no model, no dictionary of the language), is built once per catalogue and never
 //! changes afterwards, so any number of callers can search it at once.
 
+mod argument;
 mod build;
 mod corpus;
 mod english;

@@ -100,7 +100,20 @@ impl Postings {
         if count == 0 {
             return 0.0;
         }
-        let (count, all) = (count as f32, self.documents as f32);
-        ((all - count + 0.5) / (count + 0.5)).ln_1p()
+        self.rarity_of_count(count as f32)
+    }
+
+    /// How rare a thing is that goes by any of `terms`, each counted as far as it is worth.
+    pub(super) fn pooled_rarity<'term>(
+        &self,
+        terms: impl Iterator<Item = &'term (usize, f32)>,
+    ) -> f32 {
+        let counts = terms.map(|(term, worth)| worth * self.of(*term).len() as f32);
+        self.rarity_of_count(counts.sum())
+    }
+
+    fn rarity_of_count(&self, count: f32) -> f32 {
+        let all = self.documents as f32;
+        ((all - count.min(all) + 0.5) / (count.min(all) + 0.5)).ln_1p()
     }
 }

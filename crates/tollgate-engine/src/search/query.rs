@@ -11,10 +11,21 @@ const MAX_CONCEPTS: usize = 64;
 const MAX_UNKNOWN: usize = 8;
 
 /// One thing asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Concept {
     /// Numbers of the terms that may stand for it, each with what it is worth.
     pub(super) terms: Vec<(usize, f32)>,
+    /// How much it matters in the question.
+    pub(super) weight: f32,
+}
+
+impl Concept {
+    fn new(weight: f32) -> Self {
+        Self {
+            terms: Vec::new(),
+            weight,
+        }
+    }
 }
 
 /// Reads `query` against the vocabulary of `index`; concepts no tool knows are left out.
@@ -26,11 +37,23 @@ pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
         unknown: 0,
         concepts: Vec::new(),
     };
+    // How many of the next tokens belong to a phrase whose meaning is known.
+    let mut idle = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
+        if let Some(phrase) = reader.phrase(&tokens, at).filter(|phrase| phrase.is_idiom) {
+            reader.idiom(&phrase);
+            idle = idle.max(phrase.words);
+        }
+        let part = if idle > 0 {
+            index.weights.idiom_part
+        } else {
+            1.0
+        };
+        idle = idle.saturating_sub(1);
         match token.kind {
-            Kind::Word => reader.word(&tokens, at),
+            Kind::Word | Kind::Light | Kind::Argument => reader.word(&tokens, at, part),
             Kind::Ideographs => reader.ideographs(&token.text),
-            Kind::Stop => reader.phrase(&tokens, at),
+            Kind::Stop => reader.asking(token, part),
         }
         if reader.concepts.len() >= MAX_CONCEPTS {
             break;
@@ -46,8 +69,16 @@ struct Reader<'index> {
     concepts: Vec<Concept>,
 }
 
+/// A phrase of the word list found in a question.
+struct Phrase {
+    alternatives: &'static [Alternative],
+    words: usize,
+    /// Whether its words mean something else apart: "balance sheet" is about no sheet.
+    is_idiom: bool,
+}
+
 impl Reader<'_> {
-    fn word(&mut self, tokens: &[Token], at: usize) {
+    fn word(&mut self, tokens: &[Token], at: usize, part: f32) {
         let Some(token) = tokens.get(at) else { return };
         let repeated = tokens
             .iter()
@@ -56,40 +87,78 @@ impl Reader<'_> {
         if repeated {
             return;
         }
-        let mut concept = Concept::default();
+        let weights = &self.index.weights;
+        let mut concept = Concept::new(
+            part * match token.kind {
+                Kind::Light => weights.light,
+                Kind::Argument => weights.argument,
+                Kind::Word | Kind::Stop | Kind::Ideographs => 1.0,
+            },
+        );
         self.add(&mut concept, &token.stem, 1.0);
         self.add_compound(&mut concept, tokens, at);
         self.add_alternatives(&mut concept, self.lexicon.alternatives(&token.stem));
-        self.add_phrases(&mut concept, tokens, at);
-        if concept.terms.is_empty() && self.unknown < MAX_UNKNOWN {
+        if let Some(phrase) = self.phrase(tokens, at).filter(|phrase| !phrase.is_idiom) {
+            self.add_alternatives(&mut concept, phrase.alternatives);
+        }
+        if !concept.terms.iter().any(|(_, worth)| *worth >= 1.0) {
+            for (_, worth) in &mut concept.terms {
+                *worth = (*worth * self.index.weights.stand_in).min(1.0);
+            }
+        }
+        if concept.terms.is_empty() && token.kind == Kind::Word && self.unknown < MAX_UNKNOWN {
             self.unknown += 1;
             self.add_near(&mut concept, &token.stem);
         }
         self.finish(concept);
     }
 
-    /// Stop words say nothing one by one, but "how far" does.
-    fn phrase(&mut self, tokens: &[Token], at: usize) {
-        let mut concept = Concept::default();
-        self.add_phrases(&mut concept, tokens, at);
+    /// Question words say little, but "who" asks for a person.
+    fn asking(&mut self, token: &Token, part: f32) {
+        let alternatives = self.lexicon.alternatives(&token.stem);
+        if !alternatives.is_empty() {
+            let mut concept = Concept::new(part * self.index.weights.light);
+            self.add_alternatives(&mut concept, alternatives);
+            self.finish(concept);
+        }
+    }
+
+    /// A phrase of the word list stands for what it means; its words alone say less, or nothing where they are idle.
+    fn idiom(&mut self, phrase: &Phrase) {
+        let mut concept = Concept::new(1.0);
+        self.add_alternatives(&mut concept, phrase.alternatives);
+        for (_, worth) in &mut concept.terms {
+            *worth = (*worth * self.index.weights.idiom).min(1.0);
+        }
         self.finish(concept);
     }
 
-    /// Adds what the phrases that start here are also called.
-    fn add_phrases(&self, concept: &mut Concept, tokens: &[Token], at: usize) {
-        let Some(token) = tokens.get(at) else { return };
-        let mut phrase = token.stem.clone();
+    /// The longest phrase of the word list that starts here.
+    fn phrase(&self, tokens: &[Token], at: usize) -> Option<Phrase> {
+        let token = tokens.get(at)?;
         let same_clause = |next: &&Token| next.clause == token.clause;
-        for next in tokens
+        let following = tokens
             .iter()
             .skip(at + 1)
             .take(MAX_PHRASE - 1)
-            .take_while(same_clause)
-        {
-            phrase.push(' ');
-            phrase.push_str(&next.stem);
-            self.add_alternatives(concept, self.lexicon.alternatives(&phrase));
+            .take_while(same_clause);
+        let mut key = token.stem.clone();
+        let mut longest = None;
+        for (more, next) in following.enumerate() {
+            key.push(' ');
+            key.push_str(&next.stem);
+            let alternatives = self.lexicon.alternatives(&key);
+            if !alternatives.is_empty() {
+                let terms = || alternatives.iter().flat_map(|other| &other.terms);
+                let is_idiom = !key.split(' ').any(|word| terms().any(|term| term == word));
+                longest = Some(Phrase {
+                    alternatives,
+                    words: more + 2,
+                    is_idiom,
+                });
+            }
         }
+        longest
     }
 
     /// "mind map" may be written "mindmap" in the catalogue.
@@ -97,7 +166,7 @@ impl Reader<'_> {
         let (Some(token), Some(next)) = (tokens.get(at), tokens.get(at + 1)) else {
             return;
         };
-        if next.kind == Kind::Word && next.clause == token.clause {
+        if matches!(next.kind, Kind::Word | Kind::Light) && next.clause == token.clause {
             let joined = format!("{}{}", token.text, next.text);
             self.add(concept, &english::stem(&joined), 1.0);
         }
@@ -158,7 +227,7 @@ impl Reader<'_> {
                     let alternatives = self.lexicon.alternatives(word);
                     (!alternatives.is_empty()).then_some((word, length, alternatives))
                 });
-            let mut concept = Concept::default();
+            let mut concept = Concept::new(1.0);
             if let Some((word, length, alternatives)) = known {
                 text::pairs(word, |pair| self.add(&mut concept, pair, 1.0));
                 self.add_alternatives(&mut concept, alternatives);

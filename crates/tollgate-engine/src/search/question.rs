@@ -1,14 +1,13 @@
-//! Cuts a question into tokens. Paths in it are arguments: what counts is that there is a file, of which kind and
-//! where, not what it is called.
+//! Cuts a question into tokens and tells which of them matter. Arguments in it, such as paths, become words for what
+//! kind of thing they are.
 
+use super::argument::Argument;
 use super::english;
 use super::text::{self, Piece, Style};
 
 /// A question is read up to here; what follows would cost time and change little.
 const MAX_CHARS: usize = 2_000;
 const MAX_TOKENS: usize = 256;
-/// Longer endings are not file types.
-const MAX_EXTENSION: usize = 5;
 
 /// A word or run of ideographs of a question.
 #[derive(Debug)]
@@ -23,6 +22,10 @@ pub(super) struct Token {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Word,
+    /// A word that fits almost any request.
+    Light,
+    /// A word that tells the kind of an argument.
+    Argument,
     Stop,
     Ideographs,
 }
@@ -45,57 +48,24 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
 }
 
 fn read(chunk: &str, clause: &mut usize, tokens: &mut Vec<Token>) {
-    let bare = chunk.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '~' | '.'));
+    let bare = chunk.trim_matches(|c: char| !c.is_alphanumeric() && !"/~.".contains(c));
     let bare = bare.trim_end_matches('.');
-    if is_path(bare) {
-        read_path(bare, *clause, tokens);
+    if let Some(argument) = Argument::read(bare) {
+        argument.words(&mut |word| push(word, *clause, Kind::Argument, tokens));
         *clause += usize::from(chunk.ends_with([',', ';', '.']));
         return;
     }
     text::pieces(chunk, Style::Prose, &mut |piece| match piece {
         Piece::Word(word) => {
             *clause += usize::from(matches!(word, "and" | "then"));
-            push(word, *clause, tokens);
+            push(word, *clause, kind(word), tokens);
         }
-        Piece::Ideographs(run) => {
-            let (text, stem) = (run.to_owned(), run.to_owned());
-            tokens.push(Token {
-                text,
-                stem,
-                clause: *clause,
-                kind: Kind::Ideographs,
-            });
-        }
+        Piece::Ideographs(run) => push(run, *clause, Kind::Ideographs, tokens),
         Piece::Break => *clause += 1,
     });
 }
 
-/// Takes the folders and the kind of file; the file's own name says nothing about tools.
-fn read_path(path: &str, clause: usize, tokens: &mut Vec<Token>) {
-    let (folders, name) = path.rsplit_once('/').unwrap_or_default();
-    text::pieces(folders, Style::Prose, &mut |piece| {
-        if let Piece::Word(word) = piece {
-            push(word, clause, tokens);
-        }
-    });
-    match name
-        .rsplit_once('.')
-        .filter(|(_, extension)| extension.len() <= MAX_EXTENSION)
-    {
-        Some((_, extension)) => {
-            push("file", clause, tokens);
-            push(&extension.to_lowercase(), clause, tokens);
-        }
-        None => push("directory", clause, tokens),
-    }
-}
-
-fn push(word: &str, clause: usize, tokens: &mut Vec<Token>) {
-    let kind = if english::is_stop_word(word) {
-        Kind::Stop
-    } else {
-        Kind::Word
-    };
+fn push(word: &str, clause: usize, kind: Kind, tokens: &mut Vec<Token>) {
     tokens.push(Token {
         text: word.to_owned(),
         stem: english::stem(word).into_owned(),
@@ -104,10 +74,12 @@ fn push(word: &str, clause: usize, tokens: &mut Vec<Token>) {
     });
 }
 
-/// Whether a chunk is an absolute path, or a relative one that says so.
-fn is_path(chunk: &str) -> bool {
-    let inside = ["/", "~/", "./", "../"]
-        .iter()
-        .find_map(|start| chunk.strip_prefix(start));
-    inside.is_some_and(|rest| rest.chars().any(char::is_alphanumeric))
+fn kind(word: &str) -> Kind {
+    if english::is_stop_word(word) {
+        Kind::Stop
+    } else if english::is_light(word) {
+        Kind::Light
+    } else {
+        Kind::Word
+    }
 }

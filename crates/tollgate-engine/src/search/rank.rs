@@ -3,7 +3,9 @@
 
 use super::postings::Postings;
 use super::query::{self, Concept};
+use super::weights::Weights;
 use super::{Hit, Index};
+use std::collections::HashMap;
 
 /// The tools that answer `query` best, best first.
 pub(super) fn search(index: &Index, query: &str, limit: usize) -> Vec<Hit> {
@@ -11,7 +13,7 @@ pub(super) fn search(index: &Index, query: &str, limit: usize) -> Vec<Hit> {
     if concepts.is_empty() {
         return Vec::new();
     }
-    best(&Tally::new(index).ask(&concepts), limit)
+    best(index, &Tally::new(index).ask(&concepts), limit)
 }
 
 /// Sums of one question, one entry a tool or provider.
@@ -47,12 +49,15 @@ impl<'index> Tally<'index> {
     fn ask(mut self, concepts: &[Concept]) -> Vec<f32> {
         let mut asked = 0.0;
         for concept in concepts {
-            asked += self.concept.read(&self.index.tools, concept);
+            asked += self
+                .concept
+                .read(&self.index.tools, concept, &self.index.weights);
             self.concept.drain(|at, score, in_name| {
                 bump(&mut self.sum, at, score);
                 bump(&mut self.named, at, in_name);
             });
-            self.concept.read(&self.index.providers, concept);
+            self.concept
+                .read(&self.index.providers, concept, &self.index.weights);
             self.concept
                 .drain(|at, score, _| bump(&mut self.provider, at, score));
         }
@@ -90,19 +95,33 @@ struct Best {
 
 impl Best {
     /// Notes where the concept occurs and returns its rarity. A synonym never counts as rarer than the word itself.
-    fn read(&mut self, postings: &Postings, concept: &Concept) -> f32 {
+    fn read(&mut self, postings: &Postings, concept: &Concept, weights: &Weights) -> f32 {
         let own = concept.terms.iter().filter(|(_, worth)| *worth >= 1.0);
         let own = own
             .map(|(term, _)| postings.rarity(*term))
             .fold(0.0, f32::max);
-        let limit = if own > 0.0 { own } else { f32::MAX };
+        let same = concept
+            .terms
+            .iter()
+            .filter(|(_, worth)| *worth >= weights.synonym);
+        let pooled = postings.pooled_rarity(same);
+        let limit = if own > 0.0 {
+            own + (pooled - own).min(0.0) * weights.pool
+        } else {
+            f32::MAX
+        };
         let mut rarest: f32 = 0.0;
         for &(term, worth) in &concept.terms {
-            let value = worth * postings.rarity(term).min(limit);
+            let value = concept.weight * worth * postings.rarity(term).min(limit);
             rarest = rarest.max(value);
+            let floor = if worth >= 1.0 { weights.floor } else { 0.0 };
             for occurrence in postings.of(term) {
                 let in_name = if occurrence.is_in_name() { value } else { 0.0 };
-                self.note(occurrence.document(), value * occurrence.impact, in_name);
+                self.note(
+                    occurrence.document(),
+                    value * occurrence.impact.max(floor),
+                    in_name,
+                );
             }
         }
         rarest
@@ -140,7 +159,8 @@ impl Best {
     }
 }
 
-fn best(scores: &[f32], limit: usize) -> Vec<Hit> {
+/// The best hits, a name found before counting less each time it comes again.
+fn best(index: &Index, scores: &[f32], limit: usize) -> Vec<Hit> {
     let hits = scores.iter().enumerate().filter(|(_, score)| **score > 0.0);
     let mut hits: Vec<Hit> = hits
         .map(|(document, score)| Hit {
@@ -153,11 +173,21 @@ fn best(scores: &[f32], limit: usize) -> Vec<Hit> {
             .total_cmp(&a.score)
             .then(a.document.cmp(&b.document))
     };
-    if limit < hits.len() {
-        hits.select_nth_unstable_by(limit, order);
-        hits.truncate(limit);
+    let kept = limit.saturating_mul(2).saturating_add(8);
+    if kept < hits.len() {
+        hits.select_nth_unstable_by(kept, order);
+        hits.truncate(kept);
     }
     hits.sort_unstable_by(order);
+    let mut seen: HashMap<&str, f32> = HashMap::with_capacity(hits.len());
+    for hit in &mut hits {
+        let name = index.names.get(hit.document).map_or("", AsRef::as_ref);
+        let worth = seen.entry(name).or_insert(1.0);
+        hit.score *= *worth;
+        *worth *= index.weights.repeat;
+    }
+    hits.sort_unstable_by(order);
+    hits.truncate(limit);
     hits
 }
 

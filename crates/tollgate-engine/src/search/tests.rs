@@ -1,3 +1,6 @@
+//! What the search promises: which tool a request finds, in which words and languages, and what it may cost at most.
+
+use super::argument::Argument;
 use super::english::stem;
 use super::question::tokens;
 use super::*;
@@ -120,10 +123,81 @@ fn reads_paths_as_kinds_of_files() {
     };
     assert_eq!(
         words("open /srv/invoices/email.PDF."),
-        ["open", "srv", "invoices", "file", "pdf"]
+        ["open", "file", "pdf", "srv", "invoices"]
     );
     assert_eq!(words("list ~/music"), ["list", "directory"]);
+    assert_eq!(words("(see ./a.csv)"), ["see", "file", "csv"]);
     assert_eq!(words("and/or"), ["and", "or"]);
+}
+
+#[test]
+fn tells_what_kind_of_argument_it_reads() {
+    assert_eq!(Argument::read("10.0.0.1"), Some(Argument::Ip));
+    assert_eq!(Argument::read("3*(4+5)"), Some(Argument::Sum));
+    assert_eq!(Argument::read("ann@example.org"), Some(Argument::Email));
+    assert_eq!(
+        Argument::read("https://example.org/a"),
+        Some(Argument::Url("example.org/a"))
+    );
+    assert_eq!(
+        Argument::read("example.org"),
+        Some(Argument::Host("example.org"))
+    );
+    assert_eq!(Argument::read("notes.md"), Some(Argument::File("notes.md")));
+    for plain in [
+        "word",
+        "2024-05-01",
+        "1.5",
+        "node.js",
+        "well-known",
+        "C++",
+        "",
+    ] {
+        assert_eq!(Argument::read(plain), None, "{plain}");
+    }
+}
+
+#[test]
+fn reads_arguments_as_what_they_are() {
+    let mut tools = catalogue();
+    tools.push(tool("whois_ip", "Who a network address belongs to."));
+    tools.push(tool("compute", "Evaluates an arithmetic expression."));
+    tools.push(tool("fetch_page", "Loads a web page from its url."));
+    let index = Index::build(&tools);
+    for (query, name) in [
+        ("who has 10.0.0.1", "whois_ip"),
+        ("what is 3*(4+5)", "compute"),
+        ("open https://example.org/start", "fetch_page"),
+    ] {
+        let hits = index.search(query, 1);
+        assert_eq!(tools[hits[0].document].name, name, "{query}");
+    }
+}
+
+#[test]
+fn understands_idioms_whose_words_mislead() {
+    let tools = [
+        tool("excel_read_sheet", "Reads the cells of a sheet."),
+        tool("get_financial_statements", ""),
+        tool("make_move", "Moves a piece."),
+        tool("create_folder", "Creates a directory."),
+    ];
+    let index = Index::build(&tools);
+    let first = |query: &str| tools[index.search(query, 1)[0].document].name.clone();
+    assert_eq!(
+        first("balance sheet of the company"),
+        "get_financial_statements"
+    );
+    assert_eq!(first("make a directory"), "create_folder");
+}
+
+#[test]
+fn repeats_of_a_name_do_not_crowd_out_the_rest() {
+    let mut tools: Vec<Document> = (0..5).map(|_| tool("read_file", "Reads a file.")).collect();
+    tools.push(tool("file_reader", "Opens a document and reads the file."));
+    let hits = Index::build(&tools).search("read the file", 3);
+    assert!(hits.iter().any(|hit| hit.document == 5), "{hits:?}");
+    assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score));
 }
 
 #[test]

@@ -31,6 +31,22 @@ pub struct Weights {
     pub name_match: f32,
     /// How much of the score depends on the share of the query found.
     pub coverage: f32,
+    /// How much a word counts as common where its synonyms are.
+    pub pool: f32,
+    /// What a word counts that fits almost any request.
+    pub light: f32,
+    /// What a word counts that tells of which kind an argument is.
+    pub argument: f32,
+    /// How much closer the meaning of an idiom comes than that of a word.
+    pub idiom: f32,
+    /// What a word counts that is part of an idiom.
+    pub idiom_part: f32,
+    /// How much more alternatives are worth to a word the catalogue does not use.
+    pub stand_in: f32,
+    /// What the question's own word says at least, wherever it is found.
+    pub floor: f32,
+    /// What an identical name is worth after a better one.
+    pub repeat: f32,
 }
 
 impl Default for Weights {
@@ -44,12 +60,20 @@ impl Default for Weights {
             saturation: 0.8,
             length: 0.4,
             provider: 0.5,
-            synonym: 0.5,
-            association: 0.35,
+            synonym: 0.65,
+            association: 0.45,
             translation: 0.7,
             fuzzy: 0.4,
             name_match: 0.5,
             coverage: 0.3,
+            pool: 0.4,
+            light: 0.55,
+            argument: 0.8,
+            idiom: 1.4,
+            idiom_part: 0.5,
+            stand_in: 1.2,
+            floor: 0.4,
+            repeat: 0.85,
         }
     }
 }
