@@ -38,6 +38,7 @@ impl Gateway {
         let ending = StoredEnding {
             kept: None,
             failure: Some(failure),
+            input: None,
         };
         let now = self.clock().now();
         let mut changes = vec![Change::EndIntent(Ending {

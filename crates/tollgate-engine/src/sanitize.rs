@@ -7,7 +7,7 @@ use std::{borrow::Cow, ops::Deref, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tollgate_core::{Block, Event, Failure, Payload, ToolResult, Warning};
+use tollgate_core::{Block, Event, Failure, InputAsk, Payload, ToolResult, Warning};
 use tollgate_sanitize::{Findings, Identifiers, Sanitizer, Scope, truncate_on_char_boundary};
 
 use crate::call::Checked;
@@ -146,6 +146,17 @@ impl Cleaner {
                 (cleaned.text, redacted)
             }
             Err(_) => (Cow::Borrowed("\"(unreadable)\""), true),
+        }
+    }
+
+    /// Cleans what a provider asks for.
+    pub(crate) fn ask(&self, ask: &mut InputAsk) {
+        let (InputAsk::Elicitation(payload)
+        | InputAsk::Sampling(payload)
+        | InputAsk::Roots(payload)) = ask;
+        let mut found = Found::default();
+        if let Some(clean) = self.payload(payload, &Scope::trusted(), &mut found) {
+            *payload = clean;
         }
     }
 

@@ -154,11 +154,13 @@ impl ApprovalState {
     }
 }
 
+/// How far the clocks of two processes may differ.
+const SLACK: std::time::Duration = std::time::Duration::from_secs(5);
+
 impl Approval {
     /// Whether `at` lies between its beginning and its end; a clock that jumped
     /// back does not make an old answer new.
     pub fn in_time(&self, at: Timestamp) -> bool {
-        const SLACK: std::time::Duration = std::time::Duration::from_secs(5);
         at >= self.created.minus(SLACK) && at < self.expires
     }
 }
@@ -185,6 +187,13 @@ pub struct Grant {
     pub at: Timestamp,
     /// Until when.
     pub expires: Timestamp,
+}
+
+impl Grant {
+    /// Whether `at` lies between its beginning and its end; see [`Approval::in_time`].
+    pub fn in_time(&self, at: Timestamp) -> bool {
+        at >= self.at.minus(SLACK) && at < self.expires
+    }
 }
 
 /// What a standing consent covers.

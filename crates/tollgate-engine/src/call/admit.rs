@@ -193,7 +193,7 @@ pub(super) async fn permit(
     inner: &Inner,
     caller: &Caller,
     session: &SessionState,
-    valid: Valid,
+    mut valid: Valid,
     place: Peeked,
     trail: &mut Trail,
 ) -> Result<Permission, Stop> {
@@ -201,12 +201,7 @@ pub(super) async fn permit(
     let estimate = lifted(&valid, place.answered);
     trail.estimate = estimate;
     let tainted = taint::flows(inner, session, &valid).await?;
-    let said = if valid.control.yes {
-        Consent::Agent
-    } else {
-        Consent::None
-    };
-    let mut consent = said.max(consent::offered(inner, session, &valid)?);
+    let mut consent = consent::offered(inner, session, &mut valid)?;
     let mut verdict = decide(
         inner,
         caller,
@@ -237,8 +232,7 @@ pub(super) async fn permit(
             return Ok(Permission::Happened(recorded));
         }
         if matches!(verdict.decision, Decision::NeedsConsent(_)) {
-            match consent::find(inner, session, &valid, &of_call).await? {
-                consent::Given::Grant if tainted => {}
+            match consent::find(inner, session, &valid, &of_call, tainted).await? {
                 consent::Given::Grant => consent = Consent::Human,
                 consent::Given::Approval => {
                     consent = Consent::Human;

@@ -14,6 +14,7 @@ use super::{
     Inner, Stop,
     admit::Permitted,
     cache::{self, Keeping},
+    consent,
     validate::Valid,
 };
 use crate::{
@@ -97,8 +98,12 @@ fn batch(
         reserved: if costs { estimate.estimated } else { 0 },
         effect: trail.effect,
         digest: permitted.digest(),
-        idempotency_key: valid.control.idempotency_key.clone(),
+        idempotency_key: valid.effect_key(),
         at: trail.at,
+    }));
+    // Whoever answers a question has got it.
+    changes.extend(valid.resumes.as_ref().map(|resumed| Change::Delivered {
+        call: resumed.call.clone(),
     }));
     let clean = trail.arguments.as_ref().map_or("", |clean| &clean.text);
     let preview = inner.cleaner.preview(clean, inner.settings.preview);
@@ -132,12 +137,9 @@ fn refused(error: &StoreError, permitted: &Permitted) -> Stop {
                 .with("worst_case_tokens", estimate.worst_case)
                 .into()
         }
-        StoreError::ApprovalGone => Stop::new(
-            ErrorCode::ConfirmationRequired,
-            "the approval has just been used; repeat the call to ask again",
-        ),
+        // The same effect has been announced since this call looked for it.
+        StoreError::ApprovalGone | StoreError::Conflict => consent::running(),
         StoreError::AlreadyEnded
-        | StoreError::Conflict
         | StoreError::Missing
         | StoreError::Busy
         | StoreError::Full

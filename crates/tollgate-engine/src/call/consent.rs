@@ -35,30 +35,32 @@ pub(super) struct Recorded {
     pub(super) ending: StoredEnding,
 }
 
-/// The consent that came with the request itself.
+/// The consent that came with the request itself. A question it answers is noted in the call.
 pub(super) fn offered(
     inner: &Inner,
     session: &SessionState,
-    valid: &Valid,
+    valid: &mut Valid,
 ) -> Result<Consent, Stop> {
-    if valid.human.is_some() {
-        return Ok(Consent::Human);
+    let mut consent = match (&valid.human, valid.control.yes) {
+        (Some(_), _) => Consent::Human,
+        (None, true) => Consent::Agent,
+        (None, false) => Consent::None,
+    };
+    if let Some(responses) = &valid.responses {
+        let listing = &valid.listing;
+        let node = Node::of(&valid.arguments).ok();
+        let fingerprint = validate::fingerprint(inner, &valid.arguments, node.as_ref());
+        let binding = super::state::binding(
+            listing.spec.name.as_str(),
+            &listing.digest,
+            &fingerprint,
+            session.key(),
+        );
+        let resumed = super::state::unseal(inner, &responses.state, &binding)?;
+        consent = consent.max(resumed.consent);
+        valid.resumes = Some(resumed);
     }
-    match &valid.responses {
-        Some(responses) => {
-            let listing = &valid.listing;
-            let node = Node::of(&valid.arguments).ok();
-            let fingerprint = validate::fingerprint(inner, &valid.arguments, node.as_ref());
-            let binding = super::state::binding(
-                listing.spec.name.as_str(),
-                &listing.digest,
-                &fingerprint,
-                session.key(),
-            );
-            super::state::unseal(inner, &responses.state, &binding).map(|(consent, _)| consent)
-        }
-        None => Ok(Consent::None),
-    }
+    Ok(consent)
 }
 
 /// What binds an approval to this call.
@@ -76,17 +78,21 @@ pub(super) fn digest(inner: &Inner, session: &SessionState, valid: &Valid) -> Re
 }
 
 /// Looks for a grant that covers the call, then for its own approval.
+///
+/// No grant covers a call that carries tainted text.
 pub(super) async fn find(
     inner: &Inner,
     session: &SessionState,
     valid: &Valid,
     digest: &Hash,
+    tainted: bool,
 ) -> Result<Given, Stop> {
     let now = inner.clock.now();
     let grants = inner.store.grants(session.key()).await?;
-    if grants
-        .iter()
-        .any(|grant| now < grant.expires && covers(&grant.scope, valid))
+    if !tainted
+        && grants
+            .iter()
+            .any(|grant| grant.in_time(now) && covers(&grant.scope, valid))
     {
         return Ok(Given::Grant);
     }
@@ -136,7 +142,7 @@ pub(super) async fn happened(
     digest: &Hash,
 ) -> Result<Option<Recorded>, Stop> {
     let now = inner.clock.now();
-    let key = valid.control.idempotency_key.clone();
+    let key = valid.effect_key();
     if key.is_none() && !was_consumed(inner, digest, now).await? {
         return Ok(None);
     }
@@ -154,9 +160,7 @@ pub(super) async fn happened(
         return Err(Stop::new(ErrorCode::InvalidArguments, message));
     }
     let Some(answer) = effect.answer else {
-        let mut stop = Stop::new(ErrorCode::Overloaded, "the same effect is still running");
-        stop.failure.retry_after_seconds = Some(1);
-        return Err(stop);
+        return Err(running());
     };
     let ending = serde_json::from_slice(&answer)
         .map_err(|_| Stop::new(ErrorCode::StoreCorrupt, "a recorded ending cannot be read"))?;
@@ -164,6 +168,13 @@ pub(super) async fn happened(
         call: effect.call,
         ending,
     }))
+}
+
+/// The same effect runs right now; in a moment its ending can be shown.
+pub(super) fn running() -> Stop {
+    let mut stop = Stop::new(ErrorCode::Overloaded, "the same effect is still running");
+    stop.failure.retry_after_seconds = Some(1);
+    stop
 }
 
 /// Whether the newest approval of this call was used up within the window.

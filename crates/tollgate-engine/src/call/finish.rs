@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tollgate_core::{
     Block, ConsumedSource, Envelope, ErrorCode, Failure, InputRequest, Meta, Payload, Shape,
     Status, StoreError, ToolResult, Usage, Warning,
+    audit::Hash,
     canonical::hex_digest,
     store::{Batch, Body, Change, Durability, Ending, Receipt},
 };
@@ -56,6 +57,9 @@ pub(super) struct CleanAnswer {
 pub(crate) struct StoredEnding {
     pub(crate) kept: Option<Kept>,
     pub(crate) failure: Option<Failure>,
+    /// The question that was still open.
+    #[serde(default)]
+    pub(crate) input: Option<InputRequest>,
 }
 
 /// Cleans a checked answer, and checks it again if cleaning changed it.
@@ -83,6 +87,8 @@ struct Shown {
     redactions: usize,
     disposition: Disposition,
     call: tollgate_core::CallId,
+    /// The question it leaves open, by the digest of its call.
+    asked: Option<Hash>,
 }
 
 pub(super) async fn finish(
@@ -154,10 +160,24 @@ pub(super) async fn finish(
     match inner.store.commit(batch).await {
         Ok(receipt) => {
             inner.probe(&trail, Stage::Record);
+            let shown = name_question(inner, shown).await;
             answer(inner, &trail, session, shown, receipt, ids)
         }
         Err(error) => without_store(inner, &trail, withheld(&error)),
     }
+}
+
+/// Of several who asked the same at once, one question was kept: names that one.
+async fn name_question(inner: &Inner, mut shown: Shown) -> Shown {
+    if let (Some(digest), Some(failure)) = (shown.asked, &shown.failure)
+        && let Ok(Some(kept)) = inner.store.approval_of(&digest).await
+        && failure.get().details.get("approval_id") != Some(&kept.id.as_str().into())
+    {
+        let failure = failure.get().clone();
+        let failure = failure.with("approval_id", kept.id);
+        shown.failure = Some(inner.cleaner.failure(failure));
+    }
+    shown
 }
 
 /// What was consumed, and who says so.
@@ -205,6 +225,9 @@ fn show(
                     Shown::failed(inner.cleaner.failure(failure), recorded.call)
                 }
             };
+            if let Some(input) = recorded.ending.input {
+                shown.disposition = Disposition::NeedsInput(input);
+            }
             shown.warnings.push(Warning::RecordedEnding);
             shown
         }
@@ -232,6 +255,7 @@ fn stopped(
             .find(name)
             .is_some_and(|listing| super::listing::is_visible(inner, trail.surface, listing))
     });
+    let asked = stop.ask.as_ref().map(|approval| approval.digest);
     if let Some(approval) = stop.ask {
         changes.push(Change::AskApproval(*approval));
     }
@@ -249,7 +273,10 @@ fn stopped(
             }),
         });
     }
-    Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone())
+    Shown {
+        asked,
+        ..Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone())
+    }
 }
 
 fn needs_input(inner: &Inner, trail: &Trail, mut request: InputRequest) -> Shown {
@@ -259,7 +286,10 @@ fn needs_input(inner: &Inner, trail: &Trail, mut request: InputRequest) -> Shown
         trail.arguments.as_ref().map_or("", |it| &it.fingerprint),
         &trail.session,
     );
-    request.state = super::state::seal(inner, request.state, binding, trail.consent);
+    request.state = super::state::seal(inner, &trail.call, request.state, binding, trail.consent);
+    for ask in request.asks.values_mut() {
+        inner.cleaner.ask(ask);
+    }
     let code = ErrorCode::InputRequired;
     let failure = Failure::new(code, format!("`{}` asks for something first", trail.tool))
         .suggest(code.advice());
@@ -326,6 +356,13 @@ fn stored(shown: &Shown) -> Vec<u8> {
     let ending = StoredEnding {
         kept: shown.kept.as_deref().cloned(),
         failure: shown.failure.as_ref().map(|failure| failure.get().clone()),
+        input: match &shown.disposition {
+            Disposition::NeedsInput(request) => Some(request.clone()),
+            Disposition::Done
+            | Disposition::Failed(_)
+            | Disposition::NeedsConsent
+            | Disposition::Denied => None,
+        },
     };
     serde_json::to_vec(&ending).unwrap_or_default()
 }
@@ -354,6 +391,7 @@ impl Shown {
             redactions,
             disposition: Disposition::Done,
             call,
+            asked: None,
         }
     }
 
@@ -365,6 +403,7 @@ impl Shown {
             warnings: Vec::new(),
             redactions: 0,
             call,
+            asked: None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
-    ErrorCode, Principal, SessionKey, StoreError, Timestamp,
+    CallId, ErrorCode, Principal, SessionKey, StoreError, Timestamp,
     canonical::{hex, hex_digest},
     store::{Batch, Change, ProviderState, Versioned},
 };
@@ -86,6 +86,8 @@ impl ProviderState for Scoped {
 /// A provider's state on its way through the client: bound, ending, and sealed.
 #[derive(Serialize, Deserialize)]
 struct Sealed {
+    /// The call that asked; no two questions are the same.
+    call: String,
     binding: String,
     expires: Timestamp,
     consent: u8,
@@ -96,7 +98,8 @@ struct Sealed {
 impl Sealed {
     fn message(&self) -> String {
         format!(
-            "{}\n{}\n{}\n{}",
+            "{}\n{}\n{}\n{}\n{}",
+            self.call,
             self.binding,
             self.expires.0,
             self.consent,
@@ -119,13 +122,30 @@ pub(super) fn binding(
     hex_digest(text.as_bytes())
 }
 
+/// A question that was answered: what its call had, and what it is known by.
+pub(super) struct Resumed {
+    /// The call that asked.
+    pub(super) call: CallId,
+    /// The consent that call had.
+    pub(super) consent: Consent,
+    /// Names what follows, so that one answer leads to one effect however often it is sent.
+    pub(super) key: String,
+}
+
 /// Seals what a provider wants back, together with the consent its call had.
-pub(super) fn seal(inner: &Inner, state: Vec<u8>, binding: String, consent: Consent) -> Vec<u8> {
+pub(super) fn seal(
+    inner: &Inner,
+    call: &CallId,
+    state: Vec<u8>,
+    binding: String,
+    consent: Consent,
+) -> Vec<u8> {
     let expires = inner
         .clock
         .now()
         .plus(std::time::Duration::from_secs(OPEN_SECONDS));
     let mut sealed = Sealed {
+        call: call.as_str().to_owned(),
         binding,
         expires,
         consent: consent as u8,
@@ -138,11 +158,7 @@ pub(super) fn seal(inner: &Inner, state: Vec<u8>, binding: String, consent: Cons
 }
 
 /// Opens what [`seal`] made; a tampered, foreign or ended one is refused.
-pub(super) fn unseal(
-    inner: &Inner,
-    bytes: &[u8],
-    binding: &str,
-) -> Result<(Consent, Vec<u8>), Stop> {
+pub(super) fn unseal(inner: &Inner, bytes: &[u8], binding: &str) -> Result<Resumed, Stop> {
     let refused = || {
         Stop::new(
             ErrorCode::InputRejected,
@@ -163,7 +179,11 @@ pub(super) fn unseal(
         1 => Consent::Agent,
         _ => Consent::None,
     };
-    Ok((consent, sealed.state))
+    Ok(Resumed {
+        key: format!("resume:{}", hex(&sealed.tag)),
+        call: CallId(sealed.call.into()),
+        consent,
+    })
 }
 
 /// The provider's own part of a state that has been checked before.

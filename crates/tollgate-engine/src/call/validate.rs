@@ -17,6 +17,7 @@ use super::{
     HumanConsent, Inner, Stop,
     admit::Resolved,
     cache::{self, KeyOfCall},
+    state::Resumed,
 };
 use crate::{
     catalog::Listing,
@@ -35,8 +36,18 @@ pub(super) struct Valid {
     pub(super) key: KeyOfCall,
     pub(super) human: Option<HumanConsent>,
     pub(super) responses: Option<InputResponses>,
+    /// The question that `responses` answers, once it is known to be genuine.
+    pub(super) resumes: Option<Resumed>,
     pub(super) events: Arc<dyn EventSink>,
     pub(super) cancel: CancellationToken,
+}
+
+impl Valid {
+    /// What makes a repeated effect the same one: the question it answers, or the caller's name for it.
+    pub(super) fn effect_key(&self) -> Option<String> {
+        let resumed = self.resumes.as_ref().map(|resumed| resumed.key.clone());
+        resumed.or_else(|| self.control.idempotency_key.clone())
+    }
 }
 
 /// An answer that fits the tool.
@@ -87,6 +98,7 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         key,
         human: request.human,
         responses: request.responses,
+        resumes: None,
         events: request.events,
         cancel: request.cancel,
         listing,

@@ -1,6 +1,8 @@
 //! Integration tests of the engine, through its public API only.
 
 #[cfg(test)]
+mod consent;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod path;

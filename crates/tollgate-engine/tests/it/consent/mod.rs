@@ -1,0 +1,6 @@
+//! Who agreed to what, how often it counts, and what a tool may ask in between.
+
+mod approvals;
+mod grants;
+mod input;
+mod reissue;
