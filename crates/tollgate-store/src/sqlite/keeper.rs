@@ -53,6 +53,8 @@ pub(crate) struct Log {
     file: File,
     connection: Connection,
     frames: Arc<AtomicU32>,
+    /// How many frames there were when they were last moved.
+    seen: u32,
     /// A sync failed: what the system still holds may never have reached the disk.
     doubtful: bool,
 }
@@ -100,7 +102,8 @@ impl Keeper {
             // An anchor that stays behind is caught up with by the next process.
             let _ = self.anchor.advance(&prepared, &self.log.connection);
         }
-        self.log.shorten(self.limits.wal_frames / 4);
+        // The next command has to read what is left of the log.
+        self.log.shorten(self.limits.wal_frames / 8);
     }
 
     /// Makes the log durable, then writes down which head it vouches for.
@@ -162,6 +165,7 @@ impl Log {
             file,
             connection: open::writer(state_dir, limits)?,
             frames,
+            seen: 0,
             doubtful: false,
         })
     }
@@ -182,17 +186,22 @@ impl Log {
         synced
     }
 
-    /// Moves frames into the database so that the log can start over; says whether
-    /// the rest has to be moved under the lock.
+    /// Moves frames into the database when there are `bound` new ones, so that the
+    /// log can start over; says whether the rest has to be moved under the lock.
     ///
     /// Writers go on meanwhile, so they may be a few frames ahead at the end, and
-    /// always would be under constant load. When those few are moved as well, the
-    /// log starts over, in blocks the file already has.
+    /// always would be under constant load. When the log has become long, those
+    /// few are moved as well; it then starts over, in blocks the file already has.
     fn shorten(&mut self, bound: u32) -> bool {
-        if self.frames.load(Ordering::Relaxed) < bound {
+        let frames = self.frames.load(Ordering::Relaxed);
+        if frames < self.seen {
+            self.seen = 0;
+        }
+        if frames < self.seen.saturating_add(bound) {
             return false;
         }
-        self.frames.store(0, Ordering::Relaxed);
-        open::checkpoint(&self.connection).is_ok_and(|(frames, moved)| moved < frames)
+        self.seen = frames;
+        open::checkpoint(&self.connection)
+            .is_ok_and(|(frames, moved)| moved < frames && frames > i64::from(bound) * 4)
     }
 }

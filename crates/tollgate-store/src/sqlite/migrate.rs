@@ -43,3 +43,58 @@ pub(crate) fn migrate(connection: &mut Connection, steps: &[&str]) -> Result<(),
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{settings::Limits, sqlite::open};
+
+    const FIRST: &str = "CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1)";
+    const SECOND: &str = "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 2";
+    const BROKEN: &str = "CREATE TABLE c (x); INSERT INTO absent VALUES (1)";
+
+    fn connection(directory: &tempfile::TempDir) -> Connection {
+        open::writer(directory.path(), &Limits::default()).unwrap()
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_version_keeps_what_it_has() {
+        let directory = tempfile::tempdir().unwrap();
+        migrate(&mut connection(&directory), &[FIRST]).unwrap();
+        let mut connection = connection(&directory);
+        for _ in 0..2 {
+            migrate(&mut connection, &[FIRST, SECOND]).unwrap();
+            assert_eq!(version(&connection).unwrap(), 2);
+        }
+        let row: (i64, i64) = connection
+            .query_row("SELECT x, y FROM a", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .unwrap();
+        assert_eq!(row, (1, 2));
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_version_before_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut connection = connection(&directory);
+        migrate(&mut connection, &[FIRST, BROKEN]).unwrap_err();
+        assert_eq!(version(&connection).unwrap(), 1);
+        migrate(&mut connection, &[FIRST, SECOND]).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_a_later_version_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut connection = connection(&directory);
+        migrate(&mut connection, &[FIRST, SECOND]).unwrap();
+        let refused = migrate(&mut connection, &[FIRST]).unwrap_err();
+        assert!(matches!(refused, OpenError::TooNew { found: 2, known: 1 }));
+    }
+
+    #[test]
+    fn every_step_has_its_place_in_the_schema() {
+        assert!(schema_sql().starts_with("-- version 1\n"));
+        assert_eq!(schema_sql().matches("-- version ").count(), STEPS.len());
+    }
+}

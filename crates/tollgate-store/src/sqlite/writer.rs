@@ -17,7 +17,7 @@ use super::{
     lock::{Held, WriteLock},
     open,
     prune::Pruner,
-    queue::{Job, Queue, Wanted},
+    queue::{Job, Queue, Wanted, closed},
 };
 use crate::{
     chain::{Anchor, Keyring, Seal},
@@ -39,6 +39,17 @@ pub(crate) struct Writer {
 const GATHER: Duration = Duration::from_millis(1);
 /// With fewer callers than this, nobody waits for anybody.
 const CROWD: usize = 4;
+
+/// However the writer ends, nobody waits for it in vain.
+struct Farewell(Arc<Queue>, Arc<Desk>);
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        self.0.close();
+        refuse(self.0.take(usize::MAX), &closed());
+        self.1.close();
+    }
+}
 
 /// What writes once the lock is held.
 pub(crate) struct Pen {
@@ -63,6 +74,7 @@ struct Written {
 impl Writer {
     /// Runs until there is nothing left and nothing more will come.
     pub(crate) fn run(mut self) {
+        let _farewell = Farewell(Arc::clone(&self.pen.queue), Arc::clone(&self.pen.desk));
         while self.pen.queue.wait() == Wanted::Work {
             if self.last >= CROWD {
                 self.pen.queue.gather(self.last, GATHER);
@@ -73,7 +85,6 @@ impl Writer {
             self.pen.queue.want(|chores| chores.seal = true);
             self.turn();
         }
-        self.pen.desk.close();
     }
 
     /// Writes what waits, under the lock.
@@ -100,6 +111,11 @@ impl Writer {
             Ok(written) => {
                 drop(held);
                 self.pen.acknowledge(jobs, written);
+            }
+            // The log itself may be what takes the room.
+            Err(StoreError::Full) => {
+                let _ = open::checkpoint(&self.pen.connection);
+                self.pen.write_singly(jobs);
             }
             // What one batch broke must not cost its neighbours; but when others
             // hold the database, asking for each would wait for each.

@@ -39,8 +39,16 @@ impl Sessions for SqliteStore {
 }
 
 /// Finds one answer; the slot alone could be shared.
-const ANSWER: &str = "FROM cache WHERE slot = ?1 AND (until IS NULL OR until > ?2)
-    AND principal = ?3 AND handle = ?4 AND key = ?5 AND binding = ?6";
+macro_rules! answer {
+    ($what:literal) => {
+        concat!(
+            "SELECT ",
+            $what,
+            " FROM cache WHERE slot = ?1 AND (until IS NULL OR until > ?2)
+                 AND principal = ?3 AND handle = ?4 AND key = ?5 AND binding = ?6"
+        )
+    };
+}
 
 impl SqliteStore {
     fn answer<T>(
@@ -66,14 +74,12 @@ impl SqliteStore {
 #[async_trait]
 impl Cache for SqliteStore {
     async fn peek(&self, key: &CacheKey, now: Timestamp) -> Result<bool, StoreError> {
-        let sql = format!("SELECT 1 {ANSWER}");
-        let found = self.answer(key, now, (&sql, |_| Ok(())))?;
+        let found = self.answer(key, now, (answer!("1"), |_| Ok(())))?;
         Ok(found.is_some())
     }
 
     async fn recall(&self, key: &CacheKey, now: Timestamp) -> Result<Option<Vec<u8>>, StoreError> {
-        let sql = format!("SELECT answer {ANSWER}");
-        self.answer(key, now, (&sql, |row| row.get(0)))
+        self.answer(key, now, (answer!("answer"), |row| row.get(0)))
     }
 }
 
