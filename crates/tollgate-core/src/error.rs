@@ -51,7 +51,8 @@ impl Failure {
             recovery_suggestion: None,
             next_steps: Vec::new(),
             can_retry: code.retry() == Retry::Later,
-            retry_after_seconds: None,
+            // Whoever is told to wait is told how long.
+            retry_after_seconds: (code == ErrorCode::Overloaded).then_some(1),
             details: Map::new(),
             document_code: None,
             recover_hint: None,

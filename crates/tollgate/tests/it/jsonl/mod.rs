@@ -1,1 +1,4 @@
-//! JSON lines.
+//! JSON lines, as an agent's own program speaks them.
+
+mod bad_lines;
+mod conversation;

@@ -1,1 +1,4 @@
-//! The state.
+//! One state folder: shared by many processes, and broken in many ways.
+
+mod faults;
+mod processes;

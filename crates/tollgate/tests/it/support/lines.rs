@@ -1,7 +1,7 @@
 //! A conversation with `tollgate jsonl`.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     process::{Child, ChildStdin, ChildStdout},
 };
 
@@ -81,6 +81,14 @@ impl Lines {
     /// Waits for the program to end; gives its exit code, or nothing after a signal.
     pub(crate) fn wait(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+
+    /// Everything that is still to come, as it is written.
+    pub(crate) fn rest_of_text(&mut self) -> String {
+        let mut text = String::new();
+        let output = self.output.as_mut().unwrap();
+        output.read_to_string(&mut text).unwrap();
+        text
     }
 
     /// Every event that is still to come.

@@ -13,6 +13,7 @@ const NAMES: &[&str] = &[
     "duration_us",
     "expires",
     "hash",
+    "input_fingerprint",
     "item_id",
     "key",
     "principal",
