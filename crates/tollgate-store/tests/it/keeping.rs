@@ -1,6 +1,14 @@
 //! What is kept, how long, and who may read it.
 
-use std::{fs, sync::Arc};
+use std::{
+    fs,
+    io::Read as _,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use tollgate_core::{
     CallId, HeldClock, Timestamp,
@@ -106,6 +114,50 @@ async fn a_long_reader_blocks_nobody_and_the_log_starts_over_after_it() {
     store.close().await;
     assert_eq!(store.verify().await.unwrap().problems, [""; 0]);
     assert_eq!(world.count("audit_entries"), 410);
+}
+
+#[tokio::test]
+async fn the_log_starts_over_also_while_everyone_writes() {
+    let world = World::new();
+    let settings = Settings {
+        limits: Limits {
+            wal_frames: 50,
+            ..Limits::default()
+        },
+        ..world.settings()
+    };
+    let store = Arc::new(world.try_open(settings).unwrap());
+    let started_over = Arc::new(AtomicBool::new(false));
+    let tasks: Vec<_> = (0..4_u64)
+        .map(|_| {
+            let (store, done) = (Arc::clone(&store), Arc::clone(&started_over));
+            tokio::spawn(async move {
+                while !done.load(Ordering::Relaxed) {
+                    let batch = entries(0..4, Durability::Process);
+                    store.commit(batch).await.unwrap();
+                }
+            })
+        })
+        .collect();
+    // The log's header counts how often it started over.
+    while generation(&world) < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    started_over.store(true, Ordering::Relaxed);
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(store.verify().await.unwrap().problems, [""; 0]);
+}
+
+fn generation(world: &World) -> u32 {
+    let mut header = [0; 16];
+    let read = fs::File::open(world.path("state/tollgate.db-wal"))
+        .and_then(|mut log| log.read_exact(&mut header));
+    match read {
+        Ok(()) => u32::from_be_bytes([header[12], header[13], header[14], header[15]]),
+        Err(_) => 0,
+    }
 }
 
 #[cfg(unix)]
