@@ -9,6 +9,7 @@ use std::{
 };
 
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_util::sync::CancellationToken;
 use tollgate_core::{
     Clock, ErrorCode, Estimate, Secret, Store, StoreError, Timestamp,
     store::{Batch, Change},
@@ -302,8 +303,13 @@ impl Inner {
         });
     }
 
-    /// Waits for a turn to run a tool; a full queue answers at once.
-    pub(super) async fn turn(&self, trail: &Trail) -> Result<SemaphorePermit<'_>, Stop> {
+    /// Waits for a turn to run a tool; a full queue answers at once, and so does a
+    /// call that nobody waits for any more.
+    pub(super) async fn turn(
+        &self,
+        trail: &Trail,
+        cancel: &CancellationToken,
+    ) -> Result<SemaphorePermit<'_>, Stop> {
         if let Ok(turn) = self.turns.try_acquire() {
             return Ok(turn);
         }
@@ -314,8 +320,15 @@ impl Inner {
             return Err(stop);
         }
         let limit = self.settings.call_timeout.min(Duration::from_secs(60));
-        let turn = tokio::time::timeout(limit, self.turns.acquire()).await;
+        let turn = tokio::select! {
+            turn = tokio::time::timeout(limit, self.turns.acquire()) => Some(turn),
+            () = cancel.cancelled() => None,
+        };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
+        let Some(turn) = turn else {
+            let message = format!("the call of `{}` was cancelled before it began", trail.tool);
+            return Err(Stop::new(ErrorCode::Cancelled, message));
+        };
         match turn {
             Ok(Ok(turn)) => Ok(turn),
             Ok(Err(_)) | Err(_) => {

@@ -190,7 +190,7 @@ impl Inner {
         permitted: Permitted,
         lead: Option<&flight::Lead>,
     ) -> Result<End, Stop> {
-        let turn = self.turn(trail).await?;
+        let turn = self.turn(trail, &permitted.valid().cancel).await?;
         let announced = announce::announce(self, session, permitted, trail).await?;
         self.probe(trail, Stage::Intent);
         let listing = Arc::clone(announced.listing());

@@ -109,7 +109,7 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
 pub(super) fn fingerprint(inner: &Inner, arguments: &Payload, node: Option<&Node<'_>>) -> String {
     let text = node.map(|node| node.print(Form::Jcs));
     let text = text.as_deref().unwrap_or(arguments.raw());
-    hex(&inner.approval_key.authenticate(text.as_bytes()))
+    hex(&inner.approval_key.fingerprint(text.as_bytes()))
 }
 
 /// Checks arguments against the input schema alone; `tools.call` needs this for its own.

@@ -35,6 +35,14 @@ impl ApprovalKey {
         mac.verify_slice(tag).is_ok()
     }
 
+    /// A digest by which equal arguments can be told but not guessed.
+    pub fn fingerprint(&self, arguments: &[u8]) -> [u8; 32] {
+        let mut mac = self.mac();
+        mac.update(b"tollgate fingerprint 1");
+        mac.update(arguments);
+        mac.finalize().into_bytes().into()
+    }
+
     /// HMAC itself fills a short key up with zeros; doing it here cannot fail.
     fn mac(&self) -> Hmac<Sha256> {
         let mut block = [0; 64];

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod consent;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod path;

@@ -1,0 +1,7 @@
+//! What goes wrong costs one call, ends it once, and loses nothing.
+
+mod cancel;
+mod property;
+mod provider;
+mod recovery;
+mod store;
