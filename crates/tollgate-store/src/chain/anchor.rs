@@ -29,6 +29,13 @@ pub(crate) struct Prepared {
     path: PathBuf,
 }
 
+impl Prepared {
+    /// The place it notes.
+    pub(crate) fn seq(&self) -> u64 {
+        self.head.seq
+    }
+}
+
 impl Drop for Prepared {
     fn drop(&mut self) {
         // Once it is in its place there is nothing left here.
@@ -56,16 +63,18 @@ impl Anchor {
         }
     }
 
-    /// Writes the next note beside the current one; `name` is used once.
+    /// Writes the next note beside the current one; `name` keeps writers apart.
     pub(crate) fn prepare(&self, head: SignedHead, name: &str) -> io::Result<Prepared> {
         fs::create_dir_all(&self.directory)?;
-        let path = self.directory.join(format!("{}.{name}.tmp", self.chain));
+        let path = self
+            .directory
+            .join(format!("{}.{name}.{}.tmp", self.chain, head.seq));
         let mut text = serde_json::to_vec(&head)?;
         text.push(b'\n');
         let mut file = File::create(&path)?;
         let prepared = Prepared { head, path };
         file.write_all(&text)?;
-        file.sync_all()?;
+        file.sync_data()?;
         Ok(prepared)
     }
 

@@ -33,7 +33,7 @@ struct Inner {
 pub(crate) struct Work {
     /// Commits that may be acknowledged once the log is synced.
     pub(crate) waiting: Vec<(Reply, Receipt)>,
-    /// Since when there is something to sync.
+    /// Since when there is something to sync and to anchor.
     pub(crate) dirty_since: Option<Instant>,
     /// The last signed head in the log.
     pub(crate) seal: Option<Seal>,
@@ -128,6 +128,11 @@ impl Desk {
             })
             .unwrap_or_else(PoisonError::into_inner);
         drop(guard);
+    }
+
+    /// Takes those who wait for the disk; the regular sync still comes.
+    pub(crate) fn take_waiting(&self) -> Vec<(Reply, Receipt)> {
+        std::mem::take(&mut self.inner().work.waiting)
     }
 
     /// Takes what has to be synced; where the chain ends stays known.

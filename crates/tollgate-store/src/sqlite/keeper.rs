@@ -13,21 +13,25 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
+    thread,
     time::Duration,
 };
 
 use rusqlite::Connection;
-use tollgate_core::store::StoreError;
+use tollgate_core::{
+    audit::SignedHead,
+    store::{Receipt, StoreError},
+};
 
 use super::{
-    desk::{Alarm, Desk, Work},
+    desk::{Alarm, Desk},
     lock::WriteLock,
     open,
-    queue::Queue,
+    queue::{Queue, Reply},
     writer::refuse,
 };
 use crate::{
-    chain::{Anchor, Prepared, Seal},
+    chain::{Anchor, Seal},
     error::{OpenError, io_error},
     settings::Limits,
 };
@@ -67,7 +71,8 @@ impl Keeper {
         loop {
             match self.desk.wait(early, self.limits.busy / 4) {
                 Alarm::Sync => {
-                    self.sync();
+                    let waiting = self.desk.take_waiting();
+                    answer(waiting, &self.log.sync());
                 }
                 Alarm::Tick => self.tick(early / 3),
                 Alarm::Blocked => {}
@@ -84,7 +89,14 @@ impl Keeper {
             self.queue.want(|chores| chores.seal = true);
             self.desk.wait_for_seal(patience);
         }
-        if let Some(prepared) = self.sync_and_prepare() {
+        let work = self.desk.take();
+        let synced = self.log.sync();
+        answer(work.waiting, &synced);
+        if synced.is_ok()
+            && let Some(head) = self.unanchored(work.seal)
+            && let Ok(prepared) = self.anchor.prepare(head, &self.name)
+        {
+            self.anchored = prepared.seq();
             self.queue.want(|chores| chores.anchor = Some(prepared));
         }
         if self.log.shorten(self.limits.wal_frames) {
@@ -94,58 +106,44 @@ impl Keeper {
 
     /// Syncs and anchors the last head; the writer has gone, so the lock is taken here.
     fn finish(mut self) {
-        let Some(prepared) = self.sync_and_prepare() else {
+        let work = self.desk.take();
+        if work.dirty_since.is_none() {
             return;
-        };
-        let lock = WriteLock::open(&self.state_dir).map_err(OpenError::Directory);
-        if let Ok(_held) = lock.and_then(|lock| lock.acquire_within(self.limits.busy)) {
-            // An anchor that stays behind is caught up with by the next process.
-            let _ = self.anchor.advance(&prepared, &self.log.connection);
+        }
+        let head = self.unanchored(work.seal);
+        // Two syncs at once take the time of one, and someone waits for the exit.
+        let (synced, prepared) = thread::scope(|scope| {
+            let prepare = || head.and_then(|head| self.anchor.prepare(head, &self.name).ok());
+            let preparing = scope.spawn(prepare);
+            (self.log.sync(), preparing.join().ok().flatten())
+        });
+        answer(work.waiting, &synced);
+        if let (Ok(()), Some(prepared)) = (synced, prepared) {
+            let lock = WriteLock::open(&self.state_dir).map_err(OpenError::Directory);
+            if let Ok(_held) = lock.and_then(|lock| lock.acquire_within(self.limits.busy)) {
+                // An anchor that stays behind is caught up with by the next process.
+                let _ = self.anchor.advance(&prepared, &self.log.connection);
+            }
         }
         // The next command has to read what is left of the log.
         self.log.shorten(self.limits.wal_frames / 8);
     }
 
-    /// Makes the log durable, then writes down which head it vouches for.
-    fn sync_and_prepare(&mut self) -> Option<Prepared> {
-        let seal = self.sync()?;
-        if seal.seq <= self.anchored {
-            return None;
-        }
-        let head = seal.signed_head(&self.chain);
-        let name = format!("{}.{}", self.name, seal.seq);
-        let prepared = self.anchor.prepare(head, &name).ok()?;
-        self.anchored = seal.seq;
-        Some(prepared)
+    /// The head, if this process has not anchored it.
+    fn unanchored(&self, seal: Option<Seal>) -> Option<SignedHead> {
+        seal.filter(|seal| seal.seq > self.anchored)
+            .map(|seal| seal.signed_head(&self.chain))
     }
+}
 
-    /// Syncs the log and answers whoever waited for it; says which head is safe.
-    fn sync(&mut self) -> Option<Seal> {
-        let Work {
-            waiting,
-            dirty_since,
-            seal,
-            seq: _,
-        } = self.desk.take();
-        if dirty_since.is_none() && waiting.is_empty() {
-            return seal;
-        }
-        match self.log.sync() {
-            Ok(()) => {
-                for (reply, receipt) in waiting {
-                    let _ = reply.send(Ok(receipt));
-                }
-                seal
-            }
-            Err(error) => {
-                let text = error.to_string();
-                for (reply, _) in waiting {
-                    let error = io::Error::new(error.kind(), text.clone());
-                    let _ = reply.send(Err(io_error(error)));
-                }
-                None
-            }
-        }
+/// Tells those who waited for the disk what became of it.
+fn answer(waiting: Vec<(Reply, Receipt)>, synced: &io::Result<()>) {
+    for (reply, receipt) in waiting {
+        let outcome = match synced {
+            Ok(()) => Ok(receipt),
+            Err(error) => Err(io_error(io::Error::new(error.kind(), error.to_string()))),
+        };
+        let _ = reply.send(outcome);
     }
 }
 

@@ -38,6 +38,20 @@ async fn closing_syncs_signs_and_anchors_what_was_only_committed() {
 }
 
 #[tokio::test]
+async fn a_running_process_anchors_what_it_synced() {
+    for durability in [Durability::Process, Durability::Disk] {
+        let world = World::new();
+        let store = world.open();
+        let batch = entries(0..3, durability);
+        store.commit(batch).await.unwrap();
+        while verify(&world).await.anchored != Some(3) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert_eq!(store.signed_head(1).await.unwrap().unwrap().seq, 3);
+    }
+}
+
+#[tokio::test]
 async fn a_batch_of_changes_alone_is_kept() {
     let world = World::new();
     let store = world.open();
