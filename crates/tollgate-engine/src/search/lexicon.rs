@@ -47,22 +47,30 @@ impl Lexicon {
     }
 
     /// Reads one concept per line: `a b c` are each other's alternatives; in `a b > c d` the left may be called by any
-    /// other word of the line, the right by none of the left. An underscore joins the words of a phrase.
+    /// other word of the line, the right by none of the left. Chinese on the right of English says what the left says.
+    /// An underscore joins the words of a phrase.
     fn parse(lists: &str) -> Self {
         let mut lexicon = Self::default();
         for line in lists.lines().filter(|line| !line.starts_with('#')) {
             let (left, right) = line.split_once('>').unwrap_or((line, ""));
-            let left: Vec<Entry> = left.split_whitespace().map(entry).collect();
-            let right: Vec<Entry> = right.split_whitespace().map(entry).collect();
+            let mut left: Vec<Entry> = left.split_whitespace().map(entry).collect();
+            let right = right.split_whitespace().map(entry);
+            let (same, about): (Vec<Entry>, Vec<Entry>) = right.partition(|word| word.is_chinese);
+            let is_translated = left.iter().all(|word| word.is_chinese);
+            left.extend(same);
+            let relation = if is_translated {
+                Relation::Translation
+            } else {
+                Relation::Association
+            };
             for word in &left {
                 let known = lexicon.entries.entry(word.key.clone()).or_default();
                 let others = left.iter().filter(|other| other.key != word.key);
-                known.extend(others.map(|other| other.seen_from(word, Relation::Synonym)));
-                known.extend(
-                    right
-                        .iter()
-                        .map(|other| other.seen_from(word, Relation::Association)),
-                );
+                known.extend(others.map(|other| other.beside(word)));
+                known.extend(about.iter().map(|other| Alternative {
+                    terms: other.terms.clone(),
+                    relation,
+                }));
             }
         }
         lexicon
@@ -77,12 +85,12 @@ struct Entry {
 }
 
 impl Entry {
-    fn seen_from(&self, word: &Self, relation: Relation) -> Alternative {
-        let foreign = self.is_chinese != word.is_chinese;
-        let relation = if foreign {
-            Relation::Translation
+    /// What it is to another word for the same.
+    fn beside(&self, word: &Self) -> Alternative {
+        let relation = if self.is_chinese == word.is_chinese {
+            Relation::Synonym
         } else {
-            relation
+            Relation::Translation
         };
         Alternative {
             terms: self.terms.clone(),

@@ -100,6 +100,7 @@ fn finds_english_tools_with_chinese() {
     assert_eq!(best("明天的天气"), "get_forecast");
     assert_eq!(best("帮我发送邮件"), "sendEmail");
     assert_eq!(best("用 SQL 查询"), "db.runQuery");
+    assert_eq!(best("外面下雨吗"), "get_forecast");
 }
 
 #[test]
