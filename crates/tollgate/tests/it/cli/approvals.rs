@@ -242,13 +242,43 @@ fn each_question_at_the_terminal_has_a_code_of_its_own() {
 }
 
 #[test]
-fn hostile_arguments_cannot_paint_the_terminal() {
+fn nothing_an_agent_sends_can_paint_the_terminal() {
     let env = TestEnv::with_config(STUBS);
-    let hostile = json!({"book": "\u{1b}[2J\u{1b}[1;1Htext.stats \u{202e}lavorppa"});
-    let id = asked(&env, &hostile.to_string());
+    let paint = "a\u{1b}[2J\n  tool       text.stats\r\u{202e}b";
+    let hostile = json!({"book": paint}).to_string();
+    let asked = env.call("shelf.write", &hostile, &["--session", paint]);
+    let id = approval_id(&asked.exits(3).json());
+    env.call(paint, "{}", &[]).exits(2);
     let seen = at_a_terminal(&env, &["approve", &id], |_| String::new());
-    assert!(!seen.shown.contains('\u{1b}'), "{:?}", seen.shown);
-    assert!(!seen.shown.contains('\u{202e}'));
-    let listed = env.run(&["approvals"]).exits(0).out;
-    assert!(!listed.contains('\u{1b}') && !listed.contains('\u{202e}'));
+    let mut shown = vec![seen.shown.replace("\r\n", "\n")];
+    for command in [
+        &["approvals"][..],
+        &["session", "--all"],
+        &["audit", "list"],
+        &["tools", "list"],
+    ] {
+        shown.push(env.run(command).exits(0).out);
+    }
+    for text in shown {
+        let hidden = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!text.contains(hidden), "{text:?}");
+        assert!(!text.contains("\n  tool       text.stats"), "{text:?}");
+    }
+}
+
+#[test]
+fn a_grant_is_listed_and_taken_back() {
+    let env = TestEnv::with_config(STUBS);
+    let token = env.approver();
+    let id = asked(&env, BOOK);
+    env.run(&["approve", &id, "--for-session", "--token", &token])
+        .exits(0);
+    let granted = env.run(&["grants", "--json"]).exits(0).json();
+    assert_eq!(granted["grants"].as_array().unwrap().len(), 1);
+    assert!(env.run(&["grants"]).exits(0).out.contains("shelf.write"));
+    env.ok("shelf.write", BOOK);
+    env.run(&["grants", "--revoke", "shelf.burn"]).exits(2);
+    let left = env.run(&["grants", "--revoke", "shelf.write", "--json"]);
+    assert_eq!(left.exits(0).json()["grants"], json!([]));
+    env.call("shelf.write", r#"{"book":"other"}"#, &[]).exits(3);
 }

@@ -301,9 +301,6 @@ fn killed_in_the_middle_of_a_write_the_next_command_ends_it_as_interrupted() {
         next.err
     );
     let recorded = env.recorded();
-    let ending = recorded
-        .iter()
-        .find(|row| row["status"] == "error" && row["consent"] == "human");
     let interrupted = recorded
         .iter()
         .filter(|row| row["error_code"] == "tool.gate.record.interrupted");

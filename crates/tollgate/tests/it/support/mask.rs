@@ -6,6 +6,7 @@ use serde_json::Value;
 const NAMES: &[&str] = &[
     "approval_id",
     "at",
+    "by",
     "call_id",
     "created",
     "created_at",
@@ -19,6 +20,8 @@ const NAMES: &[&str] = &[
     "principal",
     "receipt",
     "request_id",
+    "review_id",
+    "review_items",
     "signature",
     "span_id",
     "token_id",

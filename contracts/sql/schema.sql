@@ -1,0 +1,179 @@
+-- version 1
+-- The record. A row's body is the truth; the columns after it are derived.
+CREATE TABLE audit_entries (
+    seq INTEGER PRIMARY KEY,
+    chain TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    call_id TEXT,
+    trace_id TEXT,
+    principal TEXT,
+    session TEXT,
+    tool TEXT,
+    status TEXT,
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_by_call ON audit_entries (call_id);
+-- Trace ids are random: the leading segment keeps an insert near the last one,
+-- whatever the size of the log. A search asks each segment in turn.
+CREATE INDEX audit_by_trace ON audit_entries (seq >> 8, trace_id);
+CREATE INDEX audit_by_session ON audit_entries (session);
+CREATE INDEX audit_by_tool ON audit_entries (tool);
+
+-- The end of the chain, in one row with the other numbers that only grow: how
+-- often sessions were used, and how often provider state was written.
+CREATE TABLE audit_head (
+    chain TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    uses INTEGER NOT NULL,
+    versions INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit_signed_heads (
+    seq INTEGER PRIMARY KEY,
+    chain TEXT NOT NULL,
+    hash BLOB NOT NULL,
+    key BLOB NOT NULL,
+    signature BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY,
+    principal TEXT NOT NULL,
+    handle TEXT NOT NULL,
+    budget INTEGER,
+    profile TEXT,
+    estimated INTEGER NOT NULL,
+    consumed INTEGER NOT NULL,
+    reserved INTEGER NOT NULL,
+    cache_hits INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    used INTEGER NOT NULL,
+    has_blocked INTEGER NOT NULL,
+    UNIQUE (principal, handle)
+) STRICT;
+
+CREATE TABLE blocked_actions (
+    id INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    action TEXT NOT NULL
+) STRICT;
+CREATE INDEX blocked_by_session ON blocked_actions (session);
+
+CREATE TABLE intents (
+    call TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    handle TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    trace_id TEXT NOT NULL,
+    reserved INTEGER NOT NULL,
+    effect INTEGER NOT NULL,
+    digest BLOB,
+    idempotency_key TEXT,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE effects (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    call TEXT NOT NULL UNIQUE,
+    principal TEXT NOT NULL,
+    handle TEXT NOT NULL,
+    digest BLOB,
+    idempotency_key TEXT,
+    at INTEGER NOT NULL,
+    delivered INTEGER NOT NULL,
+    answer BLOB
+) STRICT;
+CREATE INDEX effects_by_digest ON effects (digest) WHERE digest IS NOT NULL;
+CREATE UNIQUE INDEX effects_by_key ON effects (principal, handle, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
+CREATE INDEX effects_by_age ON effects (at) WHERE idempotency_key IS NULL;
+
+CREATE TABLE approvals (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    digest BLOB NOT NULL,
+    tool TEXT NOT NULL,
+    spec_digest TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    handle TEXT NOT NULL,
+    preview TEXT NOT NULL,
+    estimate TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    decided_by TEXT,
+    decided_at INTEGER,
+    consumed_by TEXT,
+    consumed_at INTEGER
+) STRICT;
+CREATE INDEX approvals_by_digest ON approvals (digest);
+CREATE INDEX approvals_by_state ON approvals (state);
+
+CREATE TABLE grants (
+    principal TEXT NOT NULL,
+    handle TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    granted_by TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER NOT NULL,
+    PRIMARY KEY (principal, handle, scope)
+) STRICT, WITHOUT ROWID;
+
+-- `slot` is the head of a digest over the whole key: small, so that its index is.
+CREATE TABLE cache (
+    id INTEGER PRIMARY KEY,
+    slot INTEGER NOT NULL UNIQUE,
+    until INTEGER,
+    at INTEGER NOT NULL,
+    principal TEXT NOT NULL,
+    handle TEXT NOT NULL,
+    key TEXT NOT NULL,
+    binding TEXT NOT NULL,
+    answer BLOB NOT NULL
+) STRICT;
+CREATE INDEX cache_by_session ON cache (handle, principal);
+
+CREATE TABLE reviews (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    status TEXT NOT NULL,
+    item TEXT NOT NULL
+) STRICT;
+CREATE INDEX reviews_by_status ON reviews (status);
+
+CREATE TABLE bodies (
+    id INTEGER PRIMARY KEY,
+    call TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    arguments TEXT,
+    data TEXT
+) STRICT;
+CREATE INDEX bodies_by_call ON bodies (call);
+
+CREATE TABLE credentials (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    digest BLOB NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    label TEXT,
+    scopes TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    expires INTEGER,
+    revoked INTEGER
+) STRICT;
+
+CREATE TABLE provider_states (
+    namespace TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    key TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    until INTEGER,
+    value BLOB NOT NULL,
+    PRIMARY KEY (namespace, principal, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX provider_states_by_end ON provider_states (until) WHERE until IS NOT NULL;
