@@ -7,7 +7,7 @@ use tollgate_engine::Decided;
 use super::{
     Exit, Scene, Stop,
     arguments::{Approvals, Approve},
-    console::Paint,
+    console::{Paint, visible},
     terminal,
 };
 
@@ -107,24 +107,28 @@ fn shown(approval: &Approval, decided: &Decided) -> String {
     let what = match decided {
         Decided::Once => "ALLOW ONCE".to_owned(),
         Decided::ToolForSession => "ALLOW EVERY CALL OF THIS TOOL IN THIS SESSION".to_owned(),
-        Decided::SiteForSession(site) => format!("ALLOW EVERY CALL OF THIS TOOL TO {site}"),
+        Decided::SiteForSession(site) => {
+            format!("ALLOW EVERY CALL OF THIS TOOL TO {}", visible(site))
+        }
         Decided::Denied => "REFUSE".to_owned(),
     };
     let field = |name: &str| {
         let value = approval.preview.get(name);
-        value.map_or_else(String::new, |value| match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        })
+        let text = value.map(|value| {
+            value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned)
+        });
+        visible(&text.unwrap_or_default())
     };
     format!(
         "\n{what}\n  tool       {}\n  can        {}\n  session    {} of {}\n  rule       {}\n  arguments  {}\n",
         approval.tool,
         field("capability"),
-        approval.session.handle,
-        approval.session.principal,
+        visible(&approval.session.handle),
+        visible(approval.session.principal.as_str()),
         field("rule"),
-        arguments(approval),
+        visible(&arguments(approval)),
     )
 }
 

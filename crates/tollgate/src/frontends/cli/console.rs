@@ -76,11 +76,23 @@ impl Console {
         painted(self.colour, paint, text)
     }
 
-    /// Prints rows with aligned columns.
+    /// Prints rows with aligned columns; whatever a cell holds stays in it.
     pub(crate) fn table(&self, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+        self.painted_table(head, rows, |_| None)
+    }
+
+    /// Prints rows with aligned columns, the first cell of each painted.
+    pub(crate) fn painted_table(
+        &self,
+        head: &[&str],
+        rows: &[Vec<String>],
+        paint: impl Fn(usize) -> Option<Paint>,
+    ) -> io::Result<()> {
+        let clean = |row: &Vec<String>| row.iter().map(|cell| visible(cell)).collect();
+        let rows: Vec<Vec<String>> = rows.iter().map(clean).collect();
         let count = head.len();
         let mut widths: Vec<usize> = head.iter().map(|cell| width(cell)).collect();
-        for row in rows {
+        for row in &rows {
             for (at, cell) in row.iter().enumerate().take(count) {
                 widths[at] = widths[at].max(width(cell));
             }
@@ -103,7 +115,14 @@ impl Console {
         };
         let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
         self.line(&self.paint(Paint::Faint, &render(&head)))?;
-        rows.iter().try_for_each(|row| self.line(&render(row)))
+        for (at, row) in rows.iter().enumerate() {
+            let mut line = render(row);
+            if let (Some(paint), Some(first)) = (paint(at), row.first()) {
+                line.replace_range(..first.len(), &self.paint(paint, first));
+            }
+            self.line(&line)?;
+        }
+        Ok(())
     }
 
     /// Prints a value indented, for people.
@@ -140,25 +159,38 @@ fn painted(colour: bool, paint: Paint, text: &str) -> String {
     }
 }
 
-/// Columns a text takes: wide characters take two, paint takes none.
-fn width(text: &str) -> usize {
-    let mut columns = 0;
-    let mut escape = false;
+/// A text on one line, with everything spelled out that would move or hide text on a
+/// terminal: names come from agents, and people decide by what they see.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\u{1b}' => escape = true,
-            'm' if escape => escape = false,
-            _ if escape => {}
+            '\u{61c}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}' => shown.extend(c.escape_unicode()),
+            _ if c.is_control() => shown.extend(c.escape_default()),
+            _ => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Columns a text takes: wide characters take two.
+fn width(text: &str) -> usize {
+    text.chars()
+        .map(|c| match c {
             '\u{1100}'..='\u{115f}'
             | '\u{2e80}'..='\u{a4cf}'
             | '\u{ac00}'..='\u{d7a3}'
             | '\u{f900}'..='\u{faff}'
             | '\u{ff00}'..='\u{ff60}'
-            | '\u{1f300}'..='\u{1faff}' => columns += 2,
-            _ => columns += 1,
-        }
-    }
-    columns
+            | '\u{1f300}'..='\u{1faff}' => 2,
+            _ => 1,
+        })
+        .sum()
 }
 
 #[cfg(test)]
@@ -168,6 +200,12 @@ mod tests {
     #[test]
     fn columns_are_counted_as_seen() {
         assert_eq!(width("工具"), 4);
-        assert_eq!(width("\u{1b}[32mok\u{1b}[0m"), 2);
+    }
+
+    #[test]
+    fn nothing_moves_or_hides_on_the_terminal() {
+        assert_eq!(visible("工具 ok"), "工具 ok");
+        assert_eq!(visible("a\u{1b}[2J\r\nb"), r"a\u{1b}[2J\r\nb");
+        assert_eq!(visible("a\u{202e}b\u{200b}"), r"a\u{202e}b\u{200b}");
     }
 }

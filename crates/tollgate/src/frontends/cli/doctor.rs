@@ -239,18 +239,21 @@ fn show(findings: &[Finding], console: &Console) -> Result<(), Stop> {
         console.json(&json!({"findings": all}))?;
         return Ok(());
     }
+    let look = |state: State| match state {
+        State::Works => (Paint::Good, "ok"),
+        State::Limited => (Paint::Warn, "limited"),
+        State::Broken => (Paint::Bad, "BROKEN"),
+    };
     let rows: Vec<Vec<String>> = findings
         .iter()
         .map(|finding| {
-            let word = match finding.state {
-                State::Works => console.paint(Paint::Good, "ok"),
-                State::Limited => console.paint(Paint::Warn, "limited"),
-                State::Broken => console.paint(Paint::Bad, "BROKEN"),
-            };
-            vec![word, finding.what.to_owned(), finding.said.clone()]
+            let (_, word) = look(finding.state);
+            let cells = [word, finding.what, &finding.said];
+            cells.map(str::to_owned).to_vec()
         })
         .collect();
-    console.table(&["", "WHAT", "FOUND"], &rows)?;
+    let paint = |row: usize| findings.get(row).map(|finding| look(finding.state).0);
+    console.painted_table(&["", "WHAT", "FOUND"], &rows, paint)?;
     for finding in findings {
         if let Some(todo) = &finding.todo {
             console.line(&format!("{}: {} -> {todo}", finding.what, finding.said))?;

@@ -168,7 +168,21 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         Command::Demo(_) => return demo::run(&environment, console).await,
         Command::Doctor(_) => return doctor::run(&environment, &flags, console).await,
         Command::Tools(it) if it.needs_no_state() => return tools::search_file(it, console),
-        _ => {}
+        Command::Call(_)
+        | Command::Tools(_)
+        | Command::Session(_)
+        | Command::Ledger(_)
+        | Command::Approvals(_)
+        | Command::Approve(_)
+        | Command::Grants(_)
+        | Command::Review(_)
+        | Command::Audit(_)
+        | Command::Replay(_)
+        | Command::Policy(_)
+        | Command::Explain(_)
+        | Command::Token(_)
+        | Command::Jsonl(_)
+        | Command::Bench(_) => {}
     }
     let config = Config::load(&environment, &flags).map_err(|errors| Stop {
         exit: Exit::Usage,

@@ -6,6 +6,7 @@ use tollgate_core::store::{ReviewItem, ReviewStatus};
 use super::{
     Exit, Scene, Stop,
     arguments::{Review, ReviewAction},
+    console::visible,
     terminal,
 };
 
@@ -35,9 +36,9 @@ pub(super) async fn run(review: &Review, scene: &Scene<'_>) -> Result<Exit, Stop
             let shown = format!(
                 "\nRESOLVE {id} AS {}\n  tool     {}\n  reasons  {}\n  result   {}\n",
                 resolution.as_str(),
-                item.subject,
+                visible(&item.subject),
                 item.reasons.join(", "),
-                item.preview
+                visible(&item.preview)
             );
             let by = terminal::establish(token.as_deref(), &shown, gateway, scene).await?;
             gateway
