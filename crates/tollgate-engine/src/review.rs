@@ -18,6 +18,8 @@ pub(crate) struct Reviewed<'a> {
 }
 
 /// The items a call opens: none, or one that names every rule that asked for it.
+///
+/// An answer given before was looked at then.
 pub(crate) fn items(
     inner: &Inner,
     trail: &Trail,
@@ -25,7 +27,7 @@ pub(crate) fn items(
     reviewed: &Reviewed<'_>,
 ) -> Vec<ReviewItem> {
     let reasons = reasons(inner, trail, reviewed);
-    if reasons.is_empty() {
+    if reasons.is_empty() || trail.cache.is_reuse() {
         return Vec::new();
     }
     let preview = reviewed.data.map_or("", Payload::raw);

@@ -32,7 +32,7 @@ use crate::{
 pub(super) enum End {
     Answered(Answered),
     Hit(Arc<Kept>),
-    Recorded(Recorded),
+    Recorded(Box<Recorded>),
     DryRun(Payload),
     NeedsInput(InputRequest),
     Stopped(Stop),
@@ -465,7 +465,8 @@ fn report(inner: &Inner, trail: &Trail, outcome: &Outcome) {
     let envelope = outcome.envelope.get();
     let status = if envelope.ok { "completed" } else { "error" };
     inner.log(trail, LogEvent::AgentToolDone, status, Some(outcome));
-    if envelope.ok || !envelope.meta.review_items.is_empty() {
+    let looked_at = !trail.cache.is_reuse();
+    if looked_at && (envelope.ok || !envelope.meta.review_items.is_empty()) {
         let event = if envelope.meta.review_items.is_empty() {
             LogEvent::AgentReflectPass
         } else {

@@ -78,6 +78,10 @@ impl From<tollgate_core::StoreError> for Stop {
 }
 
 /// Where opening the cache or running the tool has led.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart at once, and a box would cost every call"
+)]
 enum Reached {
     End(End),
     /// The kept answer that made the call free is no longer there.
@@ -127,7 +131,7 @@ impl Inner {
             let permitted = match permission {
                 Permission::Granted(permitted) => permitted,
                 Permission::DryRun(report) => return Ok(End::DryRun(report)),
-                Permission::Happened(recorded) => return Ok(End::Recorded(recorded)),
+                Permission::Happened(recorded) => return Ok(End::Recorded(recorded.into())),
             };
             asked = match self.answer(trail, session, permitted).await? {
                 Reached::End(end) => return Ok(end),

@@ -43,7 +43,34 @@ impl Disposition {
             ErrorCode::PolicyDenied | ErrorCode::PolicyError | ErrorCode::TrustLevelNotAllowed => {
                 Self::Denied
             }
-            other => Self::Failed(other),
+            ErrorCode::UnknownTool
+            | ErrorCode::InactiveTool
+            | ErrorCode::MalformedRequest
+            | ErrorCode::RequestTooLarge
+            | ErrorCode::InvalidArguments
+            | ErrorCode::InputRejected
+            | ErrorCode::NotFound
+            | ErrorCode::BudgetExceeded
+            | ErrorCode::CacheMiss
+            | ErrorCode::Overloaded
+            | ErrorCode::TimedOut
+            | ErrorCode::Cancelled
+            | ErrorCode::InputRequired
+            | ErrorCode::Interrupted
+            | ErrorCode::InvalidOutput
+            | ErrorCode::OutputTooLarge
+            | ErrorCode::Unauthorized
+            | ErrorCode::RateLimited
+            | ErrorCode::Unavailable
+            | ErrorCode::ProviderClosed
+            | ErrorCode::ConnectionLost
+            | ErrorCode::SpawnFailed
+            | ErrorCode::Panicked
+            | ErrorCode::ToolFailed
+            | ErrorCode::Unsupported
+            | ErrorCode::StoreUnavailable
+            | ErrorCode::StoreCorrupt
+            | ErrorCode::Internal => Self::Failed(code),
         }
     }
 }

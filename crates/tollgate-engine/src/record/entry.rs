@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tollgate_core::{ConsumedSource, ErrorCode, Status, Timestamp, Warning, audit::AuditEntry};
+use tollgate_core::{
+    Capability, ConsumedSource, ErrorCode, Status, Timestamp, Warning, audit::AuditEntry,
+};
 
 use super::trail::Trail;
 
@@ -97,7 +99,7 @@ pub(crate) fn ending(trail: &Trail, note: &Note<'_>) -> AuditEntry {
         surface: trail.surface.as_str(),
         trust: trail.trust.as_str(),
         provider: trail.provider.as_deref(),
-        capability: trail.capability.map(|capability| capability.as_str()),
+        capability: trail.capability.map(Capability::as_str),
         consent: trail.consent.as_str(),
         verdict: trail.verdict,
         rule: trail.rule.as_deref(),
@@ -141,7 +143,7 @@ pub(crate) fn intent(trail: &Trail, arguments_preview: &str) -> AuditEntry {
             "session": trail.session.handle,
             "tool": trail.tool,
             "status": "running",
-            "capability": trail.capability.map(|capability| capability.as_str()),
+            "capability": trail.capability.map(Capability::as_str),
             "consent": trail.consent.as_str(),
             "rule": trail.rule,
             "effect": trail.effect,

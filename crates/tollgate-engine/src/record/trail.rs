@@ -28,6 +28,14 @@ pub(crate) enum CacheUse {
 }
 
 impl CacheUse {
+    /// Whether the answer is one that was given before.
+    pub(crate) const fn is_reuse(self) -> bool {
+        match self {
+            Self::Off | Self::Miss => false,
+            Self::Hit | Self::Shared | Self::Recorded => true,
+        }
+    }
+
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",

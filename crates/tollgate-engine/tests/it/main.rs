@@ -3,10 +3,14 @@
 #[cfg(test)]
 mod consent;
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod path;
+#[cfg(test)]
+mod record;
 #[cfg(test)]
 mod support;

@@ -188,10 +188,10 @@ async fn named(world: &World, mut request: Request, key: Option<String>) -> Outc
 }
 
 fn input(outcome: &Outcome) -> InputRequest {
-    match &outcome.disposition {
-        Disposition::NeedsInput(input) => input.clone(),
-        other => panic!("no question but {other:?}"),
-    }
+    let Disposition::NeedsInput(input) = &outcome.disposition else {
+        panic!("no question but {:?}", outcome.disposition);
+    };
+    input.clone()
 }
 
 fn answering(tool: &str, arguments: &str, input: &InputRequest) -> Request {

@@ -9,7 +9,7 @@ use tollgate_engine::{Decided, Outcome, Request};
 use tollgate_testkit::fakes::{asks, fails, says};
 
 use crate::support::{
-    Setup, World, details, never, panics, priced, request, said, spec_kept, spec_paid, spec_read,
+    Setup, World, details, never, panics, priced, request, spec_kept, spec_paid, spec_read,
     spec_write,
 };
 
@@ -116,13 +116,11 @@ async fn take(world: &World, step: Step) {
     if step.delivered {
         world.gateway.delivered(&outcome).await.unwrap();
     }
-    if step.approves && said(&outcome) == "confirmation_required" {
-        if let Some(id) = details(&outcome)["approval_id"].as_str() {
-            let found = world.gateway.store().approval(id).await.unwrap();
-            if let Some(approval) = found {
-                drop(world.gateway.decide(&approval, &Decided::Once, "ann").await);
-            }
-        }
+    if step.approves
+        && let Some(id) = details(&outcome)["approval_id"].as_str()
+        && let Some(approval) = world.gateway.store().approval(id).await.unwrap()
+    {
+        drop(world.gateway.decide(&approval, &Decided::Once, "ann").await);
     }
 }
 

@@ -93,7 +93,7 @@ async fn what_writes_runs_code_destroys_or_carries_out_waits_for_a_human() {
         with("shelf.changes", |spec| spec.annotations.read_only = false),
         with("shelf.asks", |spec| spec.requires_confirm = true),
         with("shelf.unknown", |spec| {
-            spec.annotations = Annotations::UNKNOWN
+            spec.annotations = Annotations::UNKNOWN;
         }),
     ];
     let names: Vec<String> = specs.iter().map(|spec| spec.name.to_string()).collect();

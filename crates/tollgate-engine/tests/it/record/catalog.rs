@@ -1,0 +1,131 @@
+//! Who serves a name, and what an operator is told about the rest.
+
+use serde_json::json;
+use tollgate_core::{Annotations, Capability, ToolSpec};
+use tollgate_engine::{Problem, ProviderChoice, Selection};
+use tollgate_testkit::fakes::{FakeProvider, says};
+
+use crate::support::{Setup, World, body, said, spec_read};
+
+#[tokio::test]
+async fn the_preferred_order_decides_who_serves_a_name() {
+    assert_eq!(served(Selection::default()).await, "mcp_near");
+    assert_eq!(served(order(&["stub", "mcp_*"])).await, "stub");
+    assert_eq!(served(order(&["mcp_far", "mcp_near"])).await, "mcp_far");
+    assert_eq!(
+        served(order(&[])).await,
+        "stub",
+        "among equals the first registered serves"
+    );
+}
+
+#[tokio::test]
+async fn the_safest_offer_wins_where_the_operator_wants_it() {
+    let selection = Selection {
+        choice: ProviderChoice::Safest,
+        ..Selection::default()
+    };
+    assert_eq!(served(selection).await, "mcp_far");
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_list_stays_registered_and_is_reported() {
+    let world = Setup::new()
+        .tool(spec_read("shelf.look"), says(json!({})))
+        .provider(FakeProvider::broken(
+            "mcp_down",
+            "no such file: /opt/server",
+        ))
+        .build()
+        .await;
+    let catalog = world.gateway.catalog();
+    assert_eq!(
+        catalog.problems(),
+        [Problem {
+            provider: "mcp_down".to_owned(),
+            message: "cannot list its tools: the service failed".to_owned(),
+        }]
+    );
+    let registered: Vec<String> = catalog
+        .health()
+        .await
+        .into_iter()
+        .map(|(id, _)| id)
+        .collect();
+    assert_eq!(registered, ["builtin", "fake", "mcp_down"]);
+    assert_eq!(said(&world.call("shelf.look", "{}").await), "ok");
+}
+
+#[tokio::test]
+async fn two_names_with_one_safe_spelling_are_named_and_the_later_is_left_out() {
+    let world = Setup::new()
+        .tool(spec_read("shelf.look_up"), says(json!({"by": "first"})))
+        .provider(
+            FakeProvider::new("mcp_x")
+                .tool(spec_read("shelf_look.up"), says(json!({"by": "second"}))),
+        )
+        .selection(order(&["fake", "mcp_x"]))
+        .build()
+        .await;
+    assert_eq!(
+        world.gateway.catalog().problems(),
+        [Problem {
+            provider: "mcp_x".to_owned(),
+            message: "`shelf_look.up` and `shelf.look_up` are both spelled `shelf_look_up`; \
+                      `shelf_look.up` is left out"
+                .to_owned(),
+        }]
+    );
+    let outcome = world.call("shelf_look_up", "{}").await;
+    assert_eq!(body(&outcome)["data"], json!({"by": "first"}));
+    assert_eq!(
+        said(&world.call("shelf_look.up", "{}").await),
+        "unknown_tool"
+    );
+}
+
+#[tokio::test]
+async fn the_version_changes_with_any_tool() {
+    let world = shop(Selection::default()).await;
+    let before = world.gateway.catalog().version().to_owned();
+    let spec = ToolSpec {
+        timeout_ms: 1,
+        ..spec_read("page.read")
+    };
+    world
+        .now_offers(FakeProvider::new("fake").tool(spec, says(json!({}))))
+        .await;
+    assert_ne!(world.gateway.catalog().version(), before);
+}
+
+/// The provider that serves the contested name.
+async fn served(selection: Selection) -> String {
+    let world = shop(selection).await;
+    let catalog = world.gateway.catalog();
+    let listing = catalog.find("page.read").unwrap();
+    listing.spec.provider_id.clone()
+}
+
+fn order(ids: &[&str]) -> Selection {
+    Selection {
+        choice: ProviderChoice::Order,
+        preferred_order: ids.iter().map(|&id| id.to_owned()).collect(),
+    }
+}
+
+async fn shop(selection: Selection) -> World {
+    let offer = |id: &str, change: fn(&mut ToolSpec)| {
+        let mut spec = spec_read("page.read");
+        change(&mut spec);
+        FakeProvider::new(id).tool(spec, says(json!({})))
+    };
+    Setup::new()
+        .provider(offer("stub", |spec| {
+            spec.annotations = Annotations::UNKNOWN;
+        }))
+        .provider(offer("mcp_near", |spec| spec.capability = Capability::L1))
+        .provider(offer("mcp_far", |_| {}))
+        .selection(selection)
+        .build()
+        .await
+}
