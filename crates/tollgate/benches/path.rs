@@ -1,6 +1,6 @@
 //! The whole path and its parts, at full size: 10,000 tools, a million audit rows.
 //!
-//! `cargo bench -p tollgate --bench path -- [--rows N] [--tools N] [--rounds N] [--millis N]`
+//! `cargo bench -p tollgate --bench path -- [--rows N] [--tools N] [--rounds N] [--millis N] [--only NAME]`
 
 #![expect(
     clippy::print_stdout,
@@ -17,11 +17,12 @@ fn main() {
     if !arguments.iter().any(|argument| argument == "--bench") {
         return;
     }
-    let number = |name: &str, otherwise: u64| {
+    let value = |name: &str| {
         let mut rest = arguments.iter().skip_while(|argument| *argument != name);
         rest.nth(1)
-            .map_or(otherwise, |value| value.parse().unwrap())
     };
+    let number =
+        |name: &str, otherwise: u64| value(name).map_or(otherwise, |value| value.parse().unwrap());
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let plan = Plan {
         folder: folder.path().to_owned(),
@@ -29,6 +30,7 @@ fn main() {
         rounds: usize::try_from(number("--rounds", 5)).unwrap(),
         tools: usize::try_from(number("--tools", 10_000)).unwrap(),
         rows: number("--rows", 1_000_000),
+        only: value("--only").cloned(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -31,11 +31,16 @@ pub struct Plan {
     pub tools: usize,
     /// Rows in the long audit log.
     pub rows: u64,
+    /// Only calls of this name, and no parts; for a profiler.
+    pub only: Option<String>,
 }
 
 /// Measures everything, and shows each section as soon as it is there.
 pub async fn measure(plan: &Plan, show: &mut dyn FnMut(Section)) -> anyhow::Result<()> {
     show(path::calls(plan).await?);
+    if plan.only.is_some() {
+        return Ok(());
+    }
     show(parts::sanitizing(plan));
     show(parts::policy(plan).await?);
     show(parts::first_use(plan).await?);
@@ -51,6 +56,7 @@ pub(crate) async fn run(arguments: &Bench, scene: &Scene<'_>) -> Result<Exit, St
         rounds: ROUNDS,
         tools: 10_000,
         rows: 20_000,
+        only: None,
     };
     let mut sections = Vec::new();
     let console = scene.console;

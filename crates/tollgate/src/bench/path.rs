@@ -60,6 +60,7 @@ pub(super) async fn calls(plan: &Plan) -> anyhow::Result<Section> {
     let long_log = Arc::new(Rig::open(&plan.folder, FEW).await?);
     long_log.fill(plan.rows).await?;
     let mut cases = cases(plan);
+    cases.retain(|case| plan.only.as_ref().is_none_or(|name| case.name == *name));
     for _ in 0..plan.rounds {
         let plain_gate = Arc::new(Rig::open(&plan.folder, FEW).await?);
         let mut plain = f64::NAN;
