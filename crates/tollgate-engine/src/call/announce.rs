@@ -1,7 +1,8 @@
 //! Budget set aside and intent written, before anything happens.
 //!
 //! Invariant: an effect is announced on disk, and its approval used up, in the
-//! same transaction. A call that costs nothing and changes nothing needs neither.
+//! same transaction. A call that costs nothing, changes nothing and needs no approval
+//! needs neither.
 
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ pub(super) async fn announce(
 ) -> Result<Announced, Stop> {
     let estimate = permitted.estimate();
     let costs = estimate.estimated > 0 || estimate.worst_case > 0;
-    if trail.effect || costs {
+    if trail.effect || costs || permitted.approval().is_some() {
         let batch = batch(inner, session, &permitted, trail, costs);
         match inner.store.commit(batch).await {
             Ok(receipt) => session.learn(receipt.session),
@@ -114,7 +115,7 @@ fn batch(
         } else {
             Vec::new()
         },
-        durability: if trail.effect {
+        durability: if trail.effect || permitted.approval().is_some() {
             Durability::Disk
         } else {
             Durability::Process

@@ -72,8 +72,11 @@ impl Catalog {
         let mut offers = Vec::new();
         let mut problems = Vec::new();
         for provider in &providers {
-            match provider.tools().await {
-                Ok(specs) => {
+            let asked = Arc::clone(provider);
+            // In a task of its own, so that one that crashes takes nothing with it.
+            let listed = tokio::spawn(async move { asked.tools().await }).await;
+            match listed {
+                Ok(Ok(specs)) => {
                     let rank = rank(&selection.preferred_order, provider.id());
                     offers.extend(specs.into_iter().map(|spec| Offer {
                         rank,
@@ -81,9 +84,13 @@ impl Catalog {
                         provider: Arc::clone(provider),
                     }));
                 }
-                Err(error) => problems.push(Problem {
+                Ok(Err(error)) => problems.push(Problem {
                     provider: provider.id().to_owned(),
                     message: format!("cannot list its tools: {error}"),
+                }),
+                Err(_) => problems.push(Problem {
+                    provider: provider.id().to_owned(),
+                    message: "cannot list its tools: it crashed".to_owned(),
                 }),
             }
         }

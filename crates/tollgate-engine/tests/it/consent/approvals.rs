@@ -3,12 +3,14 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tollgate_core::{
-    Principal, StoreError, Surface, ToolSpec,
+    Caching, Principal, StoreError, Surface, SystemClock, ToolSpec,
     store::{ApprovalFilter, ApprovalState},
 };
 use tollgate_engine::{Caller, Decided, Disposition, HumanConsent, Request};
+use tollgate_store::SqliteStore;
 use tollgate_testkit::fakes::{FakeProvider, says};
 
 use crate::support::{
@@ -291,6 +293,59 @@ async fn what_does_not_run_burns_no_approval() {
 }
 
 #[tokio::test]
+async fn an_approval_of_a_mere_read_works_once_too() {
+    let world = careful_shop(Caching::Never).await;
+    let asked = world.call("shelf.private", "{}").await;
+    assert_eq!(details(&asked)["consent"], "human");
+    world.decide(&asked, Decided::Once).await;
+    assert_eq!(said(&world.call("shelf.private", "{}").await), "ok");
+    assert_eq!(
+        said(&world.call("shelf.private", "{}").await),
+        "confirmation_required"
+    );
+    assert_eq!(world.fake.count(), 1);
+    world.check(3).await;
+}
+
+#[tokio::test]
+async fn a_hit_burns_no_approval() {
+    let world = careful_shop(Caching::Session).await;
+    let asked = world.call("shelf.private", "{}").await;
+    world.decide(&asked, Decided::Once).await;
+    assert_eq!(said(&world.call("shelf.private", "{}").await), "ok");
+    let again = world.call("shelf.private", "{}").await;
+    assert_eq!(
+        said(&again),
+        "confirmation_required",
+        "a kept answer is opened only for whom it is permitted"
+    );
+    world.decide(&again, Decided::Once).await;
+    for _ in 0..2 {
+        assert_eq!(said(&world.call("shelf.private", "{}").await), "hit");
+    }
+    assert_eq!(world.fake.count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_two_processes_that_use_one_approval_one_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let (one, two) = (neighbour(&directory).await, neighbour(&directory).await);
+    for n in 0..10 {
+        let arguments = format!(r#"{{"n":{n}}}"#);
+        let asked = one.call("shelf.write", &arguments).await;
+        two.decide(&asked, Decided::Once).await;
+        let tasks: Vec<_> = [&one, &two, &one, &two]
+            .map(|world| world.start(request("shelf.write", &arguments)))
+            .into();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(one.fake.count() + two.fake.count(), n + 1);
+    }
+    one.check(50).await;
+}
+
+#[tokio::test]
 async fn a_dialog_that_the_operator_trusts_counts_as_a_human() {
     let world = shop().await;
     let outcome = world
@@ -309,6 +364,27 @@ async fn shop() -> World {
     Setup::new()
         .tool(spec_write("shelf.write"), says(json!({"done": true})))
         .tool(spec_write("shelf.erase"), says(json!({"done": true})))
+        .build()
+        .await
+}
+
+/// A read that wants a human's agreement all the same.
+async fn careful_shop(caching: Caching) -> World {
+    let spec = ToolSpec {
+        requires_confirm: true,
+        caching,
+        ..spec_kept("shelf.private")
+    };
+    Setup::new().tool(spec, says(json!({}))).build().await
+}
+
+/// One of several processes on the same state.
+async fn neighbour(directory: &TempDir) -> World {
+    let settings = tollgate_store::Settings::new(directory.path().join("state"));
+    let store = SqliteStore::open(settings, Arc::new(SystemClock)).unwrap();
+    Setup::new()
+        .store(Arc::new(store))
+        .tool(spec_write("shelf.write"), says(json!({})))
         .build()
         .await
 }

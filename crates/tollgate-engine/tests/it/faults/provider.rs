@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::sync::Semaphore;
-use tollgate_core::{Annotations, ErrorCode, ProviderError, ToolSpec};
+use tollgate_core::{Annotations, Cost, ErrorCode, ProviderError, ToolSpec};
 use tollgate_engine::{Decided, Request};
 use tollgate_testkit::fakes::{Reply, fails, says};
 
@@ -36,6 +36,25 @@ async fn a_provider_that_breaks_costs_one_call() {
         assert_eq!(said(&world.call("shelf.look", "{}").await), "ok");
     }
     world.check(4).await;
+}
+
+#[tokio::test]
+async fn a_spec_that_breaks_costs_one_call() {
+    let estimates = ToolSpec {
+        cost: Cost::Estimated(Arc::new(|_| panic!("a bug of the estimator"))),
+        ..spec_read("shelf.guess")
+    };
+    let world = Setup::new()
+        .tool(estimates, says(json!({})))
+        .tool(spec_read("shelf.look"), says(json!({"n": 1})))
+        .build()
+        .await;
+    let broken = world.call("shelf.guess", "{}").await;
+    assert_eq!(said(&broken), "internal");
+    world.ending(&broken).await;
+    assert_eq!(said(&world.call("shelf.look", "{}").await), "ok");
+    assert_eq!(world.fake.count(), 1);
+    world.check(2).await;
 }
 
 #[tokio::test]

@@ -104,6 +104,34 @@ async fn fifty_at_once_cannot_overspend() {
     world.check(50).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_processes_together_cannot_overspend() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut worlds = Vec::new();
+    for _ in 0..2 {
+        let settings = tollgate_store::Settings::new(directory.path().join("state"));
+        let clock = Arc::new(tollgate_core::SystemClock);
+        let store = tollgate_store::SqliteStore::open(settings, clock).unwrap();
+        let world = Setup::new()
+            .store(Arc::new(store))
+            .tool(spec_paid("shelf.buy", 3, false), says(json!({})))
+            .settings(|settings| settings.session_limit = Some(30))
+            .build()
+            .await;
+        worlds.push(world);
+    }
+    let all: Vec<_> = (0..40)
+        .map(|n| worlds[n % 2].start(request("shelf.buy", &format!(r#"{{"n":{n}}}"#))))
+        .collect();
+    for task in all {
+        let outcome = task.await.unwrap();
+        assert!(matches!(said(&outcome), "ok" | "budget_exceeded"));
+    }
+    let session = worlds[0].session("s1").await;
+    assert_eq!((session.consumed, session.reserved), (30, 0));
+    worlds[0].check(40).await;
+}
+
 #[tokio::test]
 async fn the_estimate_follows_the_arguments() {
     let spec = ToolSpec {

@@ -1,7 +1,10 @@
 //! Who serves a name, and what an operator is told about the rest.
 
+use async_trait::async_trait;
 use serde_json::json;
-use tollgate_core::{Annotations, Capability, ToolSpec};
+use tollgate_core::{
+    Annotations, Answer, CallContext, Capability, Provider, ProviderError, ToolCall, ToolSpec,
+};
 use tollgate_engine::{Problem, ProviderChoice, Selection};
 use tollgate_testkit::fakes::{FakeProvider, says};
 
@@ -57,6 +60,23 @@ async fn a_provider_that_cannot_list_stays_registered_and_is_reported() {
 }
 
 #[tokio::test]
+async fn a_provider_that_breaks_while_it_lists_is_reported_too() {
+    let world = Setup::new()
+        .tool(spec_read("shelf.look"), says(json!({})))
+        .provider(Breaks)
+        .build()
+        .await;
+    assert_eq!(
+        world.gateway.catalog().problems(),
+        [Problem {
+            provider: "mcp_breaks".to_owned(),
+            message: "cannot list its tools: it crashed".to_owned(),
+        }]
+    );
+    assert_eq!(said(&world.call("shelf.look", "{}").await), "ok");
+}
+
+#[tokio::test]
 async fn two_names_with_one_safe_spelling_are_named_and_the_later_is_left_out() {
     let world = Setup::new()
         .tool(spec_read("shelf.look_up"), says(json!({"by": "first"})))
@@ -96,6 +116,24 @@ async fn the_version_changes_with_any_tool() {
         .now_offers(FakeProvider::new("fake").tool(spec, says(json!({}))))
         .await;
     assert_ne!(world.gateway.catalog().version(), before);
+}
+
+/// A provider that cannot even say what it offers.
+struct Breaks;
+
+#[async_trait]
+impl Provider for Breaks {
+    fn id(&self) -> &str {
+        "mcp_breaks"
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        panic!("a bug of the provider")
+    }
+
+    async fn call(&self, _: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {
+        Err(ProviderError::not_found("nothing here"))
+    }
 }
 
 /// The provider that serves the contested name.
