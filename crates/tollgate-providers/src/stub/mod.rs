@@ -124,6 +124,7 @@ fn spec(tool: &StubTool) -> ToolSpec {
         output_schema: Some(json!({"type": "object"})),
         annotations: Annotations {
             read_only: reads,
+            idempotent: reads,
             ..Annotations::READ
         },
         capability: tool.capability,

@@ -166,7 +166,12 @@ impl SqliteStore {
             writing.queue.close();
             let done = Arc::clone(&writing.done);
             let limit = writing.busy * 2;
-            let _ = tokio::task::spawn_blocking(move || done.wait(limit)).await;
+            let wait = move || {
+                done.wait(limit);
+                // Whoever drops the store after this has waited enough.
+                done.end();
+            };
+            let _ = tokio::task::spawn_blocking(wait).await;
         }
     }
 }

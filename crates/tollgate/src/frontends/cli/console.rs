@@ -60,8 +60,12 @@ impl Console {
         out.flush()
     }
 
-    /// Prints one line for people.
+    /// Prints one line for people; beside JSON it is a note.
     pub(crate) fn line(&self, text: &str) -> io::Result<()> {
+        if self.json {
+            self.note(text);
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
         writeln!(out, "{text}")
     }

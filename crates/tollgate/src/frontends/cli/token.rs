@@ -32,12 +32,12 @@ pub(super) async fn run(token: &Token, scene: &Scene<'_>) -> Result<Exit, Stop> 
                     expires: days.map(|days| now.plus(day.saturating_mul(days))),
                 })
                 .await?;
-            if *quiet {
-                scene.console.line(&secret)?;
-            } else if scene.console.is_json() {
+            if scene.console.is_json() {
                 scene
                     .console
                     .json(&json!({"id": credential.id, "token": secret}))?;
+            } else if *quiet {
+                scene.console.line(&secret)?;
             } else {
                 scene.console.line(&secret)?;
                 scene.console.note(&format!(
