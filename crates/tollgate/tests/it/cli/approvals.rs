@@ -198,6 +198,47 @@ fn an_approval_that_waited_too_long_is_worth_nothing() {
 }
 
 #[test]
+fn a_named_effect_runs_once_however_often_it_is_sent() {
+    let env = TestEnv::with_config(STUBS);
+    let token = env.approver();
+    let id = asked(&env, BOOK);
+    env.run(&["approve", &id, "--token", &token]).exits(0);
+    let key = ["--idempotency-key", "atlas-1"];
+    let first = env.call("shelf.write", BOOK, &key).exits(0).json();
+    let second = env.call("shelf.write", BOOK, &key).exits(0).json();
+    assert_eq!(first["data"], second["data"]);
+    assert_eq!(second["warnings"], json!(["recorded_ending"]));
+    assert_eq!(intents(&env), 1);
+    env.call("shelf.write", BOOK, &["--idempotency-key", "atlas-2"])
+        .exits(3);
+}
+
+#[test]
+fn an_answer_that_never_arrived_is_given_again_without_a_second_effect() {
+    let env = TestEnv::with_config(STUBS);
+    let token = env.approver();
+    let id = asked(&env, BOOK);
+    env.run(&["approve", &id, "--token", &token]).exits(0);
+    let mut lost = env.start(&["call", "shelf.write", "--args", BOOK, "--json"]);
+    drop(lost.stdout.take());
+    assert_eq!(lost.wait().unwrap().code(), Some(1));
+    assert_eq!(intents(&env), 1);
+    let again = env.ok("shelf.write", BOOK);
+    assert_eq!(again["warnings"], json!(["recorded_ending"]));
+    assert_eq!(intents(&env), 1);
+    env.call("shelf.write", BOOK, &[]).exits(3);
+}
+
+/// How many side effects were announced.
+fn intents(env: &TestEnv) -> usize {
+    let recorded = env.recorded();
+    recorded
+        .iter()
+        .filter(|row| row["kind"] == "intent")
+        .count()
+}
+
+#[test]
 fn the_typed_code_consents_and_is_shown_on_the_terminal_only() {
     let env = TestEnv::with_config(STUBS);
     let id = asked(&env, BOOK);

@@ -91,6 +91,19 @@ fn names_that_are_no_names_are_unknown_tools() {
 }
 
 #[test]
+fn a_command_line_that_is_not_utf_8_is_a_usage_error() {
+    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+    let env = TestEnv::new();
+    let mut command = env.command(&["call"]);
+    let output = command
+        .arg(OsStr::from_bytes(b"text\xff"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
 fn numbers_survive_as_they_were_written() {
     let env = TestEnv::with_config("[providers.stub]\ntools = [\"echo.back\"]\n");
     let huge = r#"{"n":12345678901234567890123,"f":1.10}"#;

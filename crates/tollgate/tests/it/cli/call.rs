@@ -1,9 +1,10 @@
 //! `tollgate call`: the envelope, the session, and how it ends.
 
 use insta::assert_snapshot;
-use serde_json::json;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 
-use crate::support::{TestEnv, masked};
+use crate::support::{TestEnv, approval_id, database, masked};
 
 const STATS: (&str, &str) = ("text.stats", r#"{"text":"hello"}"#);
 
@@ -230,7 +231,7 @@ fn an_answer_is_clean_wherever_it_is_seen() {
     for seen in [&ran.out, &recorded] {
         assert!(!seen.contains(&key) && !seen.contains("ada@example.com"));
     }
-    let rows = crate::support::database(&env);
+    let rows = database(&env);
     let answers: i64 = rows
         .query_row("SELECT count(*) FROM cache", [], |row| row.get(0))
         .unwrap();
@@ -267,6 +268,82 @@ fn a_reader_that_goes_away_is_no_crash() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn every_command_prints_one_json_document_or_nothing() {
+    let env = TestEnv::new();
+    env.ok(STATS.0, STATS.1);
+    for command in [
+        "tools list",
+        "tools show text.stats",
+        "tools search text",
+        "session --all",
+        "ledger",
+        "approvals --all",
+        "grants",
+        "review list",
+        "audit list",
+        "audit show 1",
+        "audit verify",
+        "audit receipt 1",
+        "policy show",
+        "policy check",
+        "explain text.stats",
+        "token create --approver --quiet",
+        "token list",
+        "doctor",
+        "demo",
+    ] {
+        let mut arguments: Vec<&str> = command.split(' ').collect();
+        arguments.push("--json");
+        env.run(&arguments).exits(0).json();
+    }
+    for command in [
+        "approve ap-none",
+        "review show rv-none",
+        "replay none",
+        "audit show 99",
+    ] {
+        let mut arguments: Vec<&str> = command.split(' ').collect();
+        arguments.push("--json");
+        assert_eq!(env.run(&arguments).exits(2).out, "");
+    }
+}
+
+#[test]
+fn an_interrupt_cancels_the_call_in_order() {
+    let env = TestEnv::with_config(
+        "[providers.stub]\ntools = [\"slow.write\"]\nwrites = [\"slow.write\"]\ndelay_ms = 60000\n",
+    );
+    let asked = env.call("slow.write", "{}", &[]).exits(3).json();
+    let token = env.approver();
+    env.run(&["approve", &approval_id(&asked), "--token", &token])
+        .exits(0);
+    let child = env.start(&["call", "slow.write", "--json"]);
+    env.wait_for_intent();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let envelope: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(envelope["error"]["kind"], "cancelled");
+    assert_eq!(
+        envelope["error"]["can_retry"], false,
+        "it may have happened"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_secret_like_argument_is_neither_kept_nor_shown() {
+    let env = TestEnv::with_config("[providers.stub]\ntools = [\"login.try\"]\n");
+    let word = ["Zq8", "vT2x", "Lm9R", "w4Ks"].concat();
+    let secret = json!({"password": word}).to_string();
+    for _ in 0..2 {
+        let answer = env.call("login.try", &secret, &[]).exits(0);
+        assert_eq!(answer.json()["cache_hit"], false);
+    }
+    let exported = env.run(&["audit", "export"]).exits(0).out;
+    assert!(!exported.contains(&word), "{exported}");
 }
 
 #[test]

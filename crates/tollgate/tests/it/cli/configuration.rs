@@ -106,18 +106,26 @@ fn a_named_file_that_is_missing_is_an_error() {
 }
 
 #[test]
-fn without_a_home_the_state_needs_a_place() {
+fn without_base_folders_everything_lies_below_home() {
     let env = TestEnv::new();
     let mut command = env.command(&["call", "time.now", "--json"]);
     for name in ["XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
         command.env_remove(name);
     }
-    command.env("HOME", "");
-    command.env("TOLLGATE_STATE_DIR", env.path("elsewhere"));
-    command.env("TOLLGATE_STATE_ANCHOR_DIR", env.path("elsewhere/anchor"));
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(env.path("elsewhere/tollgate.db").exists());
+    assert!(env.path("home/.local/share/tollgate/tollgate.db").exists());
+    assert!(env.path("home/.local/state/tollgate/anchor").exists());
+}
+
+#[test]
+fn state_is_put_where_the_user_says() {
+    let mut env = TestEnv::new();
+    let elsewhere = env.path("elsewhere");
+    env.set("TOLLGATE_STATE_DIR", elsewhere.to_str().unwrap());
+    env.ok("time.now", "{}");
+    assert!(elsewhere.join("tollgate.db").exists());
+    assert!(!env.state_dir().exists());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Requests, their events, and how a process ends.
 
-use std::{fs, time::Duration};
+use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -288,7 +288,7 @@ fn killed_in_the_middle_of_a_write_the_next_command_ends_it_as_interrupted() {
     env.run(&["approve", &id, "--token", &token]).exits(0);
     lines.send(write);
     lines.until("budget_estimated");
-    wait_for_intent(&env);
+    env.wait_for_intent();
     signal(&lines, Signal::KILL);
     assert_eq!(lines.wait(), None);
 
@@ -308,17 +308,6 @@ fn killed_in_the_middle_of_a_write_the_next_command_ends_it_as_interrupted() {
     env.whole();
     let again = env.call("time.now", "{}", &[]).exits(0);
     assert_eq!(again.err, "");
-}
-
-/// Waits until a side effect has been announced.
-fn wait_for_intent(env: &TestEnv) {
-    loop {
-        let rows = env.recorded();
-        if rows.iter().any(|row| row["kind"] == "intent") {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Disks and files that fail: a clear error, nothing called, nothing lost.
 
-use std::{fs, fs::File, os::unix::fs::symlink};
+use std::{
+    fs,
+    fs::File,
+    os::unix::fs::{PermissionsExt, symlink},
+};
 
 use crate::support::{Lines, Ran, TestEnv, database};
 
@@ -43,6 +47,63 @@ fn a_folder_nobody_can_write() {
     env.set("TOLLGATE_STATE_DIR", "/proc/tollgate");
     refused(&env);
     env.run(&["doctor"]).exits(1);
+}
+
+/// A state folder that not even root can write, as long as this lives.
+struct Frozen<'a>(&'a TestEnv);
+
+impl<'a> Frozen<'a> {
+    /// Nothing, where the machine cannot freeze a folder.
+    fn state_of(env: &'a TestEnv) -> Option<Self> {
+        let frozen = Self(env);
+        frozen.attribute("+i");
+        frozen.mode(0o555);
+        let probe = env.state_dir().join("probe");
+        match File::create(&probe) {
+            Ok(_) => {
+                fs::remove_file(probe).unwrap();
+                None
+            }
+            Err(_) => Some(frozen),
+        }
+    }
+
+    fn attribute(&self, change: &str) {
+        let folder = self.0.state_dir();
+        let arguments = ["-R", change, folder.to_str().unwrap()];
+        drop(self.0.other("chattr", &arguments).output());
+    }
+
+    fn mode(&self, mode: u32) {
+        drop(fs::set_permissions(
+            self.0.state_dir(),
+            fs::Permissions::from_mode(mode),
+        ));
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        self.attribute("-i");
+        self.mode(0o700);
+    }
+}
+
+#[test]
+fn a_state_that_cannot_be_written_is_still_read() {
+    let env = TestEnv::new();
+    env.ok("text.stats", STATS);
+    let Some(frozen) = Frozen::state_of(&env) else {
+        return;
+    };
+    refused(&env);
+    let listed = env.run(&["audit", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["entries"].as_array().unwrap().len(), 1);
+    env.whole();
+    env.run(&["doctor"]).exits(1);
+    drop(frozen);
+    env.ok("time.now", "{}");
+    assert_eq!(env.whole()["rows"], 2);
 }
 
 #[test]

@@ -19,6 +19,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -205,6 +206,13 @@ impl TestEnv {
         let entries = listed["entries"].as_array().unwrap();
         let bodies = entries.iter().rev().map(|entry| entry["body"].clone());
         bodies.collect()
+    }
+
+    /// Waits until a side effect has been announced.
+    pub(crate) fn wait_for_intent(&self) {
+        while !self.recorded().iter().any(|row| row["kind"] == "intent") {
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
