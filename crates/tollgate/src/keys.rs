@@ -7,6 +7,7 @@ use std::{
 };
 
 use tollgate_core::Secret;
+use tollgate_engine::random_hex;
 
 const FILE: &str = "approval.key";
 
@@ -20,7 +21,8 @@ pub(crate) fn approval_key(state_dir: &Path) -> io::Result<Secret<[u8; 32]>> {
     }
     let mut key = [0_u8; 32];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
-    let draft = state_dir.join(format!("{FILE}.{}", std::process::id()));
+    // Process ids are not enough: containers that share the folder count their own.
+    let draft = state_dir.join(format!("{FILE}.{}", random_hex(8)));
     write(&draft, &key)?;
     let linked = fs::hard_link(&draft, &path);
     fs::remove_file(&draft)?;
@@ -44,7 +46,7 @@ fn read(path: &Path) -> io::Result<Option<Secret<[u8; 32]>>> {
 
 fn write(path: &Path, key: &[u8; 32]) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;

@@ -238,6 +238,11 @@ fn what_is_written_is_what_is_resolved() {
                 tools: [
                     "weather.today",
                 ],
+                writes: [
+                    "weather.today",
+                ],
+                units: 3,
+                delay: 20ms,
             },
         },
         sources: [

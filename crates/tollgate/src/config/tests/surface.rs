@@ -49,6 +49,9 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     providers.preferred_order: no
     providers.disabled: add
     providers.stub.tools: no
+    providers.stub.writes: no
+    providers.stub.units: no
+    providers.stub.delay_ms: no
     ");
 }
 
