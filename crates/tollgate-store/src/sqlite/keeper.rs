@@ -106,8 +106,10 @@ impl Keeper {
 
     /// Syncs and anchors the last head; the writer has gone, so the lock is taken here.
     fn finish(mut self) {
+        // What the last tick asked for may have come too late for the writer.
+        let late = self.queue.take_chores().anchor;
         let work = self.desk.take();
-        if work.dirty_since.is_none() {
+        if work.dirty_since.is_none() && late.is_none() {
             return;
         }
         let head = self.unanchored(work.seal);
@@ -118,7 +120,7 @@ impl Keeper {
             (self.log.sync(), preparing.join().ok().flatten())
         });
         answer(work.waiting, &synced);
-        if let (Ok(()), Some(prepared)) = (synced, prepared) {
+        if let (Ok(()), Some(prepared)) = (synced, prepared.or(late)) {
             let lock = WriteLock::open(&self.state_dir).map_err(OpenError::Directory);
             if let Ok(_held) = lock.and_then(|lock| lock.acquire_within(self.limits.busy)) {
                 // An anchor that stays behind is caught up with by the next process.

@@ -106,7 +106,9 @@ fn long_running_programs_append_to_one_chain() {
         assert_eq!(done.count(), 10);
         assert_eq!(lines.wait(), Some(0));
     }
-    assert_eq!(env.whole()["rows"], 40);
+    let found = env.whole();
+    assert_eq!(found["rows"], 40);
+    assert_eq!(found["anchored"], 40, "they ended in order");
 }
 
 #[test]
