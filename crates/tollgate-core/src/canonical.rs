@@ -187,7 +187,7 @@ fn write_python(number: f64, out: &mut String) {
         return;
     }
     let before = out.len();
-    write_decimal(number, 16, -3, out);
+    write_decimal(number, 16, -4, out);
     let written = &out[before..];
     if !written.contains(['.', 'e']) {
         out.push_str(".0");

@@ -7,22 +7,20 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
-    Block, ConsumedSource, Envelope, ErrorCode, Failure, InputRequest, Meta, Payload, Shape,
-    Status, StoreError, ToolResult, Usage, Warning,
-    audit::Hash,
-    canonical::hex_digest,
-    store::{Batch, Body, Change, Durability, Ending, Receipt},
+    ConsumedSource, ErrorCode, Failure, InputRequest, Payload, ToolResult, Usage, Warning,
+    store::{Batch, Body, Change, Durability, Ending},
 };
 
 use super::{
     Disposition, Inner, Outcome, Stage, Stop,
+    answer::{Shown, answer, withheld, without_store},
     cache::{self, Keeping},
     consent::Recorded,
     validate::{self, Checked},
 };
 use crate::{
     catalog::Listing,
-    record::{self, CacheUse, LogEvent, Note, Span, Trail},
+    record::{self, CacheUse, Note, Trail},
     review,
     sanitize::{Clean, Found},
     session::{Kept, Lifetime, SessionState},
@@ -77,18 +75,6 @@ pub(super) fn clean(
         validate::fits(listing, result.get())?;
     }
     Ok(CleanAnswer { result, found })
-}
-
-/// What is shown and written of one ending.
-struct Shown {
-    kept: Option<Arc<Kept>>,
-    failure: Option<Clean<Failure>>,
-    warnings: Vec<Warning>,
-    redactions: usize,
-    disposition: Disposition,
-    call: tollgate_core::CallId,
-    /// The question it leaves open, by the digest of its call.
-    asked: Option<Hash>,
 }
 
 pub(super) async fn finish(
@@ -379,203 +365,5 @@ fn reviewed(shown: &Shown) -> review::Reviewed<'_> {
         warnings: &shown.warnings,
         code: shown.failure.as_ref().map(|failure| failure.get().code),
         redactions: shown.redactions,
-    }
-}
-
-impl Shown {
-    fn kept(kept: Arc<Kept>, call: tollgate_core::CallId, redactions: usize) -> Self {
-        Self {
-            warnings: kept.warnings.clone(),
-            kept: Some(kept),
-            failure: None,
-            redactions,
-            disposition: Disposition::Done,
-            call,
-            asked: None,
-        }
-    }
-
-    fn failed(failure: Clean<Failure>, call: tollgate_core::CallId) -> Self {
-        Self {
-            disposition: Disposition::of(failure.get().code),
-            kept: None,
-            failure: Some(failure),
-            warnings: Vec::new(),
-            redactions: 0,
-            call,
-            asked: None,
-        }
-    }
-
-    fn status(&self) -> Status {
-        self.kept.as_ref().map_or(Status::Error, |kept| kept.status)
-    }
-
-    fn preview(&self, inner: &Inner) -> String {
-        let text = match (&self.kept, &self.failure) {
-            (Some(kept), _) => kept.payload.raw(),
-            (None, Some(failure)) => &failure.get().message,
-            (None, None) => "",
-        };
-        inner.cleaner.preview(text, inner.settings.preview)
-    }
-}
-
-fn answer(
-    inner: &Inner,
-    trail: &Trail,
-    session: &SessionState,
-    shown: Shown,
-    receipt: Receipt,
-    reviews: Vec<String>,
-) -> Outcome {
-    session.learn(receipt.session);
-    let place = receipt
-        .places
-        .last()
-        .map(tollgate_core::audit::Place::receipt);
-    let wants_receipt = trail.effect && (trail.intent || trail.cache == CacheUse::Recorded);
-    let outcome = assemble(
-        trail,
-        session.ledger(),
-        shown,
-        place,
-        reviews,
-        wants_receipt,
-    );
-    report(inner, trail, &outcome);
-    outcome
-}
-
-/// The answer when even the ending could not be written.
-pub(super) fn without_store(inner: &Inner, trail: &Trail, stop: Stop) -> Outcome {
-    let shown = Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone());
-    let ledger = tollgate_core::BudgetLedger::default();
-    let outcome = assemble(trail, ledger, shown, None, Vec::new(), false);
-    report(inner, trail, &outcome);
-    outcome
-}
-
-fn withheld(error: &StoreError) -> Stop {
-    let message = format!("the call could not be written down, so its answer is withheld: {error}");
-    Stop::new(error.code(), message)
-}
-
-fn report(inner: &Inner, trail: &Trail, outcome: &Outcome) {
-    let envelope = outcome.envelope.get();
-    let status = if envelope.ok { "completed" } else { "error" };
-    inner.log(trail, LogEvent::AgentToolDone, status, Some(outcome));
-    let looked_at = !trail.cache.is_reuse();
-    if looked_at && (envelope.ok || !envelope.meta.review_items.is_empty()) {
-        let event = if envelope.meta.review_items.is_empty() {
-            LogEvent::AgentReflectPass
-        } else {
-            LogEvent::AgentReflectFail
-        };
-        inner.log(trail, event, status, Some(outcome));
-    }
-    if inner.spans.wants() {
-        let error = envelope.error.as_ref().map(|failure| failure.code);
-        inner
-            .spans
-            .export(Span::of(trail, envelope.status.as_str(), error));
-    }
-}
-
-fn assemble(
-    trail: &Trail,
-    ledger: tollgate_core::BudgetLedger,
-    shown: Shown,
-    receipt: Option<String>,
-    review_items: Vec<String>,
-    wants_receipt: bool,
-) -> Outcome {
-    let kept = shown.kept;
-    let hit = matches!(trail.cache, CacheUse::Hit | CacheUse::Shared);
-    let service = kept.as_ref().and_then(|kept| kept.service.clone());
-    let meta = Meta {
-        call_id: trail.call.as_str().to_owned(),
-        trace_id: trail.trace.trace_id.clone(),
-        duration_ms: trail.duration_micros() / 1000,
-        provider: trail.provider.clone(),
-        capability: trail
-            .capability
-            .map(|capability| capability.as_str().to_owned()),
-        cache_hit: hit,
-        input_fingerprint: trail.arguments.as_ref().map(|it| it.fingerprint.clone()),
-        output_fingerprint: kept.as_ref().map(|kept| kept.fingerprint.clone()),
-        redaction_applied: kept.as_ref().is_some_and(|kept| kept.redacted),
-        tainted: kept.as_ref().is_some_and(|kept| !kept.taint.is_empty()),
-        taint_spans: kept
-            .as_ref()
-            .map_or_else(Vec::new, |kept| kept.taint.clone()),
-        review_items,
-        receipt,
-    };
-    let status = kept.as_ref().map_or(Status::Error, |kept| kept.status);
-    let envelope = Envelope {
-        ok: status != Status::Error,
-        status,
-        tool: trail.tool.clone(),
-        command: trail.command.clone(),
-        data: kept.as_ref().map(|kept| kept.payload.clone()),
-        warnings: shown.warnings,
-        error: shown.failure.map(Clean::into_inner),
-        request: service.as_ref().map(|service| service.request.clone()),
-        token_bucket: service.map(|service| service.token_bucket),
-        cache_key: trail.cache_key.clone(),
-        cache_hit: hit,
-        budget_ledger: ledger,
-        meta,
-    };
-    let blocks: Vec<Block> = kept
-        .as_ref()
-        .map_or_else(Vec::new, |kept| kept.blocks.clone());
-    Outcome {
-        envelope: Clean::assembled(envelope),
-        blocks: Clean::of_blocks(blocks),
-        shape: kept.as_ref().map_or(Shape::Data, |kept| kept.shape),
-        disposition: shown.disposition,
-        call: shown.call,
-        wants_receipt,
-    }
-}
-
-impl Kept {
-    pub(crate) fn of(clean: Clean<ToolResult>, found: &Found) -> Self {
-        let result = clean.into_inner();
-        let mut warnings = result.warnings;
-        warnings.extend(found.warnings.iter().copied());
-        warnings.dedup();
-        Self {
-            fingerprint: hex_digest(result.payload.raw().as_bytes()),
-            payload: result.payload,
-            shape: result.shape,
-            blocks: result.blocks,
-            status: result.status,
-            warnings,
-            service: result.service,
-            redacted: found.applied,
-            taint: found.taint.clone(),
-        }
-    }
-
-    /// Something the gate itself says; clean by construction.
-    fn ours(payload: Payload) -> Self {
-        Self {
-            fingerprint: hex_digest(payload.raw().as_bytes()),
-            payload,
-            shape: Shape::Data,
-            blocks: Vec::new(),
-            status: Status::Ok,
-            warnings: Vec::new(),
-            service: None,
-            redacted: false,
-            taint: Vec::new(),
-        }
-    }
-
-    pub(crate) fn is_success(&self) -> bool {
-        matches!(self.status, Status::Ok | Status::Empty)
     }
 }

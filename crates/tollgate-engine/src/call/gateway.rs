@@ -145,7 +145,7 @@ impl Gateway {
             Ok(session) => {
                 super::finish::finish(&self.0, trail, &session, super::End::Stopped(stop)).await
             }
-            Err(error) => super::finish::without_store(&self.0, &trail, error.into()),
+            Err(error) => super::answer::without_store(&self.0, &trail, error.into()),
         }
     }
 
@@ -350,7 +350,7 @@ impl Inner {
             Ok(session) => {
                 super::finish::finish(self, trail, &session, super::End::Stopped(stop)).await
             }
-            Err(error) => super::finish::without_store(self, &trail, error.into()),
+            Err(error) => super::answer::without_store(self, &trail, error.into()),
         }
     }
 }

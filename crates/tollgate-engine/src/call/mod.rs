@@ -9,6 +9,7 @@
 
 mod admit;
 mod announce;
+mod answer;
 mod cache;
 mod consent;
 mod finish;
@@ -95,7 +96,7 @@ impl Inner {
         self.log(&trail, LogEvent::AgentToolCall, "running", None);
         let session = match self.session(&caller, trail.at).await {
             Ok(session) => session,
-            Err(error) => return finish::without_store(&self, &trail, error.into()),
+            Err(error) => return answer::without_store(&self, &trail, error.into()),
         };
         self.probe(&trail, Stage::Session);
         let end = match self.attempt(&mut trail, &session, &caller, request).await {

@@ -7,7 +7,12 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tollgate_core::{Block, Payload, ServiceInfo, Shape, Status, Timestamp, Warning};
+use tollgate_core::{
+    Block, Payload, ServiceInfo, Shape, Status, Timestamp, ToolResult, Warning,
+    canonical::hex_digest,
+};
+
+use crate::sanitize::{Clean, Found};
 
 const MAX_ENTRIES: usize = 1024;
 const MAX_BYTES: usize = 16 << 20;
@@ -27,6 +32,46 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
+    pub(crate) fn of(clean: Clean<ToolResult>, found: &Found) -> Self {
+        let result = clean.into_inner();
+        let mut warnings = result.warnings;
+        for warning in &found.warnings {
+            if !warnings.contains(warning) {
+                warnings.push(*warning);
+            }
+        }
+        Self {
+            fingerprint: hex_digest(result.payload.raw().as_bytes()),
+            payload: result.payload,
+            shape: result.shape,
+            blocks: result.blocks,
+            status: result.status,
+            warnings,
+            service: result.service,
+            redacted: found.applied,
+            taint: found.taint.clone(),
+        }
+    }
+
+    /// Something the gate itself says; clean by construction.
+    pub(crate) fn ours(payload: Payload) -> Self {
+        Self {
+            fingerprint: hex_digest(payload.raw().as_bytes()),
+            payload,
+            shape: Shape::Data,
+            blocks: Vec::new(),
+            status: Status::Ok,
+            warnings: Vec::new(),
+            service: None,
+            redacted: false,
+            taint: Vec::new(),
+        }
+    }
+
+    pub(crate) fn is_success(&self) -> bool {
+        matches!(self.status, Status::Ok | Status::Empty)
+    }
+
     fn bytes(&self) -> usize {
         let blocks: usize = self
             .blocks
