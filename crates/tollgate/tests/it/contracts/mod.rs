@@ -3,6 +3,7 @@
 //! `cargo xtask bless` sets `TOLLGATE_BLESS`, which rewrites what follows; the difference is
 //! for a human to read.
 
+mod commands;
 mod examples;
 mod matrix;
 mod pages;
@@ -133,6 +134,52 @@ async fn specs() -> Vec<ToolSpec> {
     assert!(catalog.problems().is_empty());
     let specs = catalog.listings().map(|listing| (*listing.spec).clone());
     specs.collect()
+}
+
+/// Every page for people: its name and its text.
+fn documents() -> Vec<(String, String)> {
+    let folder = fs::read_dir(repository("docs")).unwrap();
+    let pages = folder.map(|entry| entry.unwrap().path());
+    let roots = [
+        "README.md",
+        "SECURITY.md",
+        "CONTRIBUTING.md",
+        "ARCHITECTURE.md",
+    ];
+    pages
+        .chain(roots.map(repository))
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, fs::read_to_string(&path).unwrap())
+        })
+        .collect()
+}
+
+/// The fenced examples of a page in one of these languages: the line and the text.
+fn fenced(page: &str, languages: &[&str]) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, bool, String)> = None;
+    for (at, line) in page.lines().enumerate() {
+        let fence = line.trim().strip_prefix("```");
+        match (&mut open, fence) {
+            (None, Some(language)) => {
+                open = Some((at + 2, languages.contains(&language), String::new()));
+            }
+            (Some(_), Some(_)) => {
+                let (start, wanted, text) = open.take().unwrap();
+                if wanted {
+                    found.push((start, text));
+                }
+            }
+            (Some((_, _, text)), None) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    found
 }
 
 fn pretty(value: &impl serde::Serialize) -> String {

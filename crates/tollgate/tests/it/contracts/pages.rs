@@ -1,12 +1,10 @@
 //! Generated pages, and the examples in pages that people wrote.
 
-use std::fs;
-
 use serde_json::Value;
 use tollgate_core::{ErrorCode, Retry, ToolSpec};
 use tollgate_engine::policy::Table;
 
-use super::{check_file, repository, specs};
+use super::{check_file, documents, fenced, specs};
 use crate::support::TestEnv;
 
 #[test]
@@ -120,40 +118,13 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// The TOML examples of all pages: the page, the line and the text.
-fn examples() -> Vec<(String, usize, String)> {
-    let mut found = Vec::new();
-    let pages = fs::read_dir(repository("docs")).unwrap();
-    let pages = pages.map(|entry| entry.unwrap().path());
-    let roots = ["README.md", "SECURITY.md"].map(repository);
-    for page in pages
-        .chain(roots)
-        .filter(|path| path.extension().is_some_and(|it| it == "md"))
-    {
-        let text = fs::read_to_string(&page).unwrap();
-        let name = page.file_name().unwrap().to_str().unwrap().to_owned();
-        let mut open: Option<(usize, String)> = None;
-        for (at, line) in text.lines().enumerate() {
-            match &mut open {
-                None if line.trim() == "```toml" => open = Some((at + 2, String::new())),
-                None => {}
-                Some(_) if line.trim() == "```" => {
-                    let (start, block) = open.take().unwrap();
-                    found.push((name.clone(), start, block));
-                }
-                Some((_, block)) => {
-                    block.push_str(line);
-                    block.push('\n');
-                }
-            }
-        }
-    }
-    found
-}
-
 #[test]
 fn every_toml_example_in_the_documentation_holds() {
-    let examples = examples();
+    let mut examples = Vec::new();
+    for (page, text) in documents() {
+        let blocks = fenced(&text, &["toml"]).into_iter();
+        examples.extend(blocks.map(|(line, text)| (page.clone(), line, text)));
+    }
     assert!(examples.len() > 3, "{examples:?}");
     for (page, line, text) in examples {
         let parsed: toml::Table = text
