@@ -104,6 +104,7 @@ pub(super) fn resolve(
     let catalog = inner.catalog();
     let listing = find(inner, &catalog, caller, &request.tool)?;
     let (listing, request) = if listing.spec.name.as_str() == CALL_BY_NAME {
+        check_profile(inner, caller, session, &listing)?;
         inner_call(inner, &catalog, caller, &listing, request)?
     } else {
         (listing, request)
@@ -115,21 +116,30 @@ pub(super) fn resolve(
     trail.spec_digest = Some(listing.digest.clone());
     trail.capability = Some(spec.capability);
     trail.idempotent = spec.annotations.idempotent;
-    let profile = caller.profile.clone().or_else(|| session.profile());
-    let off =
-        inner
-            .settings
-            .discovery
-            .inactive(profile.as_deref(), spec.name.as_str(), &spec.toolsets);
-    if let Some(reason) = off {
-        let message = format!("`{}` is off in this profile: {reason}", spec.name);
-        return Err(Failure::new(ErrorCode::InactiveTool, message)
-            .suggest(ErrorCode::InactiveTool.advice())
-            .with("inactive_reason", reason)
-            .with("profile", profile)
-            .into());
-    }
+    check_profile(inner, caller, session, &listing)?;
     Ok(Resolved { listing, request })
+}
+
+/// Refuses a tool that the profile in force turns off.
+fn check_profile(
+    inner: &Inner,
+    caller: &Caller,
+    session: &SessionState,
+    listing: &Listing,
+) -> Result<(), Stop> {
+    let spec = &listing.spec;
+    let profile = caller.profile.clone().or_else(|| session.profile());
+    let discovery = &inner.settings.discovery;
+    let off = discovery.inactive(profile.as_deref(), spec.name.as_str(), &spec.toolsets);
+    let Some(reason) = off else {
+        return Ok(());
+    };
+    let message = format!("`{}` is off in this profile: {reason}", spec.name);
+    Err(Failure::new(ErrorCode::InactiveTool, message)
+        .suggest(ErrorCode::InactiveTool.advice())
+        .with("inactive_reason", reason)
+        .with("profile", profile)
+        .into())
 }
 
 fn find(

@@ -101,9 +101,19 @@ pub(super) fn without_store(inner: &Inner, trail: &Trail, stop: Stop) -> Outcome
     outcome
 }
 
-pub(super) fn withheld(error: &StoreError) -> Stop {
+/// What a caller is told when its ending could not be written.
+pub(super) fn withheld(error: &StoreError, trail: &Trail) -> Stop {
     let message = format!("the call could not be written down, so its answer is withheld: {error}");
-    Stop::new(error.code(), message)
+    let mut stop = Stop::new(error.code(), message);
+    if trail.ran {
+        let advice = "The tool has run. Run `tollgate doctor`, and check what happened before repeating a side effect.";
+        stop.failure = stop.failure.suggest(advice);
+        stop.failure.can_retry = trail.idempotent;
+        if trail.effect {
+            stop.failure = stop.failure.with("outcome", "unknown");
+        }
+    }
+    stop
 }
 
 fn report(inner: &Inner, trail: &Trail, outcome: &Outcome) {

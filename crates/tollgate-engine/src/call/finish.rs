@@ -149,7 +149,7 @@ pub(super) async fn finish(
             let shown = name_question(inner, shown).await;
             answer(inner, &trail, session, shown, receipt, ids)
         }
-        Err(error) => without_store(inner, &trail, withheld(&error)),
+        Err(error) => without_store(inner, &trail, withheld(&error, &trail)),
     }
 }
 

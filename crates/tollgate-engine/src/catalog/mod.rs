@@ -8,8 +8,10 @@ mod listing;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
+use tokio::time::timeout;
 use tollgate_core::{Capability, Health, Provider, ToolName, ToolSpec, canonical::hex_digest};
 
 use crate::{
@@ -18,6 +20,9 @@ use crate::{
 };
 
 pub use listing::Listing;
+
+/// How long a provider may take to say what it offers.
+const LISTING: Duration = Duration::from_secs(10);
 
 /// Who serves a name that several offer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,26 +76,19 @@ impl Catalog {
     pub async fn collect(providers: Vec<Arc<dyn Provider>>, selection: &Selection) -> Self {
         let mut offers = Vec::new();
         let mut problems = Vec::new();
-        for provider in &providers {
-            let asked = Arc::clone(provider);
-            // In a task of its own, so that one that crashes takes nothing with it.
-            let listed = tokio::spawn(async move { asked.tools().await }).await;
+        for (provider, listed) in ask(&providers).await {
             match listed {
-                Ok(Ok(specs)) => {
+                Ok(specs) => {
                     let rank = rank(&selection.preferred_order, provider.id());
                     offers.extend(specs.into_iter().map(|spec| Offer {
                         rank,
                         spec,
-                        provider: Arc::clone(provider),
+                        provider: Arc::clone(&provider),
                     }));
                 }
-                Ok(Err(error)) => problems.push(Problem {
+                Err(why) => problems.push(Problem {
                     provider: provider.id().to_owned(),
-                    message: format!("cannot list its tools: {error}"),
-                }),
-                Err(_) => problems.push(Problem {
-                    provider: provider.id().to_owned(),
-                    message: "cannot list its tools: it crashed".to_owned(),
+                    message: format!("cannot list its tools: {why}"),
                 }),
             }
         }
@@ -218,6 +216,31 @@ impl Catalog {
             .collect();
         hex_digest(all.as_bytes())
     }
+}
+
+type Listed = (Arc<dyn Provider>, Result<Vec<ToolSpec>, String>);
+
+/// Asks all providers at once, each in a task of its own: one that crashes or hangs
+/// takes nothing with it.
+async fn ask(providers: &[Arc<dyn Provider>]) -> Vec<Listed> {
+    let asked: Vec<_> = providers
+        .iter()
+        .map(|provider| {
+            let asked = Arc::clone(provider);
+            tokio::spawn(async move { timeout(LISTING, asked.tools()).await })
+        })
+        .collect();
+    let mut all = Vec::with_capacity(asked.len());
+    for (provider, asked) in providers.iter().zip(asked) {
+        let listed = match asked.await {
+            Ok(Ok(Ok(specs))) => Ok(specs),
+            Ok(Ok(Err(error))) => Err(error.to_string()),
+            Ok(Err(_)) => Err(format!("no answer within {} s", LISTING.as_secs())),
+            Err(_) => Err("it crashed".to_owned()),
+        };
+        all.push((Arc::clone(provider), listed));
+    }
+    all
 }
 
 struct Offer {

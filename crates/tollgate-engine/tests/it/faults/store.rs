@@ -89,6 +89,8 @@ async fn an_effect_whose_ending_was_lost_is_not_run_again() {
     world.decide(&asked, Decided::Once).await;
     let withheld = world.call("shelf.write", "{}").await;
     assert_eq!(said(&withheld), "store_unavailable");
+    assert_eq!(error(&withheld)["details"], json!({"outcome": "unknown"}));
+    assert_eq!(error(&withheld)["can_retry"], json!(false));
     let again = world.call("shelf.write", "{}").await;
     assert_eq!(said(&again), "overloaded", "as far as anyone knows it runs");
     assert_eq!(world.fake.count(), 1);

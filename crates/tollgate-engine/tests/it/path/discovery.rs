@@ -107,6 +107,30 @@ async fn a_profile_turns_tools_off_and_says_why() {
 }
 
 #[tokio::test]
+async fn a_profile_can_turn_calling_by_name_off() {
+    let profile = Profile {
+        inactive: vec!["tools.call".to_owned()],
+        reason: "only what is listed".to_owned(),
+    };
+    let world = shop(|discovery| {
+        discovery.profiles = [("listed".to_owned(), profile)].into();
+    })
+    .await;
+    let listed = Caller {
+        profile: Some("listed".to_owned()),
+        ..caller("s1")
+    };
+    let by_name = world
+        .call_as(&listed, "tools.call", r#"{"name":"shelf.paper"}"#)
+        .await;
+    assert_eq!(said(&by_name), "inactive_tool");
+    assert_eq!(
+        said(&world.call_as(&listed, "shelf.paper", "{}").await),
+        "ok"
+    );
+}
+
+#[tokio::test]
 async fn a_trust_level_that_a_tool_does_not_support_is_refused_with_the_documents_code() {
     let world = shop(|_| {}).await;
     let remote = Caller {

@@ -76,6 +76,23 @@ async fn a_provider_that_breaks_while_it_lists_is_reported_too() {
     assert_eq!(said(&world.call("shelf.look", "{}").await), "ok");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_never_lists_holds_nobody_up() {
+    let world = Setup::new()
+        .tool(spec_read("shelf.look"), says(json!({})))
+        .provider(Hangs)
+        .build()
+        .await;
+    assert_eq!(
+        world.gateway.catalog().problems(),
+        [Problem {
+            provider: "mcp_hangs".to_owned(),
+            message: "cannot list its tools: no answer within 10 s".to_owned(),
+        }]
+    );
+    assert_eq!(said(&world.call("shelf.look", "{}").await), "ok");
+}
+
 #[tokio::test]
 async fn two_names_with_one_safe_spelling_are_named_and_the_later_is_left_out() {
     let world = Setup::new()
@@ -129,6 +146,23 @@ impl Provider for Breaks {
 
     async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
         panic!("a bug of the provider")
+    }
+
+    async fn call(&self, _: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {
+        Err(ProviderError::not_found("nothing here"))
+    }
+}
+
+struct Hangs;
+
+#[async_trait]
+impl Provider for Hangs {
+    fn id(&self) -> &str {
+        "mcp_hangs"
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        std::future::pending().await
     }
 
     async fn call(&self, _: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {
