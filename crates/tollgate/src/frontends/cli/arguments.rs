@@ -77,8 +77,13 @@ pub(crate) struct Nothing {}
 #[derive(Debug, Args)]
 pub(crate) struct Jsonl {
     /// Requests that may run at once; with 1 they are answered in order
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) concurrent: usize,
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..=4096)
+    )]
+    pub(crate) concurrent: u16,
 }
 
 #[derive(Debug, Args)]

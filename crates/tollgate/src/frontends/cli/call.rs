@@ -73,7 +73,8 @@ pub(super) fn read_arguments(written: &str, scene: &Scene<'_>) -> Result<Payload
 
 fn read_all(input: impl Read) -> Result<String, Stop> {
     let mut bytes = Vec::new();
-    input.take(MAX_INPUT + 1).read_to_end(&mut bytes)?;
+    let read = input.take(MAX_INPUT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Stop::usage(format!("the arguments cannot be read: {error}")))?;
     if bytes.len() as u64 > MAX_INPUT {
         return Err(Stop::usage("the arguments are too long"));
     }

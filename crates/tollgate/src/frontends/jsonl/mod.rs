@@ -75,12 +75,12 @@ pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
         caller,
         output: AsyncMutex::new(tokio::io::stdout()),
         running: Mutex::default(),
-        turns: Semaphore::new(args.concurrent.max(1)),
+        turns: Semaphore::new(usize::from(args.concurrent)),
         gone: CancellationToken::new(),
     });
     let mut lines = Lines::new(tokio::io::stdin(), scene.config.limits.message_bytes);
     let mut tasks = JoinSet::new();
-    let waiting = args.concurrent.max(1) + scene.config.limits.queued_calls;
+    let waiting = usize::from(args.concurrent) + scene.config.limits.queued_calls;
     let stopped = stopped();
     tokio::pin!(stopped);
     loop {

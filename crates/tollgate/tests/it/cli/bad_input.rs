@@ -43,6 +43,37 @@ fn a_file_that_is_not_utf_8_is_refused() {
 }
 
 #[test]
+fn arguments_that_cannot_be_read_or_never_end_are_refused() {
+    refused("@.", "cannot be read");
+    refused("@/dev/zero", "too long");
+    refused("@/dev/null", "not valid JSON");
+}
+
+#[test]
+fn numbers_beyond_all_bounds_are_usage_errors_or_mean_all() {
+    let env = TestEnv::new();
+    env.ok("text.stats", r#"{"text":"a"}"#);
+    let most = u64::MAX.to_string();
+    for concurrent in ["0", "4097", &most, "-1", "x"] {
+        env.run(&["jsonl", "--concurrent", concurrent]).exits(2);
+    }
+    env.run(&["tools", "search", "text", "--limit", &most])
+        .exits(0);
+    env.run(&["audit", "show", &most]).exits(2);
+    env.run(&["audit", "receipt", &most]).exits(1);
+    env.run(&["audit", "list", "--limit", "0"]).exits(0);
+    let expires = [
+        "token",
+        "create",
+        "--approver",
+        "--quiet",
+        "--expires",
+        &most,
+    ];
+    env.run(&expires).exits(0);
+}
+
+#[test]
 fn ten_megabytes_of_arguments_are_too_large_and_recorded() {
     let env = TestEnv::new();
     let large = json!({"text": "x".repeat(10 << 20)}).to_string();
