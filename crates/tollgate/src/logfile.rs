@@ -1,28 +1,48 @@
 //! The JSON-line log, written by a thread of its own so that no call waits for it.
+//!
+//! Invariant: that thread is woken once for many lines, not once for each; waking a
+//! thread costs a call more than the line itself.
 
 use std::{
     fs::OpenOptions,
     io::{self, Write},
     path::Path,
-    sync::{
-        Mutex, PoisonError,
-        mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
+    time::Duration,
 };
 
 use tollgate_engine::record::{LogEvent, LogLine, LogSink};
 
 use crate::config::{Level, Log, LogTarget};
 
-/// Lines that may wait; beyond that the oldest news wins and new lines are dropped.
-const QUEUE: usize = 4096;
+/// Bytes that may wait; lines beyond that are dropped.
+const QUEUE: usize = 4 << 20;
+/// Bytes that are worth writing at once.
+const ENOUGH: usize = 64 << 10;
+/// How long a line waits for company.
+const LINGER: Duration = Duration::from_millis(5);
 
 /// A log that never blocks a call.
 pub struct LogFile {
     level: Level,
-    sender: Option<SyncSender<Vec<u8>>>,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    desk: Arc<Desk>,
+    writer: Option<JoinHandle<()>>,
+}
+
+/// Where lines wait for the thread that writes them.
+#[derive(Default)]
+struct Desk {
+    waiting: Mutex<Waiting>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: Vec<u8>,
+    /// The thread sleeps until the first line.
+    idle: bool,
+    closing: bool,
 }
 
 impl LogFile {
@@ -33,14 +53,15 @@ impl LogFile {
             LogTarget::Stderr => Box::new(io::stderr()),
             LogTarget::File(path) => Box::new(append_to(path)?),
         };
-        let (sender, receiver) = sync_channel(QUEUE);
+        let desk = Arc::<Desk>::default();
+        let taken = Arc::clone(&desk);
         let writer = std::thread::Builder::new()
             .name("log".to_owned())
-            .spawn(move || drain(&receiver, output))?;
+            .spawn(move || drain(&taken, output))?;
         Ok(Some(Self {
             level: log.level,
-            sender: Some(sender),
-            writer: Mutex::new(Some(writer)),
+            desk,
+            writer: Some(writer),
         }))
     }
 }
@@ -53,18 +74,66 @@ fn append_to(path: &Path) -> io::Result<std::fs::File> {
 }
 
 /// Writes whole batches; a target that fails loses lines, never calls.
-fn drain(receiver: &Receiver<Vec<u8>>, mut output: Box<dyn Write + Send>) {
-    while let Ok(mut lines) = receiver.recv() {
-        while let Ok(more) = receiver.try_recv() {
-            lines.extend(more);
-        }
+fn drain(desk: &Desk, mut output: Box<dyn Write + Send>) {
+    let mut lines = Vec::new();
+    while desk.take(&mut lines) {
         if output
             .write_all(&lines)
             .and_then(|()| output.flush())
             .is_err()
         {
+            return desk.close();
+        }
+        lines.clear();
+        lines.shrink_to(ENOUGH);
+    }
+}
+
+impl Desk {
+    fn add(&self, line: &[u8]) {
+        let mut waiting = self.waiting();
+        if waiting.closing || waiting.lines.len() + line.len() > QUEUE {
             return;
         }
+        let before = waiting.lines.len();
+        waiting.lines.extend_from_slice(line);
+        let crossed = before < ENOUGH && waiting.lines.len() >= ENOUGH;
+        let wanted = std::mem::take(&mut waiting.idle) || crossed;
+        drop(waiting);
+        if wanted {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Waits for lines and then for company; `false` when no more will come.
+    fn take(&self, lines: &mut Vec<u8>) -> bool {
+        let mut waiting = self.waiting();
+        while waiting.lines.is_empty() {
+            if waiting.closing {
+                return false;
+            }
+            waiting.idle = true;
+            waiting = self
+                .wake
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let alone = |waiting: &mut Waiting| waiting.lines.len() < ENOUGH && !waiting.closing;
+        let (mut waiting, _) = self
+            .wake
+            .wait_timeout_while(waiting, LINGER, alone)
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut waiting.lines, lines);
+        true
+    }
+
+    fn close(&self) {
+        self.waiting().closing = true;
+        self.wake.notify_one();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -93,24 +162,54 @@ impl LogSink for LogFile {
             return;
         };
         bytes.push(b'\n');
-        if let Some(sender) = &self.sender {
-            match sender.try_send(bytes) {
-                Ok(()) | Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {}
-            }
-        }
+        self.desk.add(&bytes);
     }
 }
 
 impl Drop for LogFile {
     fn drop(&mut self) {
-        self.sender = None;
-        let writer = self
-            .writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(writer) = writer {
+        self.desk.close();
+        if let Some(writer) = self.writer.take() {
             drop(writer.join());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_there_in_order_once_the_log_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("below/gate.log");
+        let log = LogFile::open(&Log {
+            target: LogTarget::File(path.clone()),
+            level: Level::Info,
+        });
+        let log = log.unwrap().unwrap();
+        for number in 0..5000 {
+            log.write(&LogLine {
+                event: LogEvent::AgentToolCall,
+                session_id: "s",
+                request_id: "r",
+                iteration: number,
+                tool: "text.stats",
+                status: "running",
+                duration_ms: None,
+                error_code: None,
+                warnings_count: None,
+                provider: None,
+                cache_hit: None,
+            });
+        }
+        drop(log);
+        let text = std::fs::read_to_string(path).unwrap();
+        let numbers: Vec<u64> = text
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+            .map(|line| line["iteration"].as_u64().unwrap())
+            .collect();
+        assert_eq!(numbers, (0..5000).collect::<Vec<u64>>());
     }
 }

@@ -29,7 +29,7 @@ pub(super) const EFFECT: &str = "bench.effect";
 /// Rows written at once to make a log long.
 const FILL: u64 = 1000;
 
-const CONFIG: &str = "[log]\nfile = \"bench.log\"\n";
+const CONFIG: &str = "[log]\nfile = \"bench.log\"\nlevel = \"debug\"\n";
 const POLICY: &str = "@id(\"bench.effect\")\n\
     permit (principal, action == Action::\"call\", resource == Tool::\"bench.effect\");\n";
 
