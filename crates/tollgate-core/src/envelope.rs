@@ -3,7 +3,7 @@
 //! It is MCP's `structuredContent`, the JSONL `payload` and the CLI's `--json`.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     call::Status, error::Failure, ledger::BudgetLedger, payload::Payload, warning::Warning,
@@ -41,6 +41,52 @@ pub struct Envelope {
     pub budget_ledger: BudgetLedger,
     /// How the call went, for logs and auditors.
     pub meta: Meta,
+}
+
+/// The JSON Schema of an envelope around a tool's own `data`.
+pub fn schema(data: Option<&Value>) -> Value {
+    let mut data = data.cloned().unwrap_or_else(|| json!({}));
+    // References are resolved from the root, so what they lead to moves there.
+    let definitions = data.as_object_mut().and_then(|data| data.remove("$defs"));
+    json!({
+        "$defs": definitions.unwrap_or_else(|| json!({})),
+        "type": "object",
+        "required": [
+            "ok", "status", "tool", "data", "warnings", "error", "cache_key", "cache_hit",
+            "budget_ledger", "meta",
+        ],
+        "properties": {
+            "ok": {"type": "boolean"},
+            "status": {"enum": ["ok", "degraded", "empty", "error"]},
+            "tool": {"type": "string"},
+            "command": {"type": "string"},
+            "data": {"anyOf": [data, {"type": "null"}]},
+            "warnings": {"type": "array", "items": {"type": "string"}},
+            "error": {
+                "type": ["object", "null"],
+                "required": ["kind", "code", "message", "can_retry"],
+                "properties": {
+                    "kind": {"type": "string"},
+                    "code": {"type": "string"},
+                    "message": {"type": "string"},
+                    "detail": {"type": ["string", "null"]},
+                    "recovery_suggestion": {"type": ["string", "null"]},
+                    "next_steps": {"type": "array", "items": {"type": "string"}},
+                    "can_retry": {"type": "boolean"},
+                    "retry_after_seconds": {"type": ["integer", "null"]},
+                    "details": {"type": "object"},
+                    "errorCode": {"type": "string"},
+                    "recoverHint": {"type": "string"},
+                },
+            },
+            "request": {},
+            "token_bucket": {},
+            "cache_key": {"type": ["string", "null"]},
+            "cache_hit": {"type": "boolean"},
+            "budget_ledger": {"type": "object"},
+            "meta": {"type": "object"},
+        },
+    })
 }
 
 /// How a call went.

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tollgate_core::{
-    StoreError, Timestamp,
+    CallId, StoreError, Timestamp,
     audit::Hash,
     store::{
         Approval, Batch, Change, Credential, CredentialKind, Durability, Grant, GrantScope,
@@ -81,6 +81,14 @@ impl Gateway {
                 site: site.clone(),
             }),
         };
+        if scope.is_some() {
+            // The grant takes the question's place; nothing is left over when it is taken back.
+            changes.push(Change::ConsumeApproval {
+                digest: approval.digest,
+                call: CallId("for-session".into()),
+                at,
+            });
+        }
         changes.extend(scope.map(|scope| {
             Change::Grant(Grant {
                 session: approval.session.clone(),

@@ -95,6 +95,31 @@ fn spell(name: &str, node: &Node<'_>) -> String {
     format!("{name}:{}", &digest[..24])
 }
 
+/// The arguments with the values of secret-like names replaced; `None` if there are none.
+pub(super) fn without_secrets(arguments: &Node<'_>) -> Option<String> {
+    let mut node = arguments.clone();
+    mask(&mut node).then(|| node.print(Form::Jcs))
+}
+
+fn mask(node: &mut Node<'_>) -> bool {
+    match node {
+        Node::Object(fields) => {
+            let mut any = false;
+            for (name, value) in fields {
+                if is_secret(name) && !matches!(value, Node::Null | Node::Bool(_)) {
+                    *value = Node::String(Cow::Borrowed("[REDACTED:argument]"));
+                    any = true;
+                } else {
+                    any |= mask(value);
+                }
+            }
+            any
+        }
+        Node::Array(items) => items.iter_mut().fold(false, |any, item| mask(item) | any),
+        Node::Null | Node::Bool(_) | Node::Number(_) | Node::String(_) => false,
+    }
+}
+
 /// Drops control arguments and replaces secret values, at every depth; tells of any.
 fn redact(node: &mut Node<'_>, secret: &dyn Fn(&str) -> bool) -> bool {
     match node {

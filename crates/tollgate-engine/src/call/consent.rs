@@ -143,9 +143,13 @@ pub(super) async fn happened(
 ) -> Result<Option<Recorded>, Stop> {
     let now = inner.clock.now();
     let key = valid.effect_key();
-    if key.is_none() && !was_consumed(inner, digest, now).await? {
-        return Ok(None);
-    }
+    let user = match &key {
+        Some(_) => None,
+        None => match used_up_by(inner, digest, now).await? {
+            Some(call) => Some(call),
+            None => return Ok(None),
+        },
+    };
     let query = EffectQuery {
         session: session.key().clone(),
         digest: *digest,
@@ -155,6 +159,9 @@ pub(super) async fn happened(
     let Some(effect) = inner.store.effect(&query).await? else {
         return Ok(None);
     };
+    if user.is_some_and(|user| user != effect.call) {
+        return Ok(None);
+    }
     if effect.digest.is_some_and(|other| other != *digest) {
         let message = "this idempotency key names another call";
         return Err(Stop::new(ErrorCode::InvalidArguments, message));
@@ -177,13 +184,14 @@ pub(super) fn running() -> Stop {
     stop
 }
 
-/// Whether the newest approval of this call was used up within the window.
-async fn was_consumed(inner: &Inner, digest: &Hash, now: Timestamp) -> Result<bool, Stop> {
+/// The call that used up the newest approval of this call within the window.
+async fn used_up_by(inner: &Inner, digest: &Hash, now: Timestamp) -> Result<Option<CallId>, Stop> {
     let since = now.minus(inner.settings.reissue_window);
     let approval = inner.store.approval_of(digest).await?;
-    Ok(approval.is_some_and(|it| {
-        it.state == ApprovalState::Consumed && it.consumed_at.is_some_and(|at| at >= since)
-    }))
+    Ok(approval
+        .filter(|it| it.state == ApprovalState::Consumed)
+        .filter(|it| it.consumed_at.is_some_and(|at| at >= since))
+        .and_then(|it| it.consumed_by))
 }
 
 /// Turns a missing consent into an ending that says how to go on.
@@ -263,7 +271,8 @@ async fn question(
 
 /// What the human sees: clean, and complete up to a length nobody reads past.
 fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
-    let (clean, _) = inner.cleaner.arguments(valid.arguments.raw());
+    let node = Node::of(&valid.arguments).ok();
+    let (clean, _) = validate::shown(inner, &valid.arguments, node.as_ref());
     let spec = &valid.listing.spec;
     json!({
         "tool": spec.name.as_str(),
@@ -278,7 +287,8 @@ fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
 }
 
 fn resume_with(inner: &Inner, valid: &Valid, needed: Consent) -> Value {
-    let (clean, _) = inner.cleaner.arguments(valid.arguments.raw());
+    let node = Node::of(&valid.arguments).ok();
+    let (clean, _) = validate::shown(inner, &valid.arguments, node.as_ref());
     let mut params: Value = serde_json::from_str(&clean).unwrap_or_default();
     if needed == Consent::Agent
         && valid.listing.spec.service_command.is_some()

@@ -66,13 +66,13 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         let message = format!("the arguments are larger than {limit} bytes");
         return Err(Stop::new(ErrorCode::RequestTooLarge, message));
     }
-    let (clean, redacted) = inner.cleaner.arguments(request.arguments.raw());
     let node = Node::of(&request.arguments);
-    trail.arguments = Some(crate::record::CleanArguments::new(
-        fingerprint(inner, &request.arguments, node.as_ref().ok()),
-        clean,
+    let (clean, redacted) = shown(inner, &request.arguments, node.as_ref().ok());
+    trail.arguments = Some(crate::record::CleanArguments {
+        fingerprint: fingerprint(inner, &request.arguments, node.as_ref().ok()),
+        text: clean,
         redacted,
-    ));
+    });
     let node = node.map_err(|error| not_canonical(&error))?;
     let spec = &listing.spec;
     let mut control = request.control;
@@ -103,6 +103,17 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         cancel: request.cancel,
         listing,
     })
+}
+
+/// Arguments as they may be written down or shown; says whether anything was taken out.
+pub(super) fn shown(inner: &Inner, arguments: &Payload, node: Option<&Node<'_>>) -> (String, bool) {
+    match node.and_then(cache::without_secrets) {
+        Some(text) => (inner.cleaner.arguments(&text).0.into_owned(), true),
+        None => {
+            let (clean, redacted) = inner.cleaner.arguments(arguments.raw());
+            (clean.into_owned(), redacted)
+        }
+    }
 }
 
 /// A keyed digest of the canonical arguments: equal arguments can be told, secrets cannot be guessed.

@@ -3,7 +3,7 @@
 //! Stage types prove that a stage was passed; the trail remembers what it found,
 //! so that every ending, wherever it happens, can say all that is known by then.
 
-use std::{borrow::Cow, time::Instant};
+use std::time::Instant;
 
 use tollgate_core::{
     CallId, Capability, Estimate, SessionKey, Surface, Timestamp, TraceContext, TrustLevel,
@@ -82,16 +82,6 @@ pub(crate) struct CleanArguments {
     pub(crate) text: String,
     pub(crate) redacted: bool,
     pub(crate) fingerprint: String,
-}
-
-impl CleanArguments {
-    pub(crate) fn new(fingerprint: String, clean: Cow<'_, str>, redacted: bool) -> Self {
-        Self {
-            fingerprint,
-            text: clean.into_owned(),
-            redacted,
-        }
-    }
 }
 
 impl Trail {

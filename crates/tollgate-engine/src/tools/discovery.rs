@@ -123,7 +123,8 @@ struct Described {
     title: String,
     description: String,
     input_schema: Map<String, Value>,
-    output_schema: Option<Map<String, Value>>,
+    /// The whole envelope, around the tool's `data`.
+    output_schema: Map<String, Value>,
     /// Read-only, idempotent, destructive, open-world, sensitive-sink.
     annotations: Map<String, Value>,
     capability: String,
@@ -163,7 +164,9 @@ async fn describe(
         title: spec.title.clone(),
         description: spec.description.clone(),
         input_schema: object(&spec.input_schema),
-        output_schema: spec.output_schema.as_ref().map(object),
+        output_schema: object(&tollgate_core::envelope::schema(
+            spec.output_schema.as_ref(),
+        )),
         annotations: object(&json!(spec.annotations)),
         capability: spec.capability.as_str().to_owned(),
         provider: spec.provider_id.clone(),

@@ -282,7 +282,9 @@ impl<'r> Finder<'r, '_> {
 
     /// Whether a hit lies in a replacement made earlier; hits come in order, so only the last can hold it.
     fn is_masked(&self, at: usize) -> bool {
-        self.masked.last().is_some_and(|&(start, end)| start <= at && at < end)
+        self.masked
+            .last()
+            .is_some_and(|&(start, end)| start <= at && at < end)
     }
 
     /// Orders the spans, joins those that overlap, and leaves earlier replacements alone.

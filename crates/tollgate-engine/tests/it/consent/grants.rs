@@ -74,6 +74,22 @@ async fn a_granted_site_is_that_host_and_no_other() {
 }
 
 #[tokio::test]
+async fn a_grant_that_is_taken_back_leaves_nothing_behind() {
+    let world = shop().await;
+    let asked = world.call("web.post", "{}").await;
+    world.decide(&asked, Decided::ToolForSession).await;
+    let grants = world.gateway.store().grants(&caller("s1").session).await;
+    for grant in grants.unwrap() {
+        world.gateway.revoke_grant(&grant).await.unwrap();
+    }
+    assert_eq!(
+        said(&world.call("web.post", "{}").await),
+        "confirmation_required"
+    );
+    assert_eq!(world.fake.count(), 0);
+}
+
+#[tokio::test]
 async fn a_grant_ends_with_its_time_and_with_the_spec_that_was_shown() {
     let world = shop().await;
     let asked = world.call("web.post", "{}").await;

@@ -16,6 +16,23 @@ use crate::support::{
 };
 
 #[tokio::test]
+async fn answers_and_errors_fit_the_schema_that_describe_shows() {
+    let world = shop().await;
+    let described = world
+        .call("tools.describe", r#"{"name":"keepa.products_get"}"#)
+        .await;
+    let schema = body(&described)["data"]["output_schema"].clone();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let answer = body(&world.call("keepa.products_get", r#"{"asin":"B1"}"#).await);
+    assert!(validator.is_valid(&answer), "{answer}");
+    let refusal = body(&world.call("keepa.products_get", "[]").await);
+    assert!(validator.is_valid(&refusal), "{refusal}");
+    let mut stray = answer;
+    stray["status"] = json!("fine");
+    assert!(!validator.is_valid(&stray));
+}
+
+#[tokio::test]
 async fn an_answer_carries_everything_the_contract_names() {
     let world = shop().await;
     let outcome = world.call("keepa.products_get", r#"{"asin":"B1"}"#).await;

@@ -11,6 +11,30 @@ use crate::support::{Setup, World, body, request, said, spec_paid, spec_write};
 const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 #[tokio::test]
+async fn what_a_secret_name_holds_is_never_written_down_however_plain_it_is() {
+    let world = shop().await;
+    let outcome = world
+        .call(
+            "shelf.buy",
+            r#"{"login":{"password":"correct horse battery"}}"#,
+        )
+        .await;
+    let ending = world.ending(&outcome).await;
+    assert_eq!(
+        ending["args_preview"],
+        json!(r#"{"login":{"password":"[REDACTED:argument]"}}"#)
+    );
+    assert_eq!(ending["not_replayable"], json!("redacted"));
+    let asked = world
+        .call("shelf.write", r#"{"apiKey":"open sesame"}"#)
+        .await;
+    assert!(!body(&asked).to_string().contains("sesame"));
+    for row in world.rows("ending").await {
+        assert!(!row.to_string().contains("horse") && !row.to_string().contains("sesame"));
+    }
+}
+
+#[tokio::test]
 async fn an_ending_says_all_the_contract_asks_for() {
     let world = shop().await;
     let outcome = world

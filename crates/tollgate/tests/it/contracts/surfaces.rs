@@ -2,7 +2,7 @@
 
 use clap::CommandFactory;
 use tollgate::{config, frontends::cli::Cli};
-use tollgate_core::{ErrorCode, Retry, Warning};
+use tollgate_core::{ErrorCode, Retry, Warning, envelope};
 use tollgate_engine::policy::Source;
 
 use super::{Files, check_file, check_folder, pretty, specs};
@@ -14,7 +14,9 @@ async fn every_tool_is_committed() {
         .iter()
         .map(|spec| {
             let name = format!("{}/{}.json", spec.provider_id, spec.name.as_str());
-            (name, pretty(spec))
+            let mut shown = serde_json::to_value(spec).unwrap();
+            shown["output_schema"] = envelope::schema(spec.output_schema.as_ref());
+            (name, pretty(&shown))
         })
         .collect();
     check_folder("contracts/tools", &files);
