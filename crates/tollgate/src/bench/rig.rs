@@ -142,12 +142,15 @@ impl Rig {
         let row = store.records(&query).await?.pop().context("no row")?;
         let body = store.body(&CallId(call.as_str().into())).await?;
         let trace = row.columns.trace_id.clone().unwrap_or_default();
+        let (time, _) = call.split_at_checked(12).context("a short id")?;
+        let began = u64::from_str_radix(time, 16)?.saturating_sub(rows);
         let mut written = 0;
         while written < rows {
             let mut batch = Batch::default();
             for number in written..(written + FILL).min(rows) {
-                let id = format!("{:032x}", scatter(number));
-                let told = row.body.replace(&call, &id).replace(&trace, &id);
+                let chance = format!("{:032x}", scatter(number));
+                let id = format!("{:012x}{}", began + number, &chance[12..]);
+                let told = row.body.replace(&call, &id).replace(&trace, &chance);
                 batch.audit.push(AuditEntry::new(told));
                 batch.changes.extend(body.as_ref().map(|body| {
                     Change::KeepBody(Body {
@@ -176,7 +179,7 @@ pub(super) fn text(number: u64) -> String {
     format!("{{\"text\":\"the quick brown fox number {number} jumps over the lazy dog\"}}")
 }
 
-/// Ids that share no beginning, like random ones.
+/// Numbers that share no beginning, like random ones.
 fn scatter(number: u64) -> u128 {
     u128::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
 }
