@@ -153,10 +153,14 @@ fn write_number(text: &str, form: Form, out: &mut String) {
     let mantissa = text.split(['e', 'E']).next().unwrap_or(text);
     let significant = mantissa.bytes().filter(u8::is_ascii_digit).count();
     match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && significant <= EXACT_DIGITS + 2 => match form {
-            Form::Jcs => write_ecmascript(number, out),
-            Form::CacheKey => write_python(number, out),
-        },
+        Ok(number)
+            if number.is_finite() && (form == Form::CacheKey || significant <= EXACT_DIGITS) =>
+        {
+            match form {
+                Form::Jcs => write_ecmascript(number, out),
+                Form::CacheKey => write_python(number, out),
+            }
+        }
         Ok(_) | Err(_) => out.push_str(text),
     }
 }

@@ -4,11 +4,12 @@ use serde_json::Value;
 use tollgate_core::{
     CallId, Capability, Estimate, Payload, Principal, StoreError, Surface, TrustLevel,
     audit::{AuditQuery, AuditRow},
+    canonical::{Node, hex_digest},
     store::Body,
 };
 
 use crate::{
-    call::{Caller, Gateway, Request, decision_word},
+    call::{Caller, Gateway, Request, decision_word, fingerprint},
     policy::{Action, Consent, Policies, Question},
 };
 
@@ -24,6 +25,8 @@ pub struct Recorded {
     pub arguments: Option<String>,
     /// The clean data, if it was kept.
     pub data: Option<String>,
+    /// What was kept is not what the audit log vouches for; it is not shown.
+    pub altered: bool,
 }
 
 /// What another policy would make of a recorded call.
@@ -93,11 +96,26 @@ impl Gateway {
             arguments: None,
             data: None,
         });
+        let print = |name: &str| ending.get(name).and_then(Value::as_str);
+        let whole = data.as_ref().is_none_or(|data| {
+            print("output_fingerprint") == Some(hex_digest(data.as_bytes()).as_str())
+        }) && arguments.as_ref().is_none_or(|arguments| {
+            let prints = self.fingerprint(arguments);
+            prints.is_some() && prints.as_deref() == print("input_fingerprint")
+        });
         Ok(Recorded {
+            arguments: arguments.filter(|_| whole),
+            data: data.filter(|_| whole),
+            altered: !whole,
             ending,
-            arguments,
-            data,
         })
+    }
+
+    /// The fingerprint these arguments would have.
+    fn fingerprint(&self, arguments: &str) -> Option<String> {
+        let payload = Payload::parse(arguments.to_owned()).ok()?;
+        let node = Node::of(&payload).ok();
+        Some(fingerprint(&self.0, &payload, node.as_ref()))
     }
 
     /// Says what other rules would decide, with the consent the call had.

@@ -55,9 +55,19 @@ pub(crate) fn problems(validator: &Validator, value: &Value) -> Vec<Problem> {
         .take(MAX_PROBLEMS)
         .map(|error| Problem {
             at: error.instance_path().to_string(),
-            message: error.masked().to_string(),
+            message: bounded(error.masked().to_string()),
         })
         .collect()
+}
+
+/// A message that names thousands of keys helps nobody.
+fn bounded(mut message: String) -> String {
+    const MAX_MESSAGE: usize = 500;
+    if let Some((at, _)) = message.char_indices().nth(MAX_MESSAGE) {
+        message.truncate(at);
+        message.push('…');
+    }
+    message
 }
 
 fn inspect(schema: &Value, depth: usize) -> Result<(), SchemaError> {

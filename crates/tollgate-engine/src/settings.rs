@@ -93,7 +93,8 @@ pub struct Discovery {
 /// A named way to work in which some tools are off.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
-    /// Tools, `patterns*` or `toolset:<name>` that are off.
+    /// Names of tools or toolsets that are off; patterns may end in `*`. `toolset:<name>`
+    /// means the toolset only.
     pub inactive: Vec<String>,
     /// Why, for whoever tries.
     pub reason: String,
@@ -126,8 +127,8 @@ impl Discovery {
             .inactive
             .iter()
             .any(|pattern| match pattern.strip_prefix("toolset:") {
-                Some(set) => toolsets.iter().any(|own| own == set),
-                None => fits(pattern, name),
+                Some(set) => toolsets.iter().any(|own| fits(set, own)),
+                None => fits(pattern, name) || toolsets.iter().any(|own| fits(pattern, own)),
             });
         off.then_some(profile.reason.as_str())
     }

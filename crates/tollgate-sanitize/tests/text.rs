@@ -243,3 +243,128 @@ fn rules_can_be_added_and_switched_off() {
     assert_eq!(cleaned.text, "[REDACTED:badge] ann@example.org");
     assert_ne!(sanitizer.version(), Sanitizer::shipped().version());
 }
+
+/// Made-up characters without a pattern.
+fn noise(length: usize) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    (0..length)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            char::from(LETTERS[usize::try_from(state % 62).unwrap_or_default()])
+        })
+        .collect()
+}
+
+#[test]
+fn long_secrets_go_whole() {
+    for length in [600, 2047, 2048, 2049, 3000, 20_000] {
+        let secret = noise(length);
+        for (before, after, id) in [
+            ("Authorization: Bearer ", " end", "authorization"),
+            ("x=1 Bearer ", "\nend", "authorization"),
+            ("api_key=", " end", "named-secret"),
+            ("api_key=", "", "named-secret"),
+            ("{\"api_key\":\"", "\"}", "named-secret"),
+            ("{\\\"api_key\\\":\\\"", "\\\"}", "named-secret"),
+            ("password: '", "' end", "named-secret"),
+            ("ghp_", " end", "github-token"),
+        ] {
+            let shown = before.strip_suffix("ghp_").unwrap_or(before);
+            assert_eq!(
+                clean(&format!("{before}{secret}{after}")),
+                format!("{shown}[REDACTED:{id}]{after}"),
+                "{length}"
+            );
+        }
+        assert_eq!(
+            clean(&format!("postgres://user:{secret}@h/db")),
+            "postgres://user:***@h/db"
+        );
+        let symbols = format!("password: \"{secret},(&{secret}\" end");
+        assert_eq!(clean(&symbols), "password: \"[REDACTED:named-secret]\" end");
+    }
+    let pair = format!("dXNlcjpw{}", "YWJj".repeat(900));
+    assert_eq!(
+        clean(&format!("Authorization: Basic {pair}== end")),
+        "Authorization: Basic [REDACTED:basic-auth] end"
+    );
+    let jwt = format!("eyJhbGciOiJIUzI1NiJ9.{}.{}", noise(20_000), noise(43));
+    assert_eq!(clean(&format!("a {jwt} b")), "a [REDACTED:jwt] b");
+}
+
+#[test]
+fn long_private_keys_go_whole() {
+    let body: String = (0..1500).map(|_| noise(64) + "\n").collect();
+    for head in ["", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00FF\n\n"] {
+        let block =
+            format!("-----BEGIN RSA PRIVATE KEY-----\n{head}{body}-----END RSA PRIVATE KEY-----");
+        assert_eq!(
+            clean(&format!("a\n{block}\nb")),
+            "a\n[REDACTED:private-key]\nb"
+        );
+    }
+}
+
+#[test]
+fn long_texts_full_of_beginnings_take_linear_time() {
+    for piece in [
+        "eyJhbGciOiJIUzI1.",
+        "Bearer:a1B2c3D4e5F6.eyJhbGciOiJIUzI1.",
+        "password='",
+        "-----BEGIN PRIVATE KEY-----",
+        "a://b:",
+        "api_key=\"q8Zt4Lw0Xk2Nv7Bs",
+    ] {
+        let text = piece.repeat(200_000 / piece.len());
+        let started = std::time::Instant::now();
+        clean(&text);
+        assert!(started.elapsed().as_secs() < 20, "{piece}");
+    }
+}
+
+#[test]
+fn cards_go_in_any_dress() {
+    for (text, want) in [
+        ("(4111111111111111)", "([REDACTED:payment-card])"),
+        ("(4111 1111 1111 1111)", "([REDACTED:payment-card])"),
+        (
+            "card (4111-1111-1111-1111) ok",
+            "card ([REDACTED:payment-card]) ok",
+        ),
+        ("(378282246310005)", "([REDACTED:payment-card])"),
+        ("4111.1111.1111.1111", "[REDACTED:payment-card]"),
+        (
+            "4111\u{a0}1111\u{a0}1111\u{a0}1111.",
+            "[REDACTED:payment-card].",
+        ),
+        (
+            "(4111\u{202f}1111\u{202f}1111\u{202f}1111)",
+            "([REDACTED:payment-card])",
+        ),
+        ("4111111111111111/12/28", "[REDACTED:payment-card]/12/28"),
+        ("4111111111111111 12/28", "[REDACTED:payment-card] 12/28"),
+        (
+            "(4111 1111 1111 1111) 12/28",
+            "([REDACTED:payment-card]) 12/28",
+        ),
+        ("4111-1111-1111-1111 123", "[REDACTED:payment-card] 123"),
+    ] {
+        assert_eq!(clean(text), want);
+    }
+    for text in [
+        "(4006381333931)",
+        "(4006381333931) 4006381333948 5901234123457",
+        "4006381333931\u{a0}4006381333948",
+        "4006381333931/12/28",
+        "4111.1111.1111.1112 and (4111111111111112)",
+        "4111111111111112/12/28",
+        "4111111111111111.25 4111111111111111-12",
+        "192.168.1.254 1.3.6.1.4.1.311.21.20",
+        "(26225007011) 26225007011/172282",
+    ] {
+        keeps(text);
+    }
+}

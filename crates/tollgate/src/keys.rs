@@ -11,6 +11,11 @@ use tollgate_engine::random_hex;
 
 const FILE: &str = "approval.key";
 
+/// Where the key is.
+pub(crate) fn path(state_dir: &Path) -> std::path::PathBuf {
+    state_dir.join(FILE)
+}
+
 /// Reads the key, or makes it: written whole under another name, then linked into
 /// place, so that two processes that start at once end up with the same one.
 pub(crate) fn approval_key(state_dir: &Path) -> io::Result<Secret<[u8; 32]>> {

@@ -90,7 +90,7 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     parts.cleaner = cleaner(config)?;
     parts.approval_key =
         keys::approval_key(&config.state.dir).map_err(|source| WireError::File {
-            path: config.state.dir.clone(),
+            path: keys::path(&config.state.dir),
             source,
         })?;
     parts.settings = settings(config);

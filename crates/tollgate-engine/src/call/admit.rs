@@ -120,7 +120,13 @@ pub(super) fn resolve(
     Ok(Resolved { listing, request })
 }
 
-/// Refuses a tool that the profile in force turns off.
+/// The caller's own profile, else the session's, else the operator's default.
+fn profile_in_force(inner: &Inner, caller: &Caller, session: &SessionState) -> Option<String> {
+    let own = caller.profile.clone().or_else(|| session.profile());
+    own.or_else(|| inner.settings.discovery.profile.clone())
+}
+
+/// Refuses a tool that the profile in force turns off, and a profile that does not exist.
 fn check_profile(
     inner: &Inner,
     caller: &Caller,
@@ -128,8 +134,20 @@ fn check_profile(
     listing: &Listing,
 ) -> Result<(), Stop> {
     let spec = &listing.spec;
-    let profile = caller.profile.clone().or_else(|| session.profile());
+    let profile = profile_in_force(inner, caller, session);
     let discovery = &inner.settings.discovery;
+    if let Some(name) = profile
+        .as_ref()
+        .filter(|name| !discovery.profiles.contains_key(*name))
+    {
+        let known: Vec<&str> = discovery.profiles.keys().map(String::as_str).collect();
+        let shown = inner.cleaner.preview(&inner.cleaner.line(name), 64);
+        let message = format!("there is no profile `{shown}`");
+        return Err(Failure::new(ErrorCode::MalformedRequest, message)
+            .suggest("Choose one of the profiles in `details.profiles`, or none.")
+            .with("profiles", known)
+            .into());
+    }
     let off = discovery.inactive(profile.as_deref(), spec.name.as_str(), &spec.toolsets);
     let Some(reason) = off else {
         return Ok(());
@@ -335,7 +353,7 @@ fn decide(
     valid: &Valid,
     asking: &Asking,
 ) -> Verdict {
-    let profile = caller.profile.clone().or_else(|| session.profile());
+    let profile = profile_in_force(inner, caller, session);
     inner.policies().decide(&Question {
         principal: &session.key().principal,
         action: Action::Call,

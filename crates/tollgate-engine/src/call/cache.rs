@@ -62,6 +62,7 @@ pub(super) struct Keeping {
 /// The key a service command with these parameters has, as the origin makes it.
 pub fn cache_key_of(command: &str, params: &Payload) -> Result<String, CanonicalError> {
     let mut node = Node::of(params)?;
+    strip_control(&mut node);
     redact(&mut node, &|name| is_origin_secret(name));
     Ok(spell(command, &node))
 }
@@ -70,6 +71,7 @@ pub(super) fn key_of(spec: &ToolSpec, arguments: &Node<'_>) -> KeyOfCall {
     let mut node = arguments.clone();
     match &spec.service_command {
         Some(command) => {
+            strip_control(&mut node);
             redact(&mut node, &|name| is_origin_secret(name));
             KeyOfCall {
                 text: spell(command, &node),
@@ -120,11 +122,24 @@ fn mask(node: &mut Node<'_>) -> bool {
     }
 }
 
-/// Drops control arguments and replaces secret values, at every depth; tells of any.
-fn redact(node: &mut Node<'_>, secret: &dyn Fn(&str) -> bool) -> bool {
+/// Drops the control arguments of a service command, at every depth.
+fn strip_control(node: &mut Node<'_>) {
     match node {
         Node::Object(fields) => {
             fields.retain(|(name, _)| !matches!(name.as_ref(), "from_cache" | "yes"));
+            fields
+                .iter_mut()
+                .for_each(|(_, value)| strip_control(value));
+        }
+        Node::Array(items) => items.iter_mut().for_each(strip_control),
+        Node::Null | Node::Bool(_) | Node::Number(_) | Node::String(_) => {}
+    }
+}
+
+/// Replaces secret values, at every depth; tells of any.
+fn redact(node: &mut Node<'_>, secret: &dyn Fn(&str) -> bool) -> bool {
+    match node {
+        Node::Object(fields) => {
             let mut any = false;
             for (name, value) in fields {
                 if secret(name) {
@@ -188,7 +203,7 @@ pub(super) async fn peek(
     trail.cache = CacheUse::Miss;
     let place = Place {
         key: valid.key.text.clone(),
-        binding: format!("{}:{}", valid.listing.digest, inner.cleaner.version()),
+        binding: binding(inner, valid, trail),
     };
     let now = inner.clock.now();
     let answered = session.peek(&place.key, &place.binding, now)
@@ -198,6 +213,19 @@ pub(super) async fn peek(
         place: Some(place),
         answered,
     })
+}
+
+/// What an entry is bound to beyond its key: spec, sanitiser and, where the key is ours
+/// and not the origin's, the arguments to the last digit.
+fn binding(inner: &Inner, valid: &Valid, trail: &Trail) -> String {
+    let own = valid.listing.spec.service_command.is_none();
+    let arguments = trail.arguments.as_ref().filter(|_| own);
+    format!(
+        "{}:{}:{}",
+        valid.listing.digest,
+        inner.cleaner.version(),
+        arguments.map_or("", |arguments| &arguments.fingerprint)
+    )
 }
 
 /// Opens the kept answer of a permitted call.

@@ -19,6 +19,9 @@ use crate::{
     session::SessionState,
 };
 
+/// How much of the arguments a human is shown; what is left out is counted.
+const PREVIEW_CHARACTERS: usize = 4000;
+
 /// A human's consent that is already there.
 pub(super) enum Given {
     /// For the whole session.
@@ -120,18 +123,21 @@ fn covers(scope: &GrantScope, valid: &Valid) -> bool {
 }
 
 /// The host of the `url` argument, for grants by site.
+///
+/// Only what every client reads the same way has a site; anything else asks again.
 pub(crate) fn site_of(arguments: &Payload) -> Option<String> {
     let url = arguments.value().get("url")?.as_str()?;
-    let rest = url.split_once("://")?.1;
-    let authority = rest.split(['/', '?', '#', '\\']).next()?;
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
-    let host = host.strip_prefix('[').map_or_else(
-        || host.split(':').next().unwrap_or(host),
-        |inside| inside.split(']').next().unwrap_or(inside),
-    );
-    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+    let (scheme, rest) = url.split_once("://")?;
+    let plain = matches!(scheme, "http" | "https")
+        && !url.contains(|c: char| c == '\\' || c.is_whitespace() || c.is_control());
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = match authority.split_once(':') {
+        Some((host, "80" | "443")) => host,
+        Some(_) => return None,
+        None => authority,
+    };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    (plain && !host.is_empty() && host.chars().all(allowed)).then(|| host.to_ascii_lowercase())
 }
 
 /// The recorded ending of the same effect, if it ran and its answer did not arrive.
@@ -272,7 +278,8 @@ async fn question(
 /// What the human sees: clean, and complete up to a length nobody reads past.
 fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
     let node = Node::of(&valid.arguments).ok();
-    let (clean, _) = validate::shown(inner, &valid.arguments, node.as_ref());
+    let (clean, cleaned) = validate::shown(inner, &valid.arguments, node.as_ref());
+    let hidden = clean.chars().count().saturating_sub(PREVIEW_CHARACTERS);
     let spec = &valid.listing.spec;
     json!({
         "tool": spec.name.as_str(),
@@ -281,7 +288,9 @@ fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
         "destructive": spec.annotations.destructive,
         "sensitive_sink": spec.annotations.sensitive_sink,
         "rule": verdict.rule,
-        "arguments": inner.cleaner.preview(&clean, 4000),
+        "arguments": inner.cleaner.preview(&clean, PREVIEW_CHARACTERS),
+        "hidden_characters": hidden,
+        "cleaned": cleaned,
         "site": site_of(&valid.arguments),
     })
 }

@@ -43,7 +43,7 @@ pub(crate) use admit::{CALL_BY_NAME, decision_word};
 pub(crate) use finish::StoredEnding;
 pub(crate) use gateway::Inner;
 pub(crate) use listing::{Viewer, found, shows};
-pub(crate) use validate::Checked;
+pub(crate) use validate::{Checked, fingerprint};
 
 use admit::{Permission, Permitted};
 use finish::End;

@@ -81,6 +81,11 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
     }
     let key = cache::key_of(spec, &node);
     trail.cache_key = Some(key.text.clone());
+    if request.arguments.value().is_null() && request.arguments.raw().trim_start().starts_with('{')
+    {
+        let message = "the arguments hold a number or an escape that cannot be represented";
+        return Err(Stop::new(ErrorCode::InvalidArguments, message));
+    }
     check_input(&listing, request.arguments.value())?;
     let arguments = as_object(request.arguments.value());
     let capability = spec.raise.apply(spec.capability, arguments);
@@ -117,7 +122,7 @@ pub(super) fn shown(inner: &Inner, arguments: &Payload, node: Option<&Node<'_>>)
 }
 
 /// A keyed digest of the canonical arguments: equal arguments can be told, secrets cannot be guessed.
-pub(super) fn fingerprint(inner: &Inner, arguments: &Payload, node: Option<&Node<'_>>) -> String {
+pub(crate) fn fingerprint(inner: &Inner, arguments: &Payload, node: Option<&Node<'_>>) -> String {
     let text = node.map(|node| node.print(Form::Jcs));
     let text = text.as_deref().unwrap_or(arguments.raw());
     hex(&inner.approval_key.fingerprint(text.as_bytes()))

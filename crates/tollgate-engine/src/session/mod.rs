@@ -47,6 +47,8 @@ pub struct SessionState {
 struct State {
     known: Session,
     opened: bool,
+    /// The operator's limit has changed and is not written yet.
+    relimited: bool,
     memory: Memory,
     marks: Marks,
     failures: HashMap<String, u32>,
@@ -80,7 +82,16 @@ impl SessionState {
 
     /// What must be written first if the store has not seen this session.
     pub(crate) fn opening(&self) -> Option<Change> {
-        self.with(|state| (!state.opened).then(|| Change::OpenSession(state.known.clone())))
+        self.with(|state| {
+            if !state.opened {
+                return Some(Change::OpenSession(state.known.clone()));
+            }
+            state.relimited.then(|| Change::Configure {
+                session: state.known.key.clone(),
+                limit: state.known.limit,
+                profile: state.known.profile.clone(),
+            })
+        })
     }
 
     /// Takes over what the store knows after a commit.
@@ -88,6 +99,7 @@ impl SessionState {
         self.with(|state| {
             if let Some(session) = session.filter(|session| session.key == self.key) {
                 state.opened = true;
+                state.relimited = false;
                 state.known = session;
             }
         });
@@ -170,16 +182,26 @@ impl Sessions {
         }
         let stored = store.session(key).await?;
         let opened = stored.is_some();
-        let known = stored.unwrap_or_else(|| Session {
+        let relimited = match (&stored, opening.limit) {
+            (Some(stored), Some(limit)) if stored.limit != Some(limit) => {
+                !limit_is_set(store, key, opening.at).await?
+            }
+            (Some(_) | None, _) => false,
+        };
+        let mut known = stored.unwrap_or_else(|| Session {
             limit: opening.limit,
             ..Session::new(key.clone(), opening.at)
         });
+        if relimited {
+            known.limit = opening.limit;
+        }
         let fresh = Arc::new(SessionState {
             key: key.clone(),
             lifetime: opening.lifetime,
             state: Mutex::new(State {
                 known,
                 opened,
+                relimited,
                 memory: Memory::default(),
                 marks: Marks::default(),
                 failures: HashMap::new(),
@@ -201,6 +223,20 @@ impl Sessions {
         session.with(|state| state.used = tick);
         Some(Arc::clone(session))
     }
+}
+
+/// Where it is kept that a human set a session's limit, which then outlasts the configuration's.
+pub(crate) const LIMIT_IS_SET: &str = "gate.limit";
+
+async fn limit_is_set(
+    store: &dyn Store,
+    key: &SessionKey,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let mark = store
+        .state(LIMIT_IS_SET, &key.principal, &key.handle, now)
+        .await?;
+    Ok(mark.is_some())
 }
 
 /// How a session begins.

@@ -13,7 +13,7 @@ use tollgate_core::{
 use super::{Handle, engine, from_store};
 use crate::{
     call::Inner,
-    session::{Lifetime, Opening, SessionState},
+    session::{LIMIT_IS_SET, Lifetime, Opening, SessionState},
 };
 
 pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
@@ -124,6 +124,21 @@ async fn set_limit(
     let inner = engine(&handle)?;
     let session = own(&inner, &cx).await?;
     let mut changes: Vec<Change> = session.opening().into_iter().collect();
+    let key = session.key();
+    let mark = inner
+        .store
+        .state(LIMIT_IS_SET, &key.principal, &key.handle, inner.clock.now())
+        .await
+        .map_err(from_store)?;
+    changes.push(Change::PutState {
+        namespace: LIMIT_IS_SET.to_owned(),
+        principal: key.principal.clone(),
+        key: key.handle.clone(),
+        version: mark.map(|mark| mark.version),
+        value: b"human".to_vec(),
+        until: None,
+        at: inner.clock.now(),
+    });
     changes.push(Change::Configure {
         session: session.key().clone(),
         limit: args.limit,

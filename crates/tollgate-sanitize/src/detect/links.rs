@@ -5,8 +5,6 @@ use super::{Finder, is_placeholder};
 use crate::prefilter::Hit;
 use crate::rules::Bytes;
 
-const LONGEST_AUTHORITY: usize = 1024;
-
 static AFTER_PARAMETER: Bytes = Bytes::of(b" \t\r\n&#\"'<>`)]}\\|");
 static AFTER_AUTHORITY: Bytes = Bytes::of(b" \t\r\n/?#\"'<>`\\(){}");
 
@@ -56,15 +54,14 @@ fn parameter_length(rest: &[u8]) -> usize {
         .unwrap_or(rest.len())
 }
 
-/// What stands between `://` and the path.
+/// What stands between `://` and the path, however long; the next `://` ends it, so all of them together are linear.
 fn authority(text: &str, from: usize) -> &str {
     let bytes = text.as_bytes();
-    let limit = bytes.len().min(from + LONGEST_AUTHORITY);
-    let length = bytes[from..limit]
+    let length = bytes[from..]
         .iter()
         .position(|&byte| AFTER_AUTHORITY.has(byte))
-        .unwrap_or(limit - from);
-    &text[from..text.floor_char_boundary(from + length)]
+        .unwrap_or(bytes.len() - from);
+    &text[from..from + length]
 }
 
 fn password_in(authority: &str) -> Option<(usize, usize)> {

@@ -144,6 +144,7 @@ impl Detector {
             found: Vec::new(),
             masked: Vec::new(),
             named_until: 0,
+            followed: Vec::new(),
             authorities: Vec::new(),
             phrases: false,
         };
@@ -186,6 +187,8 @@ struct Finder<'r, 't> {
     masked: Vec<(usize, usize)>,
     /// Where the last value beside a telling name ended, so that a second name for it is not followed again.
     named_until: usize,
+    /// Per rule, the last match that was followed beyond the rule's reach, so that none is followed twice.
+    followed: Vec<(usize, usize, usize)>,
     /// The host parts of links that carry user information, in which an `@` is no e-mail address.
     authorities: Vec<(usize, usize)>,
     phrases: bool,
@@ -235,7 +238,10 @@ impl<'r> Finder<'r, '_> {
         if rule.before == 0 && starts_inside_word(self.text, hit.start) {
             return;
         }
-        let Some((start, end)) = self.confirm(rule, hit) else {
+        let reach = self
+            .text
+            .floor_char_boundary((hit.end + rule.after).min(self.text.len()));
+        let Some((start, end)) = self.confirm(rule, hit, reach) else {
             return;
         };
         let value = &self.text[start..end];
@@ -246,19 +252,43 @@ impl<'r> Finder<'r, '_> {
             Check::BasicAuth => checks::is_basic_auth(value),
         };
         if passes && *value != *rule.replacement {
+            let cut = end == reach && reach < self.text.len();
+            let end = if cut {
+                self.follow(index, rule, hit, (start, end))
+            } else {
+                end
+            };
             self.add(start, end, label);
         }
     }
 
-    /// The span the rule's pattern matches around the hit: its first group, or all of it.
-    fn confirm(&self, rule: &Rule, hit: Hit) -> Option<(usize, usize)> {
+    /// Where a match that reached the end of what was searched really ends.
+    fn follow(&mut self, index: usize, rule: &Rule, hit: Hit, cut: (usize, usize)) -> usize {
+        let last = self.followed.iter().position(|&(rule, ..)| rule == index);
+        if let Some(&(_, start, end)) = last.and_then(|last| self.followed.get(last))
+            && start <= cut.0
+            && cut.1 <= end
+        {
+            return end;
+        }
+        let end = self
+            .confirm(rule, hit, self.text.len())
+            .filter(|whole| whole.0 <= cut.0)
+            .map_or(cut.1, |whole| whole.1.max(cut.1));
+        let entry = (index, cut.0, end);
+        match last.and_then(|last| self.followed.get_mut(last)) {
+            Some(last) => *last = entry,
+            None => self.followed.push(entry),
+        }
+        end
+    }
+
+    /// The span the rule's pattern matches around the hit and before `to`: its first group, or all of it.
+    fn confirm(&self, rule: &Rule, hit: Hit, to: usize) -> Option<(usize, usize)> {
         let regex = rule.regex()?;
         let from = self
             .text
             .ceil_char_boundary(hit.start.saturating_sub(rule.before));
-        let to = self
-            .text
-            .floor_char_boundary((hit.end + rule.after).min(self.text.len()));
         let anchored = if rule.before == 0 {
             Anchored::Yes
         } else {

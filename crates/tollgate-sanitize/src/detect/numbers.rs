@@ -13,7 +13,7 @@ const MOST_DIGITS: usize = 19;
 const MOST_GROUPS: usize = 8;
 
 /// A run of digit groups with short separators between them.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Cluster {
     start: usize,
     end: usize,
@@ -23,8 +23,32 @@ struct Cluster {
     /// How long each group is.
     lengths: Short<usize, MOST_GROUPS>,
     separators: Short<u8, MOST_GROUPS>,
+    /// Where each group ends.
+    ends: Short<usize, MOST_GROUPS>,
     /// Where the first group ends.
     first_end: usize,
+}
+
+/// Which spaces may stand between groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spaces {
+    Plain,
+    /// Also those that do not break, and thin ones.
+    Wide,
+}
+
+impl Cluster {
+    /// Drops the last group; gives where the one before it ends, what stood between them, and how long it was.
+    fn drop_last(&mut self) -> Option<(usize, u8, usize)> {
+        let length = *self.lengths.as_slice().last()?;
+        let separator = *self.separators.as_slice().last()?;
+        self.lengths.count -= 1;
+        self.ends.count -= 1;
+        self.separators.count -= 1;
+        self.digits.count -= length;
+        let end = *self.ends.as_slice().last()?;
+        Some((end, separator, length))
+    }
 }
 
 /// A list too short to be worth an allocation.
@@ -57,7 +81,7 @@ impl<T: Copy + Default, const N: usize> Short<T, N> {
 impl<'r> Finder<'r, '_> {
     pub(super) fn numbers(&mut self) {
         let bytes = self.text.as_bytes();
-        if bytes.len() < FEWEST_DIGITS || self.around.is_name {
+        if bytes.len() < FEWEST_DIGITS {
             return;
         }
         let mut before = 0;
@@ -113,8 +137,9 @@ impl<'r> Finder<'r, '_> {
         if at > 1 && matches!(bytes[at - 1], b'.' | b':' | b'/') && bytes[at - 2].is_ascii_digit() {
             return word_end;
         }
-        if let Some(cluster) = cluster_at(bytes, at) {
-            let Some((start, end, label)) = self.name(&cluster) else {
+        if let Some(cluster) = cluster_at(bytes, at, Spaces::Plain) {
+            let named = self.name(&cluster).or_else(|| self.wide_card(&cluster, at));
+            let Some((start, end, label)) = named else {
                 return if cluster.lengths.count > 1 {
                     cluster.first_end
                 } else {
@@ -138,7 +163,8 @@ impl<'r> Finder<'r, '_> {
         if digits.len() < FEWEST_DIGITS {
             return None;
         }
-        if cluster.lengths.as_slice() == [3, 2, 4]
+        if !self.around.is_name
+            && cluster.lengths.as_slice() == [3, 2, 4]
             && cluster.separators.as_slice() == b"--"
             && is_ssn(&digits[..3], &digits[3..5], &digits[5..])
         {
@@ -151,15 +177,50 @@ impl<'r> Finder<'r, '_> {
             return None;
         }
         if self.is_card(cluster) {
-            return Some((start, end, &personal.card));
+            return Some(self.card(cluster));
         }
-        self.is_phone(cluster).then(|| {
-            (
-                start,
-                end + extension(&self.text.as_bytes()[end..]),
-                &personal.phone,
-            )
-        })
+        // A field name that is a number is as often an id, and a phone number has no checksum to tell.
+        if !self.around.is_name && self.is_phone(cluster) {
+            let end = end + extension(&self.text.as_bytes()[end..]);
+            return Some((start, end, &personal.phone));
+        }
+        self.card_before_more(cluster)
+    }
+
+    /// The span of a card; a parenthesis in front is not part of it.
+    fn card(&self, cluster: &Cluster) -> (usize, usize, &'r Label) {
+        let paren = self.text.as_bytes().get(cluster.start) == Some(&b'(');
+        let start = cluster.start + usize::from(paren);
+        (start, cluster.end, &self.detector.personal.card)
+    }
+
+    /// A card with its date or check number behind it, as in `4111111111111111/12/28`.
+    fn card_before_more(&self, cluster: &Cluster) -> Option<(usize, usize, &'r Label)> {
+        let mut shorter = *cluster;
+        while shorter.lengths.count > 1 && shorter.digits.count > 14 {
+            let (group, separator, length) = shorter.drop_last()?;
+            shorter.end = group;
+            if length <= 4 && matches!(separator, b' ' | b'/' | b'(') && self.is_card(&shorter) {
+                return Some(self.card(&shorter));
+            }
+        }
+        None
+    }
+
+    /// A card whose groups stand apart by spaces other than the plain one.
+    fn wide_card(&self, plain: &Cluster, at: usize) -> Option<(usize, usize, &'r Label)> {
+        let bytes = self.text.as_bytes();
+        if wide_space(&bytes[plain.end..]) == 0
+            || self.around.identifier
+            || self.is_identifier_field()
+        {
+            return None;
+        }
+        let cluster = cluster_at(bytes, at, Spaces::Wide)?;
+        if self.is_card(&cluster) {
+            return Some(self.card(&cluster));
+        }
+        self.card_before_more(&cluster)
     }
 
     fn is_identifier_field(&self) -> bool {
@@ -175,14 +236,14 @@ impl<'r> Finder<'r, '_> {
     fn is_card(&self, cluster: &Cluster) -> bool {
         let digits = cluster.digits.as_slice();
         let count = digits.len();
-        if !(12..=MOST_DIGITS).contains(&count) || cluster.plus || cluster.paren || !luhn(digits) {
+        if !(12..=MOST_DIGITS).contains(&count) || cluster.plus || !luhn(digits) {
             return false;
         }
         let separators = cluster.separators.as_slice();
         let uniform = separators.windows(2).all(|pair| pair[0] == pair[1])
             && separators
                 .iter()
-                .all(|separator| matches!(separator, b' ' | b'-'));
+                .all(|separator| matches!(separator, b' ' | b'-' | b'.'));
         let grouped = match cluster.lengths.as_slice() {
             [_] => true,
             [4, 6, 4 | 5] => uniform,
@@ -328,7 +389,7 @@ fn is_cn_mobile(cluster: &Cluster) -> bool {
 }
 
 /// Reads the groups that begin with the digit at `at`; none if letters touch them.
-fn cluster_at(bytes: &[u8], at: usize) -> Option<Cluster> {
+fn cluster_at(bytes: &[u8], at: usize, spaces: Spaces) -> Option<Cluster> {
     let mut cluster = Cluster {
         start: at,
         end: at,
@@ -337,6 +398,7 @@ fn cluster_at(bytes: &[u8], at: usize) -> Option<Cluster> {
         digits: Short::new(),
         lengths: Short::new(),
         separators: Short::new(),
+        ends: Short::new(),
         first_end: at,
     };
     prefix(bytes, &mut cluster);
@@ -361,10 +423,11 @@ fn cluster_at(bytes: &[u8], at: usize) -> Option<Cluster> {
         }
         cluster.lengths.push(run);
         cluster.end = position + run;
+        cluster.ends.push(cluster.end);
         if cluster.lengths.count == 1 {
             cluster.first_end = cluster.end;
         }
-        let (separator, length) = separator_at(&bytes[cluster.end..]);
+        let (separator, length) = separator_at(&bytes[cluster.end..], spaces);
         if length == 0 {
             break;
         }
@@ -396,13 +459,30 @@ fn touches(byte: u8, rest: &[u8]) -> bool {
     is_word(byte) && extension(rest) == 0
 }
 
-fn separator_at(rest: &[u8]) -> (u8, usize) {
+/// The length of a no-break, figure, thin or ideographic space with a digit behind it.
+fn wide_space(rest: &[u8]) -> usize {
+    let length = match rest {
+        [0xc2, 0xa0, ..] => 2,
+        [0xe2, 0x80, 0x80..=0x8a | 0xaf, ..] | [0xe3, 0x80, 0x80, ..] => 3,
+        _ => return 0,
+    };
+    if rest.get(length).is_some_and(u8::is_ascii_digit) {
+        length
+    } else {
+        0
+    }
+}
+
+fn separator_at(rest: &[u8], spaces: Spaces) -> (u8, usize) {
     let digit = |at: usize| rest.get(at).is_some_and(u8::is_ascii_digit);
     match rest {
         [separator @ (b' ' | b'-' | b'.' | b'/'), ..] if digit(1) => (*separator, 1),
         [b')', ..] if digit(1) => (b'(', 1),
         [b' ' | b'-', b'(', ..] if digit(2) => (b'(', 2),
         [b')', b' ' | b'-', ..] if digit(2) => (b'(', 2),
+        [0xc2 | 0xe2 | 0xe3, ..] if spaces == Spaces::Wide && wide_space(rest) > 0 => {
+            (b' ', wide_space(rest))
+        }
         _ => (0, 0),
     }
 }

@@ -41,6 +41,7 @@ pub(crate) enum Join {
 /// What a value without quotes may consist of.
 static VALUE: Bytes = Bytes::of(b"_-./+=~%:!@#$^*?").and_alphanumeric();
 
+/// By how much of a value it is judged; the rest of a secret goes with it.
 const LONGEST_VALUE: usize = 2048;
 const LONGEST_GAP: usize = 28;
 const LONGEST_NAME: usize = 48;
@@ -62,12 +63,20 @@ impl<'r> Finder<'r, '_> {
         if place.start < self.named_until || length < shortest(word, place.join) {
             return;
         }
-        let value = &self.text[place.start..place.end];
-        if left_side(self.text, hit.start, word, names)
-            .is_some_and(|telling| is_secret(value, telling, place.join))
-        {
-            self.named_until = place.end;
-            self.add(place.start, place.end, &self.detector.named);
+        let Some(telling) = left_side(self.text, hit.start, word, names) else {
+            return;
+        };
+        let judge = |place: &Place| {
+            let value = &self.text[place.start..place.end];
+            is_secret(value, telling, place.join).then(|| whole_end(self.text, place))
+        };
+        let mut end = judge(&place);
+        if end.is_none() && matches!(place.cut, Cut::Quote(_)) {
+            end = unquoted(self.text, place.start, Join::Assigned).and_then(|place| judge(&place));
+        }
+        if let Some(end) = end {
+            self.named_until = end;
+            self.add(place.start, end, &self.detector.named);
         }
     }
 
@@ -305,6 +314,38 @@ struct Place {
     start: usize,
     end: usize,
     join: Join,
+    cut: Cut,
+}
+
+/// Whether a value goes on after its `LONGEST_VALUE` bytes.
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    No,
+    /// It goes on without quotes.
+    Bare,
+    /// It goes on up to this quote.
+    Quote(u8),
+}
+
+/// Where a value ends that was cut for judging it.
+fn whole_end(text: &str, place: &Place) -> usize {
+    let rest = &text.as_bytes()[place.end..];
+    let length = match place.cut {
+        Cut::No => 0,
+        Cut::Bare => rest.iter().take_while(|byte| VALUE.has(**byte)).count(),
+        Cut::Quote(quote) => {
+            let line = memchr::memchr2(quote, b'\n', rest).unwrap_or(rest.len());
+            if rest.get(line) == Some(&quote) {
+                line - usize::from(rest[..line].ends_with(b"\\"))
+            } else {
+                // The quote never closes: what follows the value is something else.
+                rest.iter()
+                    .take_while(|byte| byte.is_ascii_graphic())
+                    .count()
+            }
+        }
+    };
+    place.end + length
 }
 
 /// Finds the value that follows a name, and how it is attached.
@@ -402,6 +443,15 @@ fn quoted(text: &str, start: usize, quote: u8, strong: bool) -> Option<Place> {
         };
     }
     let end = end.min(limit);
+    let join = if strong { Join::Quoted } else { Join::Spaced };
+    if end == limit && limit < bytes.len() && !matches!(bytes[end], b'\n') && bytes[end] != quote {
+        return Some(Place {
+            start,
+            end: text.floor_char_boundary(end),
+            join,
+            cut: Cut::Quote(quote),
+        });
+    }
     if bytes.get(end) != Some(&quote) {
         return unquoted(text, start, Join::Assigned);
     }
@@ -410,8 +460,12 @@ fn quoted(text: &str, start: usize, quote: u8, strong: bool) -> Option<Place> {
     } else {
         end
     };
-    let join = if strong { Join::Quoted } else { Join::Spaced };
-    (end > start && text.is_char_boundary(end)).then_some(Place { start, end, join })
+    (end > start && text.is_char_boundary(end)).then_some(Place {
+        start,
+        end,
+        join,
+        cut: Cut::No,
+    })
 }
 
 fn unquoted(text: &str, start: usize, join: Join) -> Option<Place> {
@@ -419,6 +473,15 @@ fn unquoted(text: &str, start: usize, join: Join) -> Option<Place> {
     let rest = &bytes[start..bytes.len().min(start + LONGEST_VALUE)];
     let length = rest.iter().take_while(|byte| VALUE.has(**byte)).count();
     let mut end = start + length;
+    if length == LONGEST_VALUE && bytes.get(end).is_some_and(|byte| VALUE.has(*byte)) {
+        let cut = Cut::Bare;
+        return Some(Place {
+            start,
+            end,
+            join,
+            cut,
+        });
+    }
     // A call, an index, a block or a type is code.
     let closing_tag = bytes[end..].starts_with(b"</");
     if matches!(bytes.get(end), Some(b'(' | b'[' | b'{' | b'<')) && !closing_tag {
@@ -427,5 +490,10 @@ fn unquoted(text: &str, start: usize, join: Join) -> Option<Place> {
     while !closing_tag && end > start && matches!(bytes[end - 1], b'.' | b':' | b'!' | b'?') {
         end -= 1;
     }
-    (end > start).then_some(Place { start, end, join })
+    (end > start).then_some(Place {
+        start,
+        end,
+        join,
+        cut: Cut::No,
+    })
 }

@@ -40,14 +40,19 @@ impl Keyring {
         if let Some(keyring) = Self::load(directory)? {
             return Ok(keyring);
         }
+        if directory.join(PUBLIC).exists() {
+            let gone = "it is gone while its public half is still there; restore it from a backup, \
+                        or move the public half away to begin with another";
+            return Err(OpenError::Key(gone.to_owned()));
+        }
         let mut secret = [0_u8; 32];
         getrandom::fill(&mut secret).map_err(|error| OpenError::Key(error.to_string()))?;
         let keyring = Self {
             secret: SigningKey::from_bytes(&secret),
         };
         let public = hex(keyring.secret.verifying_key().as_bytes());
-        write_new(directory, PUBLIC, public.as_bytes()).map_err(OpenError::Directory)?;
         write_new(directory, SECRET, &secret).map_err(OpenError::Directory)?;
+        write_new(directory, PUBLIC, public.as_bytes()).map_err(OpenError::Directory)?;
         Ok(keyring)
     }
 

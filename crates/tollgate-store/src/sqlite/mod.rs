@@ -243,6 +243,7 @@ fn prepare(settings: &Settings) -> Result<(Connection, Keyring), OpenError> {
     let _held = lock.acquire_within(settings.limits.busy)?;
     let mut connection = open::writer(state_dir, &settings.limits)?;
     open::use_log(&connection)?;
+    keep_private(state_dir).map_err(OpenError::Directory)?;
     migrate::migrate(&mut connection, migrate::STEPS)?;
     let genesis: Hash = [0; 32];
     connection.execute(
@@ -276,6 +277,20 @@ fn check_chain_name(name: &str) -> Result<(), OpenError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
         return Err(OpenError::ChainName(name.to_owned()));
+    }
+    Ok(())
+}
+
+/// Takes the state away from other users, also in a folder that someone else made.
+fn keep_private(state_dir: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    for suffix in ["", "-wal", "-shm"] {
+        use std::os::unix::fs::PermissionsExt;
+        let path = state_dir.join(format!("{}{suffix}", open::DATABASE));
+        match std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
     }
     Ok(())
 }

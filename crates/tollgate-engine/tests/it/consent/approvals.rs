@@ -46,7 +46,8 @@ async fn a_call_without_consent_answers_at_once_and_says_how_to_go_on() {
             "preview": {
                 "tool": "shelf.write", "title": "shelf.write", "capability": "L1",
                 "destructive": false, "sensitive_sink": false, "rule": "default.write",
-                "arguments": r#"{"path":"a.txt","text":"hi"}"#, "site": null,
+                "arguments": r#"{"path":"a.txt","text":"hi"}"#,
+                "hidden_characters": 0, "cleaned": false, "site": null,
             },
             "approval_id": question.id,
         })

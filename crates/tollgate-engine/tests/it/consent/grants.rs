@@ -44,8 +44,8 @@ async fn a_granted_site_is_that_host_and_no_other() {
         .await;
     let runs = [
         "https://example.com/b?x=1#y",
-        "http://EXAMPLE.com:8080/",
-        "https://user:pass@example.com/",
+        "http://EXAMPLE.com:80/",
+        "https://example.com/@someone",
     ];
     for url in runs {
         let outcome = world
@@ -71,6 +71,34 @@ async fn a_granted_site_is_that_host_and_no_other() {
         assert_eq!(said(&outcome), "confirmation_required", "{url}");
     }
     assert_eq!(world.fake.count(), runs.len());
+}
+
+#[tokio::test]
+async fn a_url_that_clients_read_differently_belongs_to_no_site() {
+    let world = shop().await;
+    let asked = world
+        .call("web.post", r#"{"url":"https://shop.example/a"}"#)
+        .await;
+    world
+        .decide(&asked, Decided::SiteForSession("shop.example".to_owned()))
+        .await;
+    for odd in [
+        r"https://shop.example\\@evil.example/",
+        r"https://shop.example\\.evil.example/",
+        "https://user@shop.example/",
+        "https://shop.example:8443/",
+        "https://[shop.example]/",
+        "javascript://shop.example/",
+        "file://shop.example/",
+        " https://shop.example/",
+        "https://shop.example /",
+    ] {
+        let outcome = world
+            .call("web.post", &format!(r#"{{"url":"{odd}"}}"#))
+            .await;
+        assert_eq!(said(&outcome), "confirmation_required", "{odd}");
+    }
+    assert_eq!(world.fake.count(), 0);
 }
 
 #[tokio::test]

@@ -18,6 +18,25 @@ use crate::support::{
 };
 
 #[tokio::test]
+async fn arguments_that_differ_anywhere_never_share_an_answer() {
+    let world = shop().await;
+    let pairs = [
+        (
+            r#"{"votes":{"yes":3,"no":1}}"#,
+            r#"{"votes":{"yes":900,"no":1}}"#,
+        ),
+        (r#"{"n":9007199254740993.0}"#, r#"{"n":9007199254740992.0}"#),
+        (r#"{"from_cache":1}"#, r#"{"from_cache":2}"#),
+    ];
+    for (one, other) in pairs {
+        world.call("shelf.look", one).await;
+        let answer = body(&world.call("shelf.look", other).await);
+        assert_eq!(answer["cache_hit"], json!(false), "{other}");
+    }
+    assert_eq!(world.fake.count(), 2 * pairs.len());
+}
+
+#[tokio::test]
 async fn a_repeated_call_answers_from_the_session() {
     let world = shop().await;
     let first = body(&world.call("shelf.look", r#"{"a":1,"b":2}"#).await);

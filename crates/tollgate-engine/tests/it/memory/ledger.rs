@@ -4,13 +4,49 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tollgate_core::{Cost, Estimate, ProviderError, ToolSpec};
-use tollgate_testkit::fakes::{fails, says};
+use tollgate_core::{Cost, Estimate, ProviderError, Store, ToolSpec};
+use tollgate_engine::Decided;
+use tollgate_testkit::{
+    MemoryStore,
+    fakes::{fails, says},
+};
 
 use crate::support::{
     Setup, World, body, caller, details, never, panics, priced, request, said, spec_paid,
     spec_write, waits,
 };
+
+#[tokio::test]
+async fn a_limit_that_the_operator_sets_later_holds_for_sessions_that_exist() {
+    let store = Arc::new(MemoryStore::new());
+    let begun = paid(&store, None).await;
+    assert_eq!(said(&begun.call("shelf.buy", r#"{"n":1}"#).await), "ok");
+    let limited = paid(&store, Some(5)).await;
+    assert_eq!(said(&limited.call("shelf.buy", r#"{"n":2}"#).await), "ok");
+    let over = limited.call("shelf.buy", r#"{"n":3}"#).await;
+    assert_eq!(said(&over), "budget_exceeded");
+    let asked = limited.call("session.set_limit", r#"{"limit":100}"#).await;
+    limited.decide(&asked, Decided::Once).await;
+    let raised = limited.call("session.set_limit", r#"{"limit":100}"#).await;
+    assert_eq!(said(&raised), "ok");
+    let later = paid(&store, Some(5)).await;
+    let outcome = later.call("shelf.buy", r#"{"n":4}"#).await;
+    assert_eq!(
+        said(&outcome),
+        "ok",
+        "what a human set outlasts the configuration"
+    );
+}
+
+/// A gateway on a store that others have used before; each purchase costs 2.
+async fn paid(store: &Arc<MemoryStore>, limit: Option<u64>) -> World {
+    Setup::new()
+        .tool(spec_paid("shelf.buy", 2, false), says(json!({})))
+        .store(Arc::clone(store) as Arc<dyn Store>)
+        .settings(|settings| settings.session_limit = limit)
+        .build()
+        .await
+}
 
 #[tokio::test]
 async fn the_answers_own_account_counts_and_else_the_estimate() {

@@ -107,6 +107,58 @@ async fn a_profile_turns_tools_off_and_says_why() {
 }
 
 #[tokio::test]
+async fn a_profile_that_does_not_exist_turns_nothing_on() {
+    let world = shop(|discovery| {
+        discovery.profiles = [("quiet".to_owned(), Profile::default())].into();
+        discovery.profile = Some("quiet".to_owned());
+    })
+    .await;
+    for odd in ["nope", ""] {
+        let odd = Caller {
+            profile: Some(odd.to_owned()),
+            ..caller("s1")
+        };
+        let outcome = world.call_as(&odd, "shelf.paper", "{}").await;
+        assert_eq!(said(&outcome), "malformed_request");
+        assert_eq!(details(&outcome), json!({"profiles": ["quiet"]}));
+    }
+    assert_eq!(world.fake.count(), 0);
+}
+
+#[tokio::test]
+async fn a_profile_names_toolsets_as_it_names_tools() {
+    for pattern in ["paper", "pap*", "toolset:pap*"] {
+        let profile = Profile {
+            inactive: vec![pattern.to_owned()],
+            reason: "offline".to_owned(),
+        };
+        let world = shop(|discovery| {
+            discovery.profiles = [("quiet".to_owned(), profile)].into();
+            discovery.profile = Some("quiet".to_owned());
+        })
+        .await;
+        let outcome = world.call("shelf.paper", "{}").await;
+        assert_eq!(said(&outcome), "inactive_tool", "{pattern}");
+    }
+}
+
+#[tokio::test]
+async fn rules_see_the_operators_default_profile() {
+    let rule = r#"@id("no.quiet") forbid (principal, action, resource) when { context has profile && context.profile == "quiet" };"#;
+    let world = Setup::new()
+        .tool(spec_read("shelf.look"), says(json!({})))
+        .rules(rule)
+        .settings(|settings| {
+            settings.discovery.profiles = [("quiet".to_owned(), Profile::default())].into();
+            settings.discovery.profile = Some("quiet".to_owned());
+        })
+        .build()
+        .await;
+    let outcome = world.call("shelf.look", "{}").await;
+    assert_eq!(said(&outcome), "policy_denied");
+}
+
+#[tokio::test]
 async fn a_profile_can_turn_calling_by_name_off() {
     let profile = Profile {
         inactive: vec!["tools.call".to_owned()],

@@ -129,10 +129,30 @@ fn shown(approval: &Approval, decided: &Decided) -> String {
         visible(approval.session.principal.as_str()),
         field("rule"),
         visible(&arguments(approval)),
-    )
+    ) + &left_out(approval)
 }
 
 fn arguments(approval: &Approval) -> String {
     let shown = approval.preview.get("arguments");
     shown.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// Says what of the arguments cannot be seen above.
+fn left_out(approval: &Approval) -> String {
+    let hidden = approval
+        .preview
+        .get("hidden_characters")
+        .and_then(Value::as_u64);
+    let mut text = String::new();
+    if let Some(hidden) = hidden.filter(|hidden| *hidden > 0) {
+        text.push_str(&format!(
+            "  LEFT OUT   {hidden} more characters of arguments\n"
+        ));
+    }
+    if approval.preview.get("cleaned") == Some(&Value::Bool(true)) {
+        text.push_str(
+            "  CLEANED    the arguments hold secrets, personal data or invisible characters that are not shown\n",
+        );
+    }
+    text
 }

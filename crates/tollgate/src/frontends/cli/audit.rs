@@ -130,10 +130,22 @@ async fn show(store: &dyn Store, id: &str, scene: &Scene<'_>) -> Result<(), Stop
 async fn verify(store: &dyn Store, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let found = store.verify().await?;
     let whole = found.problems.is_empty();
+    let signed = found.rows == 0 || store.signed_head(found.rows).await?.is_some();
+    if found.rows > 0 && found.anchored.is_none() {
+        scene
+            .console
+            .note("no anchor vouches for this log: entries cut off its end would not be noticed");
+    }
+    if !signed {
+        scene.console.note(
+            "the last entries are not signed yet: they count once the next command has signed them",
+        );
+    }
     let console = scene.console;
     if console.is_json() {
         let mut report = json!(found);
         report["whole"] = Value::Bool(whole);
+        report["tail_signed"] = Value::Bool(signed);
         console.json(&report)?;
     } else if whole {
         let anchored = found.anchored.map_or_else(

@@ -94,6 +94,7 @@ impl Console {
     ) -> io::Result<()> {
         let clean = |row: &Vec<String>| row.iter().map(|cell| visible(cell)).collect();
         let rows: Vec<Vec<String>> = rows.iter().map(clean).collect();
+        let head: Vec<String> = head.iter().map(|cell| visible(cell)).collect();
         let count = head.len();
         let mut widths: Vec<usize> = head.iter().map(|cell| width(cell)).collect();
         for row in &rows {
@@ -117,7 +118,6 @@ impl Console {
             }
             text
         };
-        let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
         self.line(&self.paint(Paint::Faint, &render(&head)))?;
         for (at, row) in rows.iter().enumerate() {
             let mut line = render(row);
@@ -145,14 +145,21 @@ impl Console {
     pub(crate) fn stop(&self, stop: &Stop) -> ExitCode {
         let word = painted(self.error_colour, Paint::Bad, "error:");
         for (at, line) in stop.lines.iter().enumerate() {
+            let line = visible_lines(line);
             if at == 0 {
                 self.note(&format!("{word} {line}"));
             } else {
-                self.note(line);
+                self.note(&line);
             }
         }
         stop.exit.into()
     }
+}
+
+/// Like [`visible`], but messages of several lines stay so.
+fn visible_lines(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(visible).collect();
+    lines.join("\n")
 }
 
 fn painted(colour: bool, paint: Paint, text: &str) -> String {

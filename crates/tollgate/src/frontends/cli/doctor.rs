@@ -13,6 +13,7 @@ use tollgate_store::SqliteStore;
 use super::{Exit, Stop, console::Console, console::Paint};
 use crate::{
     config::{Config, Environment, Flags, LogTarget, SourceRole},
+    keys,
     wire::{self, WireError},
 };
 
@@ -150,6 +151,13 @@ async fn state(config: &Config) -> Vec<Finding> {
         }
     };
     let mut findings = vec![works("state", dir)];
+    if let Err(error) = keys::approval_key(&config.state.dir) {
+        findings.push(broken(
+            "approvals",
+            format!("{}: {error}", keys::path(&config.state.dir).display()),
+            "restore the file from a backup, or delete it: open approvals are then asked again",
+        ));
+    }
     match store.verify().await {
         Ok(found) if found.problems.is_empty() => {
             findings.push(works("audit", format!("whole, {} entries", found.rows)));

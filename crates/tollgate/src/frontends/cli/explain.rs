@@ -35,7 +35,10 @@ pub(super) async fn run(args: &Explain, scene: &Scene<'_>) -> Result<Exit, Stop>
         consent: Consent::None,
         trust: TrustLevel::Local,
         surface: Surface::Cli,
-        profile: scene.profile.as_deref(),
+        profile: scene
+            .profile
+            .as_deref()
+            .or(scene.config.discovery.profile.as_deref()),
         skill: None,
         session: &scene.session,
         budget_left: session.and_then(|session| session.remaining()),

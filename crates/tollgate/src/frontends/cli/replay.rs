@@ -83,6 +83,7 @@ fn parsed(text: Option<&String>) -> Value {
 
 fn playback(call: &Recorded) -> Value {
     let mut step = step(call);
+    step["altered"] = Value::Bool(call.altered);
     step["arguments"] = parsed(call.arguments.as_ref());
     step["data"] = parsed(call.data.as_ref());
     step
@@ -168,6 +169,10 @@ fn show(step: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
             console.line(&format!("    {reason}"))?;
         }
         return Ok(());
+    }
+    if step.get("altered") == Some(&Value::Bool(true)) {
+        let line = "  what was kept does not match the audit log; it is not shown";
+        return Ok(console.line(&console.paint(Paint::Bad, line))?);
     }
     console.line(&format!("  arguments {}", step["arguments"]))?;
     console.line(&format!("  data      {}", step["data"]))?;

@@ -152,6 +152,11 @@ fn read(line: Line) -> Result<Option<Asked>, Refusal> {
     if text.trim().is_empty() {
         return Ok(None);
     }
+    if text.trim_start().starts_with('[') {
+        return Err(malformed(
+            "a line is not a request: it must be a JSON object",
+        ));
+    }
     if !tollgate_core::depth::within_depth(text.as_bytes()) {
         return Err(malformed("a line nests too deeply"));
     }

@@ -50,6 +50,10 @@ fn json_that_is_no_object() {
     malformed(b"5", "invalid type");
     malformed(b"\"text\"", "invalid type");
     malformed(b"null", "invalid type");
+    malformed(
+        br#"[1,"text.stats",{"text":"a"},null]"#,
+        "must be a JSON object",
+    );
 }
 
 #[test]
