@@ -128,7 +128,7 @@ impl Keeper {
             }
         }
         // The next command has to read what is left of the log.
-        self.log.shorten(self.limits.wal_frames / 8);
+        self.log.shorten(self.limits.wal_frames / 32);
     }
 
     /// The head, if this process has not anchored it.
