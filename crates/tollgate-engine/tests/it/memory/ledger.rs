@@ -269,7 +269,7 @@ async fn only_a_human_raises_a_limit() {
     let asked = world.ask(raise).await;
     assert_eq!(said(&asked), "confirmation_required");
     assert_eq!(details(&asked)["consent"], "human");
-    world.decide(&asked, tollgate_engine::Decided::Once).await;
+    world.decide(&asked, Decided::Once).await;
     let raised = world.call("session.set_limit", r#"{"limit":50}"#).await;
     assert_eq!(body(&raised)["data"]["remaining"], 45);
     let outcome = world.call("shelf.silent", r#"{"n":1}"#).await;
