@@ -125,10 +125,10 @@ impl Keeper {
             if let Ok(_held) = lock.and_then(|lock| lock.acquire_within(self.limits.busy)) {
                 // An anchor that stays behind is caught up with by the next process.
                 let _ = self.anchor.advance(&prepared, &self.log.connection);
+                // The next command has to read what is left of the log.
+                self.log.start_over(self.limits.wal_frames / 8);
             }
         }
-        // The next command has to read what is left of the log.
-        self.log.shorten(self.limits.wal_frames / 32);
     }
 
     /// The head, if this process has not anchored it.
@@ -184,6 +184,20 @@ impl Log {
         let synced = self.file.sync_data();
         self.doubtful = synced.is_err();
         synced
+    }
+
+    /// Empties the log when it has `bound` frames and nobody else uses it.
+    ///
+    /// How far frames were moved is noted in shared memory only, which ends with the
+    /// last process; the next one would read, and move, all of them again.
+    fn start_over(&self, bound: u32) {
+        if self.frames.load(Ordering::Relaxed) >= bound
+            && self.connection.busy_timeout(Duration::ZERO).is_ok()
+        {
+            let _ = self
+                .connection
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
     }
 
     /// Moves frames into the database when there are `bound` new ones, so that the

@@ -52,6 +52,33 @@ async fn a_running_process_anchors_what_it_synced() {
 }
 
 #[tokio::test]
+async fn short_commands_one_after_the_other_leave_a_short_log() {
+    let world = World::new();
+    let frames = 80;
+    let limits = Limits {
+        wal_frames: frames,
+        ..Limits::default()
+    };
+    let settings = Settings {
+        limits,
+        ..world.settings()
+    };
+    for number in 0..60 {
+        let clock = Arc::new(HeldClock::new(Timestamp(1_000_000)));
+        let store = SqliteStore::open(settings.clone(), clock).unwrap();
+        store
+            .commit(entries([number], Durability::Process))
+            .await
+            .unwrap();
+        drop(store);
+        let log = settings.state_dir.join("tollgate.db-wal");
+        let length = fs::metadata(log).map_or(0, |log| log.len());
+        assert!(length < u64::from(frames) * 4096, "{length} after {number}");
+    }
+    assert_eq!(verify(&world).await.problems, [""; 0]);
+}
+
+#[tokio::test]
 async fn a_batch_of_changes_alone_is_kept() {
     let world = World::new();
     let store = world.open();
