@@ -152,6 +152,7 @@ fn string(
             }),
         },
         Some("http-address") => http_address(text),
+        Some("safe-address") => safe_address(text),
         _ => Ok(()),
     }
 }
@@ -181,6 +182,26 @@ fn length(text: &str, schema: &Json) -> Result<(), Fault> {
         Some(most) if found > most => Err(fault(format!("longer than {most} characters"))),
         _ => Ok(()),
     }
+}
+
+/// An address whose answers nobody on the way can change: https, or on this machine.
+fn safe_address(text: &str) -> Result<(), Fault> {
+    let host = |rest: &str| {
+        let host = rest.split('/').next().unwrap_or_default();
+        match host.strip_prefix('[') {
+            Some(inner) => inner.split(']').next().unwrap_or_default().to_owned(),
+            None => host.split(':').next().unwrap_or_default().to_owned(),
+        }
+    };
+    let here = |host: String| matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1");
+    let plain_http = text.strip_prefix("http://");
+    if http_address(text).is_ok() && plain_http.is_none_or(|rest| here(host(rest))) {
+        return Ok(());
+    }
+    Err(Fault {
+        hint: Some("such as `https://login.example`; http only on this machine".to_owned()),
+        ..fault("not a plain https address".to_owned())
+    })
 }
 
 /// An address may carry no user, password or query: those are secrets.

@@ -14,6 +14,7 @@ mod narrow;
 mod overrides;
 mod resolve;
 mod secret;
+mod serving;
 mod suggest;
 mod trust;
 
@@ -33,11 +34,12 @@ pub use keys::{
     json_schema,
     markdown::markdown,
     raw::RawConfig,
-    values::{Level, Names, ProviderChoice, ReviewRule},
+    values::{Algorithm, Dialogs, Level, Names, ProviderChoice, ReviewRule},
 };
 pub use load::Flags;
 pub use overrides::Override;
 pub use secret::{NotAReference, SecretError, SecretRef};
+pub use serving::{KeySource, Oauth, Resources, Results, Serve};
 pub use trust::{Standing, TrustError, TrustStore};
 
 /// Everything the user decides, resolved: paths are absolute, numbers within bounds.
@@ -49,7 +51,7 @@ pub struct Config {
     pub limits: Limits,
     /// The policy files, in the order they are loaded.
     pub policy: Vec<PolicyFile>,
-    /// How long consent lasts.
+    /// How consent is given, and how long it lasts.
     pub consent: Consent,
     /// What is kept of each call.
     pub record: Record,
@@ -67,6 +69,12 @@ pub struct Config {
     pub profiles: BTreeMap<String, Profile>,
     /// Who serves what.
     pub providers: Providers,
+    /// Where and for whom HTTP is served.
+    pub serve: Serve,
+    /// How large an answer may be.
+    pub results: Results,
+    /// What else can be read.
+    pub resources: Resources,
     /// The files this configuration was read from, lowest layer first.
     pub sources: Vec<Source>,
     /// What the user should know although it is no error.
@@ -119,7 +127,7 @@ pub enum PolicyScope {
     Restricting,
 }
 
-/// How long consent lasts.
+/// How consent is given, and how long it lasts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
     /// How long an approval may wait to be given and used.
@@ -128,6 +136,8 @@ pub struct Consent {
     pub reissue_window: Duration,
     /// How long a grant for a session lasts.
     pub session_grant_ttl: Duration,
+    /// Whose client's dialog counts as a human.
+    pub dialogs: Dialogs,
 }
 
 /// What is kept of each call.

@@ -12,14 +12,14 @@ use super::{
     error::{ConfigError, Origin},
     keys::raw::{RawConfig, RawLimits, RawState},
     load::Layers,
-    suggest,
+    serving, suggest,
 };
 
 impl Config {
     /// Resolves checked values; on failure, all problems at once.
     pub(super) fn resolve(
         raw: RawConfig,
-        layers: Layers,
+        mut layers: Layers,
         environment: &Environment,
     ) -> Result<Self, Vec<ConfigError>> {
         let mut errors = Vec::new();
@@ -34,6 +34,8 @@ impl Config {
         for file in &raw.sanitize.rules {
             must_exist(file, "sanitize.rules", &origin, &mut errors);
         }
+        let serve = serving::serve(raw.serve, &layers, &mut errors);
+        let resources = serving::resources(raw.resources, &mut layers, &mut errors);
         let Some(state) = state.filter(|_| errors.is_empty()) else {
             return Err(errors);
         };
@@ -45,6 +47,7 @@ impl Config {
                 approval_ttl: Duration::from_secs(raw.consent.approval_ttl_seconds),
                 reissue_window: Duration::from_secs(raw.consent.reissue_window_seconds),
                 session_grant_ttl: Duration::from_secs(raw.consent.session_grant_ttl_seconds),
+                dialogs: raw.consent.dialogs,
             },
             record: Record {
                 max_body: size(raw.record.max_body),
@@ -92,6 +95,9 @@ impl Config {
                     delay: Duration::from_millis(raw.providers.stub.delay_ms),
                 },
             },
+            serve,
+            results: serving::results(&raw.results),
+            resources,
             sources: layers.sources,
             notices: layers.notices,
         })
@@ -189,6 +195,6 @@ fn check_headers(raw: &RawConfig, layers: &Layers, errors: &mut Vec<ConfigError>
 }
 
 /// Bounds of the schema keep every size within `usize`.
-fn size(number: u64) -> usize {
+pub(super) fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -106,6 +106,8 @@ fn values(schema: &Value) -> String {
         (_, Some("path")) => "path".to_owned(),
         (_, Some("path-or-stderr")) => "path, or `stderr`".to_owned(),
         (_, Some("http-address")) => "address".to_owned(),
+        (_, Some("safe-address")) => "https address".to_owned(),
+        (Some("boolean"), _) => "`true`, `false`".to_owned(),
         (_, Some("secret-reference")) => "`env:NAME` or `file:PATH`".to_owned(),
         _ => "text".to_owned(),
     }

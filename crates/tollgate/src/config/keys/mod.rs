@@ -4,6 +4,7 @@
 
 pub(super) mod markdown;
 pub(super) mod raw;
+pub(super) mod serve;
 pub(super) mod values;
 
 use std::sync::LazyLock;

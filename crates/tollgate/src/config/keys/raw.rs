@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{super::secret::SecretRef, values};
+use super::{super::secret::SecretRef, serve, values};
 
 /// The configuration of Tollgate, `tollgate.toml`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub struct RawConfig {
     pub limits: RawLimits,
     /// Which rules decide whether a call may happen.
     pub policy: RawPolicy,
-    /// How long a human's consent lasts.
+    /// How a human consents, and how long it lasts.
     pub consent: RawConsent,
     /// What is kept of each call for replay.
     pub record: RawRecord,
@@ -42,6 +42,12 @@ pub struct RawConfig {
     pub profiles: BTreeMap<String, RawProfile>,
     /// Who serves a tool that several providers offer.
     pub providers: RawProviders,
+    /// Where and for whom HTTP is served.
+    pub serve: serve::RawServe,
+    /// How large an answer may be before the rest of it becomes a resource.
+    pub results: serve::RawResults,
+    /// What else can be read as a resource.
+    pub resources: serve::RawResources,
 }
 
 /// Where Tollgate keeps what it must remember.
@@ -94,7 +100,7 @@ pub struct RawPolicy {
     pub files: Vec<PathBuf>,
 }
 
-/// How long a human's consent lasts.
+/// How a human consents, and how long it lasts.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawConsent {
@@ -108,6 +114,8 @@ pub struct RawConsent {
     /// How long a grant for a whole session lasts, in seconds.
     #[schemars(range(min = 60, max = 604_800), extend("x-untrusted" = "lower"))]
     pub session_grant_ttl_seconds: u64,
+    /// Which MCP clients' dialogs count as a human's consent.
+    pub dialogs: values::Dialogs,
 }
 
 /// What is kept of each call for replay.

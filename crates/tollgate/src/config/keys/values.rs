@@ -84,3 +84,48 @@ pub enum ProviderChoice {
     /// The one with the least capability; `preferred_order` breaks ties.
     Safest,
 }
+
+/// Which MCP clients' dialogs count as a human's consent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialogs {
+    /// Nobody's: humans consent with `tollgate approve`.
+    None,
+    /// Those of clients that started Tollgate themselves.
+    Stdio,
+    /// Those of clients over HTTP too.
+    All,
+}
+
+/// How far the bearer of a token is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trust {
+    /// As somebody reached over HTTP.
+    Remote,
+    /// As a process of the same user on this machine.
+    Local,
+}
+
+/// How an access token may be signed; always with a key whose public half we hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+pub enum Algorithm {
+    /// RSA, PKCS#1 1.5, SHA-256.
+    RS256,
+    /// RSA, PKCS#1 1.5, SHA-384.
+    RS384,
+    /// RSA, PKCS#1 1.5, SHA-512.
+    RS512,
+    /// RSA, PSS, SHA-256.
+    PS256,
+    /// RSA, PSS, SHA-384.
+    PS384,
+    /// RSA, PSS, SHA-512.
+    PS512,
+    /// ECDSA on P-256, SHA-256.
+    ES256,
+    /// ECDSA on P-384, SHA-384.
+    ES384,
+    /// Ed25519.
+    EdDSA,
+}

@@ -62,10 +62,24 @@ fn invalid_files_say_all_that_is_wrong() {
     meaning.toml:2: policy.files: there is no file nowhere.cedar
     meaning.toml:5: sanitize.rules: there is no file nowhere.toml
 
+    oauth.toml:4: serve.oauth.jwks_url: the issuer's keys are in a file already (set one of the two)
+    oauth.toml:2: serve.oauth.issuer: without an audience, tokens for other servers would be accepted (set `serve.oauth.audience`)
+    oauth.toml:5: serve.oauth.algorithms: no token could be accepted (such as ["RS256"])
+
+    ownerless.toml:2: serve.oauth.audience: there is no issuer whose tokens it is about (set `serve.oauth.issuer`)
+    ownerless.toml:3: serve.oauth.jwks_file: there is no issuer whose tokens it is about (set `serve.oauth.issuer`)
+
     secrets.toml:2: telemetry.otlp_endpoint: not a plain http or https address (such as `http://127.0.0.1:4318`; secrets go into `telemetry.headers`)
     secrets.toml:5: telemetry.headers.authorization: a secret must not be written here (name its place instead: `env:NAME` or `file:PATH`)
     secrets.toml:6: telemetry.headers.x-empty: a secret must not be written here (name its place instead: `env:NAME` or `file:PATH`)
     secrets.toml:7: telemetry.headers."x bad": not the name of an HTTP header
+
+    serving.toml:2: serve.port: 70000 is out of range (it may be 0 to 65535)
+    serving.toml:5: serve.oauth.issuer: not a plain https address (such as `https://login.example`; http only on this machine)
+    serving.toml:6: serve.oauth.jwks_url: not a plain https address (such as `https://login.example`; http only on this machine)
+    serving.toml:7: serve.oauth.algorithms[0]: `HS256` is not a choice (did you mean `RS256`?)
+    serving.toml:7: serve.oauth.algorithms[1]: `none` is not a choice (one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA)
+    serving.toml:10: resources.roots."Up/..": not a name for a root (at most 64 lower-case letters, digits, `-` and `_`)
 
     syntax.toml:2: not TOML: string values must be quoted, expected literal string
     syntax.toml:4: not TOML: unclosed table, expected `]`
@@ -99,18 +113,23 @@ fn no_message_quotes_what_may_be_a_secret() {
 }
 
 #[test]
-fn every_key_is_in_the_example_that_sets_everything() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/config/valid/everything.toml");
+fn every_key_is_in_an_example() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/config");
     let mut errors = Vec::new();
-    let text = fs::read_to_string(&file).unwrap();
-    let layer = layer::Layer::parse(&text, &file, &Environment::default(), &mut errors);
+    let mut set = layer::Layer::default();
+    for name in names("valid") {
+        let file = folder.join(name);
+        let text = fs::read_to_string(&file).unwrap();
+        let environment = Environment::default();
+        set.extend(layer::Layer::parse(&text, &file, &environment, &mut errors));
+    }
     assert_eq!(errors, []);
     let is_set = |leaf: &keys::Leaf| {
         let same = |(a, b): (&String, &String)| a == b || b == keys::ANY;
         let matches = |path: &Vec<String>| {
             path.len() == leaf.path.len() && path.iter().zip(&leaf.path).all(same)
         };
-        layer.settings.keys().any(matches)
+        set.settings.keys().any(matches)
     };
     let missing: Vec<String> = keys::leaves()
         .iter()
@@ -152,6 +171,7 @@ fn what_is_written_is_what_is_resolved() {
             approval_ttl: 60s,
             reissue_window: 0ns,
             session_grant_ttl: 3600s,
+            dialogs: None,
         },
         record: Record {
             max_body: 0,
@@ -243,6 +263,60 @@ fn what_is_written_is_what_is_resolved() {
                 ],
                 units: 3,
                 delay: 20ms,
+            },
+        },
+        serve: Serve {
+            host: "0.0.0.0",
+            port: 443,
+            anonymous: false,
+            allowed_hosts: [
+                "gate.example",
+            ],
+            allowed_origins: [
+                "https://app.example",
+            ],
+            requests_per_second: 20,
+            burst: 40,
+            concurrent_calls: 4,
+            connections: 100,
+            header_timeout: 2s,
+            body_timeout: 3s,
+            idle_timeout: 4s,
+            drain: 5s,
+            sessions: 6,
+            session_ttl: 7s,
+            oauth: Some(
+                Oauth {
+                    issuer: "https://login.example/realm",
+                    audience: "https://gate.example/mcp",
+                    keys: File(
+                        "/fixtures/config/valid/jwks.json",
+                    ),
+                    algorithms: [
+                        ES384,
+                        PS256,
+                    ],
+                    scopes: [
+                        "tools",
+                    ],
+                    leeway: 0ns,
+                    trust: Local,
+                    toolset_prefix: Some(
+                        "toolset:",
+                    ),
+                },
+            ),
+        },
+        results: Results {
+            text_bytes: 1024,
+            structured_bytes: 2048,
+            chunk_bytes: 4096,
+            keep: 60s,
+            spill_native: true,
+        },
+        resources: Resources {
+            roots: {
+                "docs": "/fixtures/config/valid/.",
             },
         },
         sources: [

@@ -36,6 +36,14 @@ inactive = ["browser.*"]
 [providers]
 preferred_order = ["stub"]
 disabled = ["sandbox"]
+
+[serve]
+host = "0.0.0.0"
+burst = 10
+oauth = { issuer = "https://evil.example", audience = "x", jwks_url = "https://evil.example/keys" }
+
+[resources.roots]
+home = "/"
 "#;
 
 #[test]
@@ -50,7 +58,12 @@ fn an_untrusted_project_only_narrows() {
     ~/project/tollgate.toml:6: limits.message_bytes: ignored: an untrusted project can only lower this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:19: log.file: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:33: providers.preferred_order: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:42: resources.roots.home: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:14: review.confidence_threshold: ignored: an untrusted project can only raise this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:37: serve.host: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:39: serve.oauth.audience: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:39: serve.oauth.issuer: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:39: serve.oauth.jwks_url: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:3: state.dir: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:22: telemetry.otlp_endpoint: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ");
@@ -64,6 +77,10 @@ fn an_untrusted_project_only_narrows() {
     assert_eq!(config.discovery.profile.as_deref(), Some("small"));
     assert_eq!(config.profiles["small"].inactive, ["browser.*"]);
     assert_eq!(config.providers.disabled, ["sandbox"]);
+    assert_eq!(config.serve.host, "127.0.0.1");
+    assert_eq!(config.serve.burst, 10);
+    assert_eq!(config.serve.oauth, None);
+    assert!(config.resources.roots.is_empty());
     assert_eq!(
         config.sources.last().map(|source| source.role),
         Some(SourceRole::Project(Standing::Unknown))

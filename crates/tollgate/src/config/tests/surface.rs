@@ -25,6 +25,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     consent.approval_ttl_seconds: lower
     consent.reissue_window_seconds: no
     consent.session_grant_ttl_seconds: lower
+    consent.dialogs: no
     record.max_body: no
     record.preview: no
     review.confidence_threshold: raise
@@ -52,6 +53,36 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     providers.stub.writes: no
     providers.stub.units: no
     providers.stub.delay_ms: no
+    serve.host: no
+    serve.port: no
+    serve.anonymous: no
+    serve.allowed_hosts: no
+    serve.allowed_origins: no
+    serve.requests_per_second: lower
+    serve.burst: lower
+    serve.concurrent_calls: lower
+    serve.connections: lower
+    serve.header_timeout_seconds: lower
+    serve.body_timeout_seconds: lower
+    serve.idle_timeout_seconds: lower
+    serve.drain_seconds: no
+    serve.sessions: lower
+    serve.session_ttl_seconds: lower
+    serve.oauth.issuer: no
+    serve.oauth.audience: no
+    serve.oauth.jwks_file: no
+    serve.oauth.jwks_url: no
+    serve.oauth.algorithms: no
+    serve.oauth.scopes: no
+    serve.oauth.leeway_seconds: no
+    serve.oauth.trust: no
+    serve.oauth.toolset_prefix: no
+    results.text_bytes: lower
+    results.structured_bytes: lower
+    results.chunk_bytes: lower
+    results.keep_seconds: no
+    results.spill_native: no
+    resources.roots.<name>: no
     ");
 }
 
