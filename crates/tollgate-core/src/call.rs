@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     event::EventSink,
     identity::{Principal, SessionKey, Surface, TrustLevel},
-    input::{InputRequest, InputResponses},
-    name::ToolName,
+    input::{AskKinds, InputRequest, InputResponses},
+    name::{Spelling, ToolName},
     payload::Payload,
     store::ProviderState,
     warning::Warning,
@@ -129,6 +129,12 @@ pub struct CallContext {
     pub control: Control,
     /// Answers to what this provider asked for before.
     pub responses: Option<InputResponses>,
+    /// The toolsets outside of which nothing exists for the caller.
+    pub scope: Option<Arc<[String]>>,
+    /// How the caller reads the names of tools.
+    pub spelling: Spelling,
+    /// Things the caller's client can be asked for.
+    pub asks: AskKinds,
 }
 
 impl fmt::Debug for CallContext {

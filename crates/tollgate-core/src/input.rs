@@ -21,6 +21,17 @@ pub enum InputAsk {
     Roots(Payload),
 }
 
+/// What a client can be asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AskKinds {
+    /// A form for the human.
+    pub elicitation: bool,
+    /// A completion by its model.
+    pub sampling: bool,
+    /// Its roots.
+    pub roots: bool,
+}
+
 /// Everything a provider needs before it can go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputRequest {

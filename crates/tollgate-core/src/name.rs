@@ -73,6 +73,26 @@ impl ToolName {
     }
 }
 
+/// How names are spelled for one client.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Spelling {
+    /// As canonical ids.
+    #[default]
+    Canonical,
+    /// So that every known client accepts them.
+    Safe,
+}
+
+impl Spelling {
+    /// The name in this spelling.
+    pub fn of(self, name: &ToolName) -> String {
+        match self {
+            Self::Canonical => name.as_str().to_owned(),
+            Self::Safe => name.safe(),
+        }
+    }
+}
+
 fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')
 }

@@ -1,6 +1,6 @@
 //! The one thing a provider must be.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     call::{Answer, CallContext, ToolCall},
     error::{ErrorCode, Failure, Retry},
+    offer::{NoticeSink, Offers},
     spec::ToolSpec,
 };
 
@@ -24,8 +25,17 @@ pub trait Provider: Send + Sync {
     /// The tools on offer right now. Called at start-up and after a change.
     async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError>;
 
-    /// Runs one tool. `call.tool` is one that [`Provider::tools`] returned.
+    /// Runs one tool. `call.tool` is one that [`Provider::tools`] returned, or one of the
+    /// names in [`crate::offer`] if the provider offers something to read.
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError>;
+
+    /// What it offers beside tools. Called at start-up and after a change.
+    async fn offers(&self) -> Result<Offers, ProviderError> {
+        Ok(Offers::default())
+    }
+
+    /// Is given the place for its notices, once, before the first call.
+    fn watch(&self, _notices: Arc<dyn NoticeSink>) {}
 
     /// Whether it could serve a call now.
     async fn health(&self) -> Health {

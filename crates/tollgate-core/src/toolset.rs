@@ -235,6 +235,13 @@ impl<S: Send + Sync + 'static> Provider for ToolSet<S> {
     }
 
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
+        self.serve(call, cx).await
+    }
+}
+
+impl<S: Send + Sync + 'static> ToolSet<S> {
+    /// Runs one of these tools, for a provider that is made of them and of more.
+    pub async fn serve(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
         let Some(entry) = self.tools.get(call.tool.as_str()) else {
             let message = format!("there is no tool `{}` here", call.tool);
             return Err(ProviderError::not_found(message));

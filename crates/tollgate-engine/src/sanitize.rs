@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tollgate_core::{Block, Event, Failure, InputAsk, Payload, ToolResult, Warning};
 use tollgate_sanitize::{Findings, Identifiers, Sanitizer, Scope, truncate_on_char_boundary};
 
-use crate::call::Checked;
+use crate::{binary, call::Checked};
 
 /// A value that this module has cleaned.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -216,6 +216,16 @@ impl Cleaner {
 
     /// The cleaned payload, or nothing if it was clean already.
     fn payload(&self, payload: &Payload, scope: &Scope<'_>, found: &mut Found) -> Option<Payload> {
+        match binary::take(payload) {
+            Some(emptied) => {
+                let clean = self.text_of(&emptied.payload, scope, found)?;
+                emptied.refill(&clean)
+            }
+            None => self.text_of(payload, scope, found),
+        }
+    }
+
+    fn text_of(&self, payload: &Payload, scope: &Scope<'_>, found: &mut Found) -> Option<Payload> {
         match self.rules.json(payload.raw(), scope) {
             Ok(cleaned) => {
                 note(&cleaned.findings, found);

@@ -11,11 +11,16 @@ use tollgate_core::{
 };
 
 use super::{
-    Caller, Inner, Request, Stop, cache, cache::Place, consent, consent::Recorded,
-    listing::is_visible, taint, validate, validate::Valid,
+    Caller, Inner, Request, Stop, cache,
+    cache::Place,
+    consent,
+    consent::Recorded,
+    listing::{Sight, is_visible},
+    taint, validate,
+    validate::Valid,
 };
 use crate::{
-    catalog::{Catalog, Listing},
+    catalog::{Catalog, Listing, Wanted},
     policy::{Action, Consent, Decision, Question, Verdict},
     record::Trail,
     session::SessionState,
@@ -102,7 +107,12 @@ pub(super) fn resolve(
     trail: &mut Trail,
 ) -> Result<Resolved, Stop> {
     let catalog = inner.catalog();
-    let listing = find(inner, &catalog, caller, &request.tool)?;
+    let listing = match request.action {
+        Action::Call => find(inner, &catalog, caller, &request.tool)?,
+        Action::Read | Action::GetPrompt | Action::Complete => {
+            owner(inner, &catalog, caller, &request)?
+        }
+    };
     let (listing, request) = if listing.spec.name.as_str() == CALL_BY_NAME {
         check_profile(inner, caller, session, &listing)?;
         inner_call(inner, &catalog, caller, &listing, request)?
@@ -166,7 +176,8 @@ fn find(
     caller: &Caller,
     name: &str,
 ) -> Result<Arc<Listing>, Stop> {
-    let visible = |listing: &Listing| is_visible(inner, caller.surface, listing);
+    let sight = Sight::of_caller(caller);
+    let visible = |listing: &Listing| is_visible(inner, &sight, listing);
     if let Some(listing) = catalog.find(name).filter(|listing| visible(listing)) {
         return Ok(Arc::clone(listing));
     }
@@ -184,6 +195,29 @@ fn find(
     .suggest(ErrorCode::UnknownTool.advice())
     .with("nearest", nearest)
     .into())
+}
+
+/// Finds who is to be asked for a resource, a prompt or a completion.
+fn owner(
+    inner: &Inner,
+    catalog: &Catalog,
+    caller: &Caller,
+    request: &Request,
+) -> Result<Arc<Listing>, Stop> {
+    let wanted = Wanted::of(request.action, &request.arguments);
+    let sight = Sight::of_caller(caller);
+    if let Some(offered) = catalog.owner(&wanted)
+        && catalog.is_in_scope(offered, sight.scope)
+    {
+        return Ok(Arc::clone(offered.listing(request.action)));
+    }
+    let shown = inner
+        .cleaner
+        .preview(&inner.cleaner.line(wanted.name()), 256);
+    let message = format!("there is no {} `{shown}`", wanted.kind());
+    Err(Failure::new(ErrorCode::NotFound, message)
+        .suggest(ErrorCode::NotFound.advice())
+        .into())
 }
 
 /// Unwraps `tools.call`.
@@ -356,7 +390,7 @@ fn decide(
     let profile = profile_in_force(inner, caller, session);
     inner.policies().decide(&Question {
         principal: &session.key().principal,
-        action: Action::Call,
+        action: valid.action,
         tool: &valid.listing.spec,
         capability: valid.capability,
         consent: asking.consent,

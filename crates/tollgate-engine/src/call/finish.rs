@@ -236,10 +236,11 @@ fn stopped(
     changes: &mut Vec<Change>,
 ) -> Shown {
     let catalog = inner.catalog();
+    let sight = super::listing::Sight::of_trail(trail);
     stop.failure.next_steps.retain(|name| {
         catalog
             .find(name)
-            .is_some_and(|listing| super::listing::is_visible(inner, trail.surface, listing))
+            .is_some_and(|listing| super::listing::is_visible(inner, &sight, listing))
     });
     let asked = stop.ask.as_ref().map(|approval| approval.digest);
     if let Some(approval) = stop.ask {

@@ -8,14 +8,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, broadcast};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
     Clock, ErrorCode, Estimate, Secret, Store, StoreError, Timestamp,
     store::{Batch, Change},
 };
 
-use super::{Caller, Outcome, Request, Stage, StageProbe, Stop, flight::Flights};
+use super::{Caller, Changed, Outcome, Request, Stage, StageProbe, Stop, flight::Flights, notices};
 use crate::{
     catalog::Catalog,
     ids,
@@ -90,6 +90,7 @@ pub(crate) struct Inner {
     log: Arc<dyn LogSink>,
     pub(crate) spans: Arc<dyn SpanSink>,
     probe: Option<Arc<dyn StageProbe>>,
+    pub(super) changes: broadcast::Sender<Changed>,
     turns: Semaphore,
     waiting: AtomicUsize,
 }
@@ -111,6 +112,7 @@ impl Gateway {
             log: parts.log,
             spans: parts.spans,
             probe: parts.probe,
+            changes: broadcast::channel(notices::BACKLOG).0,
             waiting: AtomicUsize::new(0),
         }))
     }
@@ -172,15 +174,6 @@ impl Gateway {
         self.0.catalog()
     }
 
-    /// Puts another catalogue in place; calls under way keep theirs.
-    pub fn replace_catalog(&self, catalog: Catalog) {
-        *self
-            .0
-            .catalog
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
-    }
-
     /// The rules in force.
     pub fn policies(&self) -> Arc<Policies> {
         self.0.policies()
@@ -212,6 +205,14 @@ impl Gateway {
     }
 }
 
+/// The smaller of two limits, of which either may be none.
+fn least(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 impl Inner {
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
@@ -228,7 +229,7 @@ impl Inner {
     ) -> Result<Arc<SessionState>, StoreError> {
         let opening = Opening {
             lifetime: caller.lifetime,
-            limit: self.settings.session_limit,
+            limit: least(caller.limit, self.settings.session_limit),
             at,
         };
         self.sessions
@@ -246,6 +247,9 @@ impl Inner {
             session: caller.session.clone(),
             surface: caller.surface,
             trust: caller.trust,
+            scope: caller.scope.clone(),
+            spelling: caller.spelling,
+            asks: caller.asks,
             tool: self.cleaner.preview(&self.cleaner.line(&request.tool), 128),
             command: None,
             provider: None,

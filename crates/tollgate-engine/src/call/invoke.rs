@@ -97,6 +97,9 @@ fn start(
         trace: trail.trace.clone(),
         control: valid.control,
         responses,
+        scope: trail.scope.clone(),
+        spelling: trail.spelling,
+        asks: trail.asks,
     };
     tokio::spawn(async move {
         #[expect(clippy::disallowed_methods, reason = "this is the one place")]

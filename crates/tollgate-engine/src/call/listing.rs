@@ -3,29 +3,60 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tollgate_core::{CallContext, Estimate, Payload, Principal, Surface, TrustLevel};
+use tollgate_core::{
+    CallContext, Estimate, Offers, Payload, Principal, Spelling, Surface, TrustLevel,
+};
 
 use super::{CALL_BY_NAME, Caller, Gateway, Inner};
 use crate::{
     catalog::Listing,
     policy::{Action, Consent, Question},
+    record::Trail,
 };
+
+/// The toolset of search, describe and call: how a small list reaches every tool.
+const DISCOVERY_SET: &str = "discovery";
+
+/// How far a caller can see, whatever policy says.
+pub(crate) struct Sight<'a> {
+    surface: Surface,
+    pub(crate) scope: Option<&'a [String]>,
+}
+
+impl<'a> Sight<'a> {
+    pub(crate) fn of_caller(caller: &'a Caller) -> Self {
+        Self {
+            surface: caller.surface,
+            scope: caller.scope.as_deref(),
+        }
+    }
+
+    pub(crate) fn of_trail(trail: &'a Trail) -> Self {
+        Self {
+            surface: trail.surface,
+            scope: trail.scope.as_deref(),
+        }
+    }
+}
 
 /// Whoever looks at the list.
 pub(crate) struct Viewer<'a> {
     principal: &'a Principal,
     session: &'a str,
-    surface: Surface,
+    sight: Sight<'a>,
     trust: TrustLevel,
+    /// How names are spelled for it.
+    pub(crate) spelling: Spelling,
 }
 
 impl<'a> Viewer<'a> {
-    fn of_caller(caller: &'a Caller) -> Self {
+    pub(crate) fn of_caller(caller: &'a Caller) -> Self {
         Self {
             principal: &caller.session.principal,
             session: &caller.session.handle,
-            surface: caller.surface,
+            sight: Sight::of_caller(caller),
             trust: caller.trust,
+            spelling: caller.spelling,
         }
     }
 
@@ -34,38 +65,61 @@ impl<'a> Viewer<'a> {
         Self {
             principal: &cx.principal,
             session: &cx.session.handle,
-            surface: cx.surface,
+            sight: Sight {
+                surface: cx.surface,
+                scope: cx.scope.as_deref(),
+            },
             trust: cx.trust,
+            spelling: cx.spelling,
         }
     }
 }
 
-/// Whether a tool exists on a surface at all.
-pub(crate) fn is_visible(inner: &Inner, surface: Surface, listing: &Listing) -> bool {
-    listing.spec.surfaces.contains(&surface)
-        && inner.settings.discovery.shows(listing.spec.name.as_str())
+/// Whether a tool exists for someone who sees this far.
+pub(crate) fn is_visible(inner: &Inner, sight: &Sight<'_>, listing: &Listing) -> bool {
+    let spec = &listing.spec;
+    spec.surfaces.contains(&sight.surface)
+        && within(sight.scope, &spec.toolsets)
+        && inner.settings.discovery.shows(spec.name.as_str())
+}
+
+/// Whether one of these toolsets lies in the scope; discovery itself always does.
+pub(crate) fn within(scope: Option<&[String]>, toolsets: &[String]) -> bool {
+    scope.is_none_or(|scope| {
+        toolsets
+            .iter()
+            .any(|set| set == DISCOVERY_SET || scope.contains(set) || is_all(scope))
+    })
+}
+
+fn is_all(scope: &[String]) -> bool {
+    scope.iter().any(|set| set == "all")
 }
 
 /// Whether a tool belongs on this viewer's list: with full consent it could be permitted.
 pub(crate) fn shows(inner: &Inner, viewer: &Viewer<'_>, listing: &Listing) -> bool {
+    is_visible(inner, &viewer.sight, listing) && could(inner, viewer, Action::Call, listing)
+}
+
+/// Whether policy could ever permit this, with full consent.
+fn could(inner: &Inner, viewer: &Viewer<'_>, action: Action, listing: &Listing) -> bool {
     let spec = &listing.spec;
-    is_visible(inner, viewer.surface, listing)
-        && inner.policies().could_permit(&Question {
-            principal: viewer.principal,
-            action: Action::Call,
-            tool: spec,
-            capability: spec.capability,
-            consent: Consent::Human,
-            trust: viewer.trust,
-            surface: viewer.surface,
-            profile: None,
-            skill: None,
-            session: viewer.session,
-            budget_left: None,
-            estimate: Estimate::default(),
-            tainted: false,
-            arguments: &Payload::from(Value::Object(serde_json::Map::new())),
-        })
+    inner.policies().could_permit(&Question {
+        principal: viewer.principal,
+        action,
+        tool: spec,
+        capability: spec.capability,
+        consent: Consent::Human,
+        trust: viewer.trust,
+        surface: viewer.sight.surface,
+        profile: None,
+        skill: None,
+        session: viewer.session,
+        budget_left: None,
+        estimate: Estimate::default(),
+        tainted: false,
+        arguments: &Payload::empty_object(),
+    })
 }
 
 impl Gateway {
@@ -99,6 +153,21 @@ impl Gateway {
             .collect()
     }
 
+    /// Everything this caller could read, take as a prompt or have completed.
+    pub fn offers(&self, caller: &Caller) -> Offers {
+        let viewer = Viewer::of_caller(caller);
+        visible_offers(&self.0, &viewer)
+    }
+
+    /// Why a tool is off for this caller; `None` if it is on.
+    pub fn inactive_reason(&self, profile: Option<&str>, listing: &Listing) -> Option<String> {
+        let discovery = &self.0.settings.discovery;
+        let spec = &listing.spec;
+        discovery
+            .inactive(profile, spec.name.as_str(), &spec.toolsets)
+            .map(str::to_owned)
+    }
+
     /// The tools this caller can see that fit a request in words, best first.
     pub fn search(&self, caller: &Caller, query: &str, limit: usize) -> Vec<(Arc<Listing>, f32)> {
         let viewer = Viewer::of_caller(caller);
@@ -121,4 +190,26 @@ pub(crate) fn found(
         .take(limit)
         .map(|(listing, score)| (Arc::clone(listing), score))
         .collect()
+}
+
+/// Everything the viewer could read, in the order of the providers.
+pub(crate) fn visible_offers(inner: &Inner, viewer: &Viewer<'_>) -> Offers {
+    let catalog = inner.catalog();
+    let mut all = Offers::default();
+    for offered in catalog.offered() {
+        if !catalog.is_in_scope(offered, viewer.sight.scope) {
+            continue;
+        }
+        let offers = offered.offers();
+        let may = |action| could(inner, viewer, action, offered.listing(action));
+        if may(Action::Read) {
+            all.resources.extend(offers.resources.iter().cloned());
+            all.templates.extend(offers.templates.iter().cloned());
+        }
+        if may(Action::GetPrompt) {
+            all.prompts.extend(offers.prompts.iter().cloned());
+        }
+        all.completes |= offers.completes && may(Action::Complete);
+    }
+    all
 }

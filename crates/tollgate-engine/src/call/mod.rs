@@ -17,6 +17,7 @@ mod flight;
 mod gateway;
 mod invoke;
 mod listing;
+mod notices;
 mod outcome;
 mod request;
 mod stage;
@@ -35,6 +36,7 @@ use crate::{
 
 pub use cache::cache_key_of;
 pub use gateway::{Gateway, Parts};
+pub use notices::Changed;
 pub use outcome::{Disposition, Outcome};
 pub use request::{Caller, HumanConsent, Request};
 pub use stage::{Stage, StageProbe};
@@ -42,7 +44,7 @@ pub use stage::{Stage, StageProbe};
 pub(crate) use admit::{CALL_BY_NAME, decision_word};
 pub(crate) use finish::StoredEnding;
 pub(crate) use gateway::Inner;
-pub(crate) use listing::{Viewer, found, shows};
+pub(crate) use listing::{Viewer, found, shows, visible_offers, within};
 pub(crate) use validate::{Checked, fingerprint};
 
 use admit::{Permission, Permitted};

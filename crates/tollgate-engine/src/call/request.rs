@@ -4,11 +4,11 @@ use std::{fmt, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Control, EventSink, InputResponses, NoEvents, Payload, Principal, SessionKey, Surface,
-    TrustLevel,
+    AskKinds, Control, EventSink, InputResponses, NoEvents, Payload, Principal, SessionKey,
+    Spelling, Surface, TrustLevel, offer,
 };
 
-use crate::session::Lifetime;
+use crate::{policy::Action, session::Lifetime};
 
 /// Who calls, and from where.
 #[derive(Debug, Clone)]
@@ -25,6 +25,14 @@ pub struct Caller {
     pub profile: Option<String>,
     /// The skill it acts under.
     pub skill: Option<String>,
+    /// The toolsets outside of which nothing exists for it; `None` is no such limit.
+    pub scope: Option<Arc<[String]>>,
+    /// What a new session of it may consume, below the operator's own limit.
+    pub limit: Option<u64>,
+    /// How it reads the names of tools.
+    pub spelling: Spelling,
+    /// What its client can be asked for.
+    pub asks: AskKinds,
 }
 
 impl Caller {
@@ -37,6 +45,10 @@ impl Caller {
             trust: TrustLevel::Local,
             profile: None,
             skill: None,
+            scope: None,
+            limit: None,
+            spelling: Spelling::default(),
+            asks: AskKinds::default(),
         }
     }
 }
@@ -44,6 +56,8 @@ impl Caller {
 /// One call, as a front end understood it.
 #[derive(Clone)]
 pub struct Request {
+    /// What is wanted: a call, or one of the reads that [`tollgate_core::offer`] names.
+    pub action: Action,
     /// The tool, in any spelling it answers to.
     pub tool: String,
     /// The arguments, as sent.
@@ -75,6 +89,7 @@ impl Request {
     /// A call with nothing but a tool and arguments.
     pub fn new(tool: impl Into<String>, arguments: Payload) -> Self {
         Self {
+            action: Action::Call,
             tool: tool.into(),
             arguments,
             control: Control::default(),
@@ -85,6 +100,24 @@ impl Request {
             cancel: CancellationToken::new(),
             attempt: 1,
         }
+    }
+
+    /// A read of a resource, a prompt or a completion; the arguments are as sent.
+    pub fn look(action: Action, arguments: Payload) -> Self {
+        Self {
+            action,
+            ..Self::new(offered_name(action), arguments)
+        }
+    }
+}
+
+/// The name under which a provider is asked.
+pub(crate) const fn offered_name(action: Action) -> &'static str {
+    match action {
+        Action::Call => "",
+        Action::Read => offer::READ,
+        Action::GetPrompt => offer::GET_PROMPT,
+        Action::Complete => offer::COMPLETE,
     }
 }
 

@@ -21,12 +21,14 @@ use super::{
 };
 use crate::{
     catalog::Listing,
+    policy::Action,
     record::Trail,
     schema::{self, Problem},
 };
 
 /// A call whose arguments fit the tool.
 pub(super) struct Valid {
+    pub(super) action: Action,
     pub(super) listing: Arc<Listing>,
     pub(super) arguments: Payload,
     pub(super) control: Control,
@@ -95,6 +97,7 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
     trail.estimate = estimate;
     trail.effect = effect;
     Ok(Valid {
+        action: request.action,
         arguments: request.arguments.clone(),
         control,
         capability,

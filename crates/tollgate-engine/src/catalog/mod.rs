@@ -4,6 +4,7 @@
 //! registered without tools, and the catalogue says so.
 
 mod listing;
+mod offered;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -12,7 +13,9 @@ use std::{
 };
 
 use tokio::time::timeout;
-use tollgate_core::{Capability, Health, Provider, ToolName, ToolSpec, canonical::hex_digest};
+use tollgate_core::{
+    Capability, Health, Offers, Provider, ProviderError, ToolName, ToolSpec, canonical::hex_digest,
+};
 
 use crate::{
     search::{Document, Hit, Index},
@@ -20,6 +23,7 @@ use crate::{
 };
 
 pub use listing::Listing;
+pub(crate) use offered::{Offered, Wanted};
 
 /// How long a provider may take to say what it offers.
 const LISTING: Duration = Duration::from_secs(10);
@@ -66,7 +70,9 @@ pub struct Catalog {
     version: String,
     tools: BTreeMap<String, Arc<Listing>>,
     spellings: HashMap<String, String>,
+    offered: Vec<Offered>,
     providers: Vec<Arc<dyn Provider>>,
+    selection: Selection,
     problems: Vec<Problem>,
     index: OnceLock<(Index, Vec<String>)>,
 }
@@ -76,9 +82,11 @@ impl Catalog {
     pub async fn collect(providers: Vec<Arc<dyn Provider>>, selection: &Selection) -> Self {
         let mut offers = Vec::new();
         let mut problems = Vec::new();
+        let mut offered = Vec::new();
         for (provider, listed) in ask(&providers).await {
             match listed {
-                Ok(specs) => {
+                Ok((specs, others)) => {
+                    offered.extend(Offered::new(&provider, others));
                     let rank = rank(&selection.preferred_order, provider.id());
                     offers.extend(specs.into_iter().map(|spec| Offer {
                         rank,
@@ -96,7 +104,9 @@ impl Catalog {
             version: String::new(),
             tools: BTreeMap::new(),
             spellings: HashMap::new(),
+            offered: Vec::new(),
             providers,
+            selection: selection.clone(),
             problems,
             index: OnceLock::new(),
         };
@@ -104,8 +114,14 @@ impl Catalog {
         for offer in offers {
             catalog.add(offer);
         }
+        catalog.offered = offered;
         catalog.version = catalog.digest();
         catalog
+    }
+
+    /// Asks every provider again.
+    pub async fn collect_again(&self) -> Self {
+        Self::collect(self.providers.clone(), &self.selection).await
     }
 
     /// Changes whenever any tool does.
@@ -218,7 +234,7 @@ impl Catalog {
     }
 }
 
-type Listed = (Arc<dyn Provider>, Result<Vec<ToolSpec>, String>);
+type Listed = (Arc<dyn Provider>, Result<(Vec<ToolSpec>, Offers), String>);
 
 /// Asks all providers at once, each in a task of its own: one that crashes or hangs
 /// takes nothing with it.
@@ -227,14 +243,20 @@ async fn ask(providers: &[Arc<dyn Provider>]) -> Vec<Listed> {
         .iter()
         .map(|provider| {
             let asked = Arc::clone(provider);
-            tokio::spawn(async move { timeout(LISTING, asked.tools()).await })
+            tokio::spawn(async move {
+                let all = async { Ok((asked.tools().await?, asked.offers().await?)) };
+                timeout::<_>(LISTING, all).await
+            })
         })
         .collect();
     let mut all = Vec::with_capacity(asked.len());
     for (provider, asked) in providers.iter().zip(asked) {
         let listed = match asked.await {
-            Ok(Ok(Ok(specs))) => Ok(specs),
-            Ok(Ok(Err(error))) => Err(error.to_string()),
+            Ok(Ok(Ok(listed))) => Ok(listed),
+            Ok(Ok(Err(error))) => {
+                let error: ProviderError = error;
+                Err(error.to_string())
+            }
             Ok(Err(_)) => Err(format!("no answer within {} s", LISTING.as_secs())),
             Err(_) => Err("it crashed".to_owned()),
         };

@@ -15,6 +15,7 @@ mod mention;
 mod number;
 mod rewrite;
 mod source;
+mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use self::{
     compile::Policies,
     explain::{Explanation, Part, RuleNote},
     source::{Origin, PolicyError, Problem, Source},
+    summary::RuleSummary,
     table::{Case, CaseResult, Expected, Table, TableError},
 };
 

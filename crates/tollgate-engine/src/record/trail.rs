@@ -3,11 +3,11 @@
 //! Stage types prove that a stage was passed; the trail remembers what it found,
 //! so that every ending, wherever it happens, can say all that is known by then.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use tollgate_core::{
-    CallId, Capability, Estimate, SessionKey, Surface, Timestamp, TraceContext, TrustLevel,
-    audit::Hash,
+    AskKinds, CallId, Capability, Estimate, SessionKey, Spelling, Surface, Timestamp, TraceContext,
+    TrustLevel, audit::Hash,
 };
 
 use crate::policy::Consent;
@@ -56,6 +56,9 @@ pub(crate) struct Trail {
     pub(crate) session: SessionKey,
     pub(crate) surface: Surface,
     pub(crate) trust: TrustLevel,
+    pub(crate) scope: Option<Arc<[String]>>,
+    pub(crate) spelling: Spelling,
+    pub(crate) asks: AskKinds,
     pub(crate) tool: String,
     pub(crate) command: Option<String>,
     pub(crate) provider: Option<String>,

@@ -104,6 +104,12 @@ impl Memory {
         (fresh && entry.binding == binding).then(|| Arc::clone(&entry.kept))
     }
 
+    pub(super) fn by_key(&self, key: &str, now: Timestamp) -> Option<Arc<Kept>> {
+        let entry = self.entries.get(key)?;
+        let fresh = entry.until.is_none_or(|until| now < until);
+        fresh.then(|| Arc::clone(&entry.kept))
+    }
+
     pub(super) fn put(
         &mut self,
         key: &str,

@@ -113,6 +113,11 @@ impl SessionState {
         self.with(|state| state.memory.get(key, binding, now))
     }
 
+    /// A kept answer by its key alone, for whoever wants to read it again.
+    pub(crate) fn recall_any(&self, key: &str, now: Timestamp) -> Option<Arc<Kept>> {
+        self.with(|state| state.memory.by_key(key, now))
+    }
+
     pub(crate) fn remember(
         &self,
         key: &str,

@@ -24,7 +24,7 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                  Success: names to pass to tools.describe and tools.call. \
                  No hit: use other words, or name the service you want to reach.",
             )
-            .sets(&["gate"]),
+            .sets(&["gate", "discovery"]),
             search,
         )
         .tool(
@@ -35,7 +35,7 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                  Use it before the first call of a tool that is not in your list. \
                  Unknown name: the error lists the nearest names.",
             )
-            .sets(&["gate"]),
+            .sets(&["gate", "discovery"]),
             describe,
         )
         .tool(
@@ -46,7 +46,7 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                  Success and failures are those of the inner tool. \
                  Look its arguments up with tools.describe first.",
             )
-            .sets(&["gate"]),
+            .sets(&["gate", "discovery"]),
             call,
         )
 }
@@ -96,7 +96,7 @@ async fn search(
     let tools = found(&inner, &viewer, &args.query, args.limit)
         .into_iter()
         .map(|(listing, score)| Hit {
-            name: listing.spec.name.as_str().to_owned(),
+            name: viewer.spelling.of(&listing.spec.name),
             title: listing.spec.title.clone(),
             summary: inner
                 .cleaner
@@ -160,7 +160,7 @@ async fn describe(
     let spec = &listing.spec;
     let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
     Ok(Described {
-        name: spec.name.as_str().to_owned(),
+        name: cx.spelling.of(&spec.name),
         title: spec.title.clone(),
         description: spec.description.clone(),
         input_schema: object(&spec.input_schema),

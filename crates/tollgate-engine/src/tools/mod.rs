@@ -5,6 +5,10 @@
 
 mod audit;
 mod discovery;
+mod prompts;
+mod provider;
+mod read;
+mod result;
 mod review;
 mod session;
 
@@ -14,25 +18,45 @@ use tollgate_core::{Provider, ProviderError, StoreError, ToolSet};
 
 use crate::call::{Gateway, Inner};
 
+pub use provider::Page;
+pub use result::{PIECE, outline};
+
 /// The provider of the engine's own tools, before and after there is an engine.
 #[derive(Clone, Default)]
-pub struct GateTools(Handle);
+pub struct GateTools {
+    handle: Handle,
+    pages: Vec<Page>,
+}
 
 pub(crate) type Handle = Arc<OnceLock<Weak<Inner>>>;
 
 impl GateTools {
+    /// Tools that can also show these pages.
+    pub fn with_pages(pages: Vec<Page>) -> Self {
+        Self {
+            handle: Handle::default(),
+            pages,
+        }
+    }
+
     /// The provider, to be put into the catalogue.
     pub fn provider(&self) -> Arc<dyn Provider> {
-        let tools = ToolSet::new("builtin", Arc::clone(&self.0));
+        let tools = ToolSet::new("builtin", Arc::clone(&self.handle));
         let tools = discovery::add(tools);
         let tools = audit::add(tools);
         let tools = review::add(tools);
-        Arc::new(session::add(tools))
+        let tools = result::add(tools);
+        let tools = session::add(tools);
+        Arc::new(provider::GateProvider::new(
+            tools,
+            Arc::clone(&self.handle),
+            self.pages.clone(),
+        ))
     }
 
     /// Tells the tools which engine they belong to.
     pub fn attach(&self, gateway: &Gateway) {
-        self.0.get_or_init(|| Arc::downgrade(&gateway.0));
+        self.handle.get_or_init(|| Arc::downgrade(&gateway.0));
     }
 }
 

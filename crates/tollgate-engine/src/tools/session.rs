@@ -89,7 +89,10 @@ impl Info {
     }
 }
 
-async fn own(inner: &Inner, cx: &CallContext) -> Result<Arc<SessionState>, ProviderError> {
+pub(super) async fn own(
+    inner: &Inner,
+    cx: &CallContext,
+) -> Result<Arc<SessionState>, ProviderError> {
     let opening = Opening {
         lifetime: Lifetime::Process,
         limit: inner.settings.session_limit,

@@ -36,6 +36,9 @@ pub fn context() -> CallContext {
         },
         control: Control::default(),
         responses: None,
+        scope: None,
+        spelling: tollgate_core::Spelling::default(),
+        asks: tollgate_core::AskKinds::default(),
     }
 }
 
