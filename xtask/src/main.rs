@@ -1,4 +1,5 @@
-//! The chores of this repository: `cargo xtask ci`, `cargo xtask bless`, `cargo xtask sizes`.
+//! The chores of this repository: `cargo xtask ci`, `cargo xtask bless`, `cargo xtask sizes`,
+//! `cargo xtask mcpb`.
 //!
 //! What CI runs is what you run; there is nothing else to install.
 
@@ -11,8 +12,10 @@
 mod bless;
 mod ci;
 mod inline;
+mod mcpb;
 mod run;
 mod sizes;
+mod zip;
 
 use std::process::ExitCode;
 
@@ -23,14 +26,18 @@ usage: cargo xtask <chore>
 
   ci      check the format, lints, tests and documentation examples, as CI does
   bless   rewrite snapshots and generated pages from what the code says
-  sizes   print how many lines each crate has";
+  sizes   print how many lines each crate has
+  mcpb    BINARY [FILE]: bundle a built program for desktop clients, as tollgate.mcpb";
 
 fn main() -> ExitCode {
-    let chore = std::env::args().nth(1);
-    let outcome = match chore.as_deref() {
-        Some("ci") => ci::run(),
-        Some("bless") => bless::run(),
-        Some("sizes") => sizes::run(),
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        ["ci"] => ci::run(),
+        ["bless"] => bless::run(),
+        ["sizes"] => sizes::run(),
+        ["mcpb", binary] => mcpb::run(binary, "tollgate.mcpb"),
+        ["mcpb", binary, file] => mcpb::run(binary, file),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -13,4 +13,6 @@ mod files;
 #[cfg(test)]
 mod licences;
 #[cfg(test)]
+mod packaging;
+#[cfg(test)]
 mod source;
