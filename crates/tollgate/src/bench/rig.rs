@@ -208,5 +208,6 @@ fn environment(folder: &Path) -> Environment {
         variables: variables.into_iter().collect::<BTreeMap<_, _>>(),
         home: Some(folder.to_owned()),
         current_dir: folder.to_owned(),
+        ..Environment::default()
     }
 }

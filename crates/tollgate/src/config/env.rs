@@ -18,6 +18,8 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// The current folder.
     pub current_dir: PathBuf,
+    /// The file of the running program, if the system tells.
+    pub executable: Option<PathBuf>,
 }
 
 impl Environment {
@@ -27,6 +29,7 @@ impl Environment {
             variables: std::env::vars_os().collect(),
             home: std::env::home_dir().filter(|home| home.is_absolute()),
             current_dir: std::env::current_dir()?,
+            executable: std::env::current_exe().ok(),
         })
     }
 
@@ -50,14 +53,40 @@ impl Environment {
         self.xdg("XDG_STATE_HOME", ".local/state")
     }
 
-    /// A base folder as the XDG specification says: a relative one counts as unset.
-    fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+    /// The folder below which desktop programs keep their settings.
+    pub fn applications_dir(&self) -> Option<PathBuf> {
+        if cfg!(target_os = "macos") {
+            Some(self.home.as_ref()?.join("Library/Application Support"))
+        } else if cfg!(windows) {
+            self.folder("APPDATA", "AppData/Roaming")
+        } else {
+            self.folder("XDG_CONFIG_HOME", ".config")
+        }
+    }
+
+    /// The folder a variable names, else this one below the home folder.
+    /// A relative one counts as unset, as the XDG specification says.
+    pub fn folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         self.variables
             .get(&OsString::from(variable))
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
             .or_else(|| Some(self.home.as_ref()?.join(below_home)))
-            .map(|base| base.join("tollgate"))
+    }
+
+    /// The first file of this name in the folders of `PATH`.
+    pub fn on_path(&self, name: &str) -> Option<PathBuf> {
+        let folders = self.variables.get(&OsString::from("PATH"))?;
+        std::env::split_paths(folders)
+            .filter(|folder| folder.is_absolute())
+            .map(|folder| folder.join(name))
+            .find(|file| file.is_file())
+    }
+
+    /// Tollgate's own folder below a base folder.
+    fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        let base = self.folder(variable, below_home)?;
+        Some(base.join("tollgate"))
     }
 
     /// A path as written, seen from `base`; `~/` is the home folder.
@@ -76,6 +105,7 @@ impl fmt::Debug for Environment {
             .field("variables", &self.variables.keys())
             .field("home", &self.home)
             .field("current_dir", &self.current_dir)
+            .field("executable", &self.executable)
             .finish()
     }
 }

@@ -110,6 +110,7 @@ fn environment(folder: &Path, endpoint: &str) -> Environment {
         variables: BTreeMap::from([("COLLECTOR_KEY".into(), "Bearer hush".into())]),
         home: Some(home.clone()),
         current_dir: home,
+        ..Environment::default()
     }
 }
 

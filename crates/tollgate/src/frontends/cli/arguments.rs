@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::init::{Client, LOCAL_URL, Scope, server_name, server_url};
+
 /// The gate between AI agents and tools.
 #[derive(Debug, Parser)]
 #[command(
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Token(Token),
     /// Let a project's tollgate.toml do more than narrow
     Trust(Trust),
+    /// Set up an agent's program so that it starts Tollgate as its MCP server
+    Init(Init),
     /// Serve JSON lines on standard input and output
     Jsonl(Jsonl),
     /// Say what works, what does not and what to do
@@ -84,6 +88,43 @@ pub(crate) struct Jsonl {
         value_parser = clap::value_parser!(u16).range(1..=4096)
     )]
     pub(crate) concurrent: u16,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The program to set up
+    #[arg(long, value_enum)]
+    pub(crate) client: Client,
+    /// Set it up for you everywhere, or for the current folder only
+    #[arg(long, value_enum, default_value = "user")]
+    pub(crate) scope: Scope,
+    /// What the program calls this server
+    #[arg(long, value_name = "NAME", default_value = "tollgate", value_parser = server_name)]
+    pub(crate) name: String,
+    /// Let it connect to a running server instead of starting one [default URL: http://127.0.0.1:7420/mcp]
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        default_missing_value = LOCAL_URL,
+        value_parser = server_url,
+        conflicts_with = "toolsets"
+    )]
+    pub(crate) http: Option<String>,
+    /// Offer only these toolsets
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
+    )]
+    pub(crate) toolsets: Vec<String>,
+    /// Replace an entry of this name that says something else
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show the difference, write nothing
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 #[derive(Debug, Args)]

@@ -36,6 +36,7 @@ pub(super) async fn run(_: &Environment, console: &Console) -> Result<Exit, Stop
             .collect::<BTreeMap<_, _>>(),
         home: Some(folder.clone()),
         current_dir: folder,
+        ..Environment::default()
     };
     let config = Config::load(&environment, &Flags::default()).map_err(|errors| Stop {
         exit: Exit::Usage,

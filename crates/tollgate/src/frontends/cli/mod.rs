@@ -13,6 +13,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod grants;
+mod init;
 mod policy;
 mod replay;
 mod reply;
@@ -165,6 +166,7 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
     match &cli.command {
         Command::Completions(it) => return completions::run(it, console),
         Command::Trust(it) => return trust::run(it, &environment, console),
+        Command::Init(it) => return init::run(it, &cli, &environment, console),
         Command::Demo(_) => return demo::run(&environment, console).await,
         Command::Doctor(_) => return doctor::run(&environment, &flags, console).await,
         Command::Tools(it) if it.needs_no_state() => return tools::search_file(it, console),
@@ -229,8 +231,10 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Token(it) => token::run(&it, scene).await,
         Command::Jsonl(it) => crate::frontends::jsonl::run(&it, scene).await,
         Command::Bench(it) => crate::bench::run(&it, scene).await,
-        Command::Completions(_) | Command::Trust(_) | Command::Demo(_) | Command::Doctor(_) => {
-            Ok(Exit::Ok)
-        }
+        Command::Completions(_)
+        | Command::Trust(_)
+        | Command::Init(_)
+        | Command::Demo(_)
+        | Command::Doctor(_) => Ok(Exit::Ok),
     }
 }

@@ -7,6 +7,7 @@ mod call;
 mod configuration;
 mod desk;
 mod doctor;
+mod init;
 mod policy;
 mod replay;
 mod tools;
