@@ -4,9 +4,22 @@ use std::{process::Command, time::Instant};
 
 use anyhow::{Result, bail};
 
-use crate::run::{cargo, has, shown, silent};
+use crate::{
+    peers,
+    run::{cargo, has, shown, silent},
+};
 
-pub(crate) fn run() -> Result<()> {
+/// Whether the MCP clients and the conformance suite take part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peers {
+    Installed,
+    LeftOut,
+}
+
+/// The tests that need the peers.
+const PEER_TESTS: &str = "mcp::peers::";
+
+pub(crate) fn run(with: Peers) -> Result<()> {
     let mut failed = Vec::new();
     let mut step = |name: &'static str, outcome: &dyn Fn() -> Result<()>| {
         eprintln!("\n==> {name}");
@@ -23,13 +36,21 @@ pub(crate) fn run() -> Result<()> {
     };
     step("format", &|| installed("fmt", &["fmt", "--all", "--check"]));
     step("lints", &|| installed("clippy", LINTS));
-    step("tests", &|| shown(tests()));
+    if with == Peers::Installed {
+        step("peers", &peers::run);
+    }
+    step("tests", &|| shown(tests(with)));
     // The summary of the tests is what people look for, so this one speaks only if it fails.
     step("documentation examples", &|| {
         silent(cargo(&["test", "--doc", "--workspace", "--quiet"]))
     });
     if failed.is_empty() {
-        eprintln!("\nall checks passed");
+        match with {
+            Peers::Installed => eprintln!("\nall checks passed"),
+            Peers::LeftOut => {
+                eprintln!("\nall checks passed, but no test with a real MCP client ran");
+            }
+        }
         return Ok(());
     }
     bail!("failed: {}", failed.join(", "))
@@ -52,17 +73,26 @@ fn installed(subcommand: &str, arguments: &[&str]) -> Result<()> {
     shown(cargo(arguments))
 }
 
-fn tests() -> Command {
+fn tests(with: Peers) -> Command {
+    let skips = with == Peers::LeftOut;
     if has("nextest") {
-        return cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
+        let mut command = cargo(&["nextest", "run", "--workspace", "--no-fail-fast"]);
+        if skips {
+            command.arg(format!("--filterset=not test(/^{PEER_TESTS}/)"));
+        }
+        return command;
     }
     eprintln!("cargo-nextest is not installed: the tests run under plain cargo");
-    cargo(&[
+    let mut command = cargo(&[
         "test",
         "--workspace",
         "--no-fail-fast",
         "--lib",
         "--bins",
         "--tests",
-    ])
+    ]);
+    if skips {
+        command.args(["--", "--skip", PEER_TESTS]);
+    }
+    command
 }

@@ -1,4 +1,4 @@
-//! Starts cargo, and knows where the repository is.
+//! Starts cargo and installers, and knows where the repository is.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,18 +15,23 @@ pub(crate) fn root() -> PathBuf {
 
 /// `cargo` with these arguments, in the repository's root.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a chore starts cargo, not a tool"
-    )]
-    let mut command = Command::new("cargo");
+    let mut command = program(Path::new("cargo"));
     command.current_dir(root()).args(arguments);
     command
 }
 
+/// A program that a chore needs.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a chore starts cargo and installers, not tools"
+)]
+pub(crate) fn program(path: &Path) -> Command {
+    Command::new(path)
+}
+
 /// Runs a command whose output the person wants to see.
 pub(crate) fn shown(mut command: Command) -> Result<()> {
-    let status = command.status().context("cargo did not start")?;
+    let status = command.status().with_context(|| not_started(&command))?;
     if !status.success() {
         bail!("{status}");
     }
@@ -35,12 +40,16 @@ pub(crate) fn shown(mut command: Command) -> Result<()> {
 
 /// Runs a command whose output matters only if it fails.
 pub(crate) fn silent(mut command: Command) -> Result<()> {
-    let output = command.output().context("cargo did not start")?;
+    let output = command.output().with_context(|| not_started(&command))?;
     if !output.status.success() {
         let said = [output.stdout, output.stderr].concat();
         bail!("{}\n{}", output.status, String::from_utf8_lossy(&said));
     }
     Ok(())
+}
+
+fn not_started(command: &Command) -> String {
+    format!("{} did not start", command.get_program().display())
 }
 
 /// Whether a cargo subcommand is installed.
