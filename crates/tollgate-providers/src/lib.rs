@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tollgate_core::Provider;
 
 pub mod builtin;
+pub mod conformance;
 pub mod stub;
 
 macro_rules! providers {
@@ -19,11 +20,18 @@ macro_rules! providers {
                 #[doc = concat!("Settings of `", stringify!($name), "`.")]
                 pub $name: $name::Settings,
             )*
+            /// Whether what the MCP conformance suite looks for is offered as well.
+            pub conformance: bool,
         }
 
         /// Every provider this build knows.
         pub fn all(settings: Settings) -> Vec<Arc<dyn Provider>> {
-            vec![$(Arc::new($name::provider(settings.$name)),)*]
+            let mut all: Vec<Arc<dyn Provider>> =
+                vec![$(Arc::new($name::provider(settings.$name)),)*];
+            if settings.conformance {
+                all.push(Arc::new(conformance::provider()));
+            }
+            all
         }
     };
 }

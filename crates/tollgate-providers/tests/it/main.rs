@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod builtin;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod stub;
 #[cfg(test)]
 mod support;
