@@ -1,5 +1,7 @@
 //! Ids that nobody can guess and that sort by time.
 
+use std::cell::RefCell;
+
 use tollgate_core::{
     CallId, Timestamp, TraceContext,
     canonical::{hex, hex_digest},
@@ -37,28 +39,73 @@ pub fn random_id(prefix: &str) -> String {
     format!("{prefix}-{id}")
 }
 
+thread_local! {
+    static CHANCE: RefCell<Chance> = const { RefCell::new(Chance { bytes: [0; 512], left: 0 }) };
+}
+
+/// Random bytes fetched ahead, each used once: asking the system costs more than an id.
+struct Chance {
+    bytes: [u8; 512],
+    left: usize,
+}
+
+/// Like [`random_hex`], for ids of calls; at most 256 bytes.
+fn quick_hex(bytes: usize) -> String {
+    let taken = CHANCE.with_borrow_mut(|chance| {
+        if chance.left < bytes {
+            getrandom::fill(&mut chance.bytes).ok()?;
+            chance.left = chance.bytes.len();
+        }
+        let rest = chance.left.checked_sub(bytes)?;
+        let taken = hex(&chance.bytes[rest..chance.left]);
+        chance.left = rest;
+        Some(taken)
+    });
+    taken.unwrap_or_else(|| random_hex(bytes))
+}
+
 /// A call id: twelve hex digits of time, twenty of chance.
 pub(crate) fn call_id(at: Timestamp) -> CallId {
     let millis = u64::try_from(at.0).unwrap_or(0) & 0xffff_ffff_ffff;
-    CallId(format!("{millis:012x}{}", random_hex(10)).into())
+    CallId(format!("{millis:012x}{}", quick_hex(10)).into())
 }
 
 /// Where a call stands in a trace: below the caller's span, or a trace of its own.
 pub(crate) fn trace(traceparent: Option<&str>) -> TraceContext {
-    let random = random_hex(24);
-    let (own_trace, span) = random.split_at(32);
+    let mut own_trace = quick_hex(24);
+    let span_id = own_trace.split_off(32);
     match traceparent.and_then(TraceContext::parse) {
         Some((trace_id, parent, sampled)) => TraceContext {
             trace_id,
             parent: Some(parent),
-            span_id: span.to_owned(),
+            span_id,
             sampled,
         },
         None => TraceContext {
-            trace_id: own_trace.to_owned(),
+            trace_id: own_trace,
             parent: None,
-            span_id: span.to_owned(),
+            span_id,
             sampled: true,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_ids_share_their_chance() {
+        let ids: HashSet<String> = (0..1000).map(|_| quick_hex(10)).collect();
+        assert_eq!(ids.len(), 1000);
+        assert!(ids.iter().all(|id| id.len() == 20));
+        let pieces: HashSet<String> = ids
+            .iter()
+            .flat_map(|id| [id[..10].to_owned(), id[10..].to_owned()])
+            .collect();
+        assert_eq!(pieces.len(), 2000);
+        assert_eq!(quick_hex(600).len(), 1200);
     }
 }
