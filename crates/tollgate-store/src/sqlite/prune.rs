@@ -3,7 +3,7 @@
 //! Tied to the writes themselves, so that short commands prune as well as long
 //! processes, an idle one never wakes for it, and no turn takes long.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{Timestamp, store::StoreError};
 
 use crate::{error::store_error, settings::Retention};
@@ -43,17 +43,8 @@ impl Pruner {
     }
 
     fn run(&mut self, connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+        self.prune_bodies(connection, now)?;
         let kept = &self.retention;
-        connection
-            .prepare_cached(
-                "DELETE FROM bodies WHERE id IN (SELECT id FROM bodies ORDER BY id LIMIT ?1)
-                     AND (at < ?2 OR id <= (SELECT max(id) FROM bodies) - ?3)",
-            )?
-            .execute(params![
-                STRIDE,
-                now.minus(kept.bodies).0,
-                rows(kept.body_rows)
-            ])?;
         connection
             .prepare_cached(
                 "DELETE FROM effects WHERE id IN (SELECT id FROM effects INDEXED BY effects_by_age
@@ -71,6 +62,35 @@ impl Pruner {
             .prepare_cached("DELETE FROM provider_states WHERE until IS NOT NULL AND until < ?1")?
             .execute([now.0])?;
         self.prune_cache(connection, now)
+    }
+
+    /// Bodies have numbers in a row, so what is too many is a range of them; what is too
+    /// old is looked for only if the first one is.
+    fn prune_bodies(&self, connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+        let first = connection
+            .prepare_cached("SELECT id, at FROM bodies ORDER BY id LIMIT 1")?
+            .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+            .optional()?;
+        let Some((first, at)) = first else {
+            return Ok(());
+        };
+        let last: i64 = connection
+            .prepare_cached("SELECT max(id) FROM bodies")?
+            .query_row([], |row| row.get(0))?;
+        let stride_end = first.saturating_add(STRIDE - 1);
+        let spare = last.saturating_sub(rows(self.retention.body_rows));
+        if first <= spare {
+            connection
+                .prepare_cached("DELETE FROM bodies WHERE id <= ?1")?
+                .execute([spare.min(stride_end)])?;
+        }
+        let oldest = now.minus(self.retention.bodies).0;
+        if at < oldest {
+            connection
+                .prepare_cached("DELETE FROM bodies WHERE id <= ?1 AND at < ?2")?
+                .execute([stride_end, oldest])?;
+        }
+        Ok(())
     }
 
     /// Ends of cached answers have no index, so the cursor visits them in rotation.

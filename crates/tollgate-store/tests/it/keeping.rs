@@ -133,6 +133,30 @@ async fn what_is_no_longer_needed_goes_with_the_writing() {
 }
 
 #[tokio::test]
+async fn a_body_goes_when_it_is_old_and_younger_ones_stay() {
+    let world = World::new();
+    let clock = Arc::new(HeldClock::new(Timestamp(1_000_000)));
+    let store = SqliteStore::open(world.settings(), Arc::clone(&clock) as Arc<_>).unwrap();
+    let keep = |call: &'static str, rows: std::ops::Range<u64>| Batch {
+        changes: vec![Change::KeepBody(Body {
+            call: CallId(call.into()),
+            arguments: None,
+            data: Some("{}".to_owned()),
+        })],
+        ..entries(rows, Durability::Process)
+    };
+    store.commit(keep("old", 0..10)).await.unwrap();
+    clock.set(Timestamp(1_000_000).plus(Duration::from_secs(91 * 24 * 3600)));
+    store.commit(keep("young", 10..500)).await.unwrap();
+    assert_eq!(world.count("bodies"), 2);
+    store.commit(keep("youngest", 500..1100)).await.unwrap();
+    assert_eq!(world.count("bodies"), 2);
+    assert_eq!(store.body(&CallId("old".into())).await.unwrap(), None);
+    let kept = store.body(&CallId("young".into())).await.unwrap();
+    assert_eq!(kept.unwrap().data.as_deref(), Some("{}"));
+}
+
+#[tokio::test]
 async fn a_long_reader_blocks_nobody_and_the_log_starts_over_after_it() {
     let world = World::new();
     let settings = Settings {
