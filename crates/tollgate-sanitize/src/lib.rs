@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod carry;
 mod detect;
 mod findings;
 mod json;

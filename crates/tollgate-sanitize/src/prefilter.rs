@@ -54,6 +54,15 @@ impl Hit {
             literal: self.literal,
         }
     }
+
+    /// The same hit where what stood at `from` now stands at `to`.
+    pub(crate) fn moved(self, from: usize, to: usize) -> Hit {
+        Hit {
+            start: self.start - from + to,
+            end: self.end - from + to,
+            literal: self.literal,
+        }
+    }
 }
 
 /// Shorter literals have no three bytes to be found by.
@@ -74,9 +83,13 @@ pub(crate) struct Prefilter {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     gram: u32,
+    literal: u32,
     /// Where in the literal the three bytes stand.
     offset: u32,
-    literal: u32,
+    length: u32,
+    /// The literal's outermost bytes: literals that share three bytes seldom share these.
+    first: u8,
+    last: u8,
 }
 
 #[derive(Debug)]
@@ -107,13 +120,16 @@ impl Prefilter {
         builder.build()
     }
 
-    /// Appends all hits, ordered by where they start.
+    /// Lists all hits in place of what the list held, ordered by where they start.
     pub(crate) fn scan(&self, text: &str, hits: &mut Vec<Hit>) {
         let bytes = text.as_bytes();
-        let from = hits.len();
+        hits.clear();
         let mut base = 0;
         while let Some(window) = bytes.get(base..).and_then(|rest| rest.first_chunk()) {
-            self.candidates(bytes, base, self.mask(window), hits);
+            let mask = self.mask(window);
+            if mask != 0 {
+                self.candidates(bytes, base, mask, hits);
+            }
             base += BLOCK;
         }
         // What is left is read from a copy with room behind it; candidates are compared in the text itself.
@@ -124,7 +140,6 @@ impl Prefilter {
             self.candidates(bytes, base, self.mask(&window), hits);
             base += BLOCK;
         }
-        hits[from..].sort_unstable_by_key(|hit| (hit.start, hit.end));
     }
 
     /// One bit for each place in a block whose three bytes may belong to a literal.
@@ -142,6 +157,7 @@ impl Prefilter {
         mask
     }
 
+    #[inline(never)]
     fn candidates(&self, bytes: &[u8], base: usize, mut mask: u32, hits: &mut Vec<Hit>) {
         while mask != 0 {
             let at = base + mask.trailing_zeros() as usize;
@@ -166,24 +182,47 @@ impl Prefilter {
             if entry.gram != gram {
                 continue;
             }
-            let Some(literal) = self.literals.get(entry.literal as usize) else {
-                continue;
-            };
             let Some(start) = at.checked_sub(entry.offset as usize) else {
                 continue;
             };
-            let end = start + literal.text.len();
-            if bytes
-                .get(start..end)
-                .is_some_and(|found| found.eq_ignore_ascii_case(&literal.text))
-            {
+            let end = start + entry.length as usize;
+            let Some(found) = bytes.get(start..end) else {
+                continue;
+            };
+            let (Some(first), Some(last)) = (found.first(), found.last()) else {
+                continue;
+            };
+            if first | CASE == entry.first && last | CASE == entry.last && self.is(entry, found) {
+                let literal = entry.literal;
                 hits.push(Hit {
                     start,
                     end,
-                    literal: entry.literal,
+                    literal,
                 });
+                settle(hits);
             }
         }
+    }
+
+    fn is(&self, entry: &Entry, found: &[u8]) -> bool {
+        self.literals
+            .get(entry.literal as usize)
+            .is_some_and(|literal| found.eq_ignore_ascii_case(&literal.text))
+    }
+
+    /// The hits in a text that are its own wherever it stands; none if a literal may reach across its edges.
+    pub(crate) fn own_hits(&self, text: &str) -> Option<Vec<Hit>> {
+        let first = text.as_bytes().first()?;
+        let last = text.as_bytes().last()?;
+        let crosses = self.literals.iter().any(|literal| {
+            let literal = &literal.text;
+            let into = |byte: &u8| byte.eq_ignore_ascii_case(first);
+            let out = |byte: &u8| byte.eq_ignore_ascii_case(last);
+            literal[1..].iter().any(into) || literal[..literal.len() - 1].iter().any(out)
+        });
+        let mut hits = Vec::new();
+        self.scan(text, &mut hits);
+        (!crosses).then_some(hits)
     }
 
     pub(crate) fn targets(&self, hit: Hit) -> &[Target] {
@@ -193,9 +232,21 @@ impl Prefilter {
     }
 }
 
+/// Moves the last hit to where it belongs; literals are found by their middle, so it is never far from there.
+fn settle(hits: &mut [Hit]) {
+    let mut at = hits.len() - 1;
+    while at > 0 && (hits[at].start, hits[at].end) < (hits[at - 1].start, hits[at - 1].end) {
+        hits.swap(at, at - 1);
+        at -= 1;
+    }
+}
+
 /// How many places are looked at together, and how many bytes that takes.
 const BLOCK: usize = 32;
 const WINDOW: usize = BLOCK + 4;
+
+/// The bit that tells upper from lower case.
+const CASE: u8 = 0x20;
 
 /// The lower three bytes, without the bit that tells upper from lower case.
 fn fold(gram: u32) -> u32 {
@@ -244,10 +295,14 @@ impl Builder {
         for (index, literal) in self.literals.iter().enumerate() {
             let (offset, gram) = rarest(&literal.text);
             seen[hash(gram) as usize] = 1;
+            let end = |byte: Option<&u8>| byte.map_or(0, |byte| byte | CASE);
             entries.push(Entry {
                 gram,
-                offset,
                 literal: u32::try_from(index).unwrap_or(u32::MAX),
+                offset,
+                length: u32::try_from(literal.text.len()).unwrap_or(u32::MAX),
+                first: end(literal.text.first()),
+                last: end(literal.text.last()),
             });
         }
         entries.sort_by_key(|entry| bucket(entry.gram));

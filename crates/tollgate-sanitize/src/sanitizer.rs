@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use crate::detect::{Detector, Found, Hits, Surroundings};
 use crate::rules::{Rules, RulesError, SHIPPED};
-use crate::{Cleaned, Findings, JsonError, Kind, Scope, json, strip, taint, url};
+use crate::{Cleaned, Findings, JsonError, Kind, Scope, carry, json, strip, taint, url};
 
 /// Counts up whenever the code finds something else with the same rules, because caches depend on it.
-const REVISION: &str = "2";
+const REVISION: &str = "3";
 
 /// How often a text is looked at again after a replacement; real text is settled after one.
 const MOST_ROUNDS: usize = 12;
@@ -174,19 +174,26 @@ impl Sanitizer {
             phrases: false,
         };
         let mut given = hits;
-        let mut list = Vec::new();
+        let mut carried = None;
         for _ in 0..MOST_ROUNDS {
             if self.strip(&mut passed) {
-                given = None;
+                (given, carried) = (None, None);
             }
-            let hits = given.take().unwrap_or_else(|| {
-                list.clear();
-                self.detector.prefilter.scan(&passed.text, &mut list);
-                Hits {
-                    list: &list,
-                    offset: 0,
+            let list;
+            let hits = match given.take() {
+                Some(hits) => hits,
+                None => {
+                    list = carried.take().unwrap_or_else(|| {
+                        let mut list = Vec::new();
+                        self.detector.prefilter.scan(&passed.text, &mut list);
+                        list
+                    });
+                    Hits {
+                        list: &list,
+                        offset: 0,
+                    }
                 }
-            });
+            };
             let search = self.detector.find(&passed.text, hits, around);
             passed.phrases |= search.phrases;
             if search.found.is_empty() {
@@ -195,6 +202,7 @@ impl Sanitizer {
             for found in &search.found {
                 passed.findings.add(&found.label.id, found.label.kind, 1);
             }
+            carried = carry::carry(&self.detector.prefilter, &passed.text, hits, &search.found);
             passed.text = Cow::Owned(replace(&passed.text, &search.found));
             passed.changed = true;
         }
@@ -219,7 +227,7 @@ impl Sanitizer {
     }
 }
 
-fn replace(text: &str, found: &[Found<'_>]) -> String {
+pub(crate) fn replace(text: &str, found: &[Found<'_>]) -> String {
     let mut out = String::with_capacity(text.len() + found.len() * 16);
     let mut copied = 0;
     for found in found {

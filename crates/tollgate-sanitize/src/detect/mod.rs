@@ -12,13 +12,14 @@ mod telling;
 mod value;
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::hash::BuildHasherDefault;
+use std::sync::{Arc, OnceLock};
 
-use regex_automata::{Anchored, Input};
+use regex_automata::{Anchored, Input, Span};
 
 use crate::Kind;
 use crate::prefilter::{Hit, PLACEHOLDER, Prefilter, Target};
-use crate::rules::{Check, Rule, Rules};
+use crate::rules::{Check, Fnv, Rule, Rules};
 pub(crate) use telling::Telling;
 
 /// A place to be replaced.
@@ -36,6 +37,17 @@ pub(crate) struct Label {
     pub(crate) kind: Kind,
     pub(crate) replacement: Box<str>,
     enabled: bool,
+    /// The prefilter's hits in the replacement, once somebody asked.
+    hits: OnceLock<Option<Vec<Hit>>>,
+}
+
+impl Label {
+    /// The prefilter's hits in the replacement; none if they depend on what stands around it.
+    pub(crate) fn hits(&self, prefilter: &Prefilter) -> Option<&[Hit]> {
+        self.hits
+            .get_or_init(|| prefilter.own_hits(&self.replacement))
+            .as_deref()
+    }
 }
 
 /// What is known about a string from the JSON around it.
@@ -69,7 +81,7 @@ pub(crate) struct Detector {
     pub(crate) prefilter: Prefilter,
     labels: Vec<Label>,
     /// Every id a replacement can carry.
-    ids: HashSet<Arc<str>>,
+    ids: HashSet<Arc<str>, BuildHasherDefault<Fnv>>,
     named: Label,
     parameter: Label,
     link_password: Label,
@@ -98,6 +110,7 @@ impl Detector {
                 .map_or_else(|| format!("[REDACTED:{id}]"), str::to_owned)
                 .into(),
             enabled: rules.enabled(id),
+            hits: OnceLock::new(),
         };
         let labels = rules
             .rules
@@ -297,11 +310,15 @@ impl<'r> Finder<'r, '_> {
         // Looking around the range keeps word boundaries honest at its edges.
         let input = Input::new(self.text).range(from..to).anchored(anchored);
         let span = if regex.captures_len() > 1 {
-            let mut captures = regex.create_captures();
-            regex.search_captures(&input, &mut captures);
-            let whole = captures.get_group(0)?;
-            let inner = (1..captures.group_len()).find_map(|group| captures.get_group(group));
-            inner.unwrap_or(whole)
+            // The bounds of every group, the whole match first.
+            let mut slots = vec![None; regex.captures_len() * 2];
+            regex.search_slots(&input, &mut slots)?;
+            let mut groups = slots.chunks_exact(2).filter_map(|group| match group {
+                [Some(start), Some(end)] => Some(Span::from(start.get()..end.get())),
+                _ => None,
+            });
+            let whole = groups.next()?;
+            groups.next().unwrap_or(whole)
         } else {
             regex.search(&input)?.span()
         };

@@ -21,10 +21,10 @@ struct Cluster {
     paren: bool,
     digits: Short<u8, MOST_DIGITS>,
     /// How long each group is.
-    lengths: Short<usize, MOST_GROUPS>,
+    lengths: Short<u8, MOST_GROUPS>,
     separators: Short<u8, MOST_GROUPS>,
-    /// Where each group ends.
-    ends: Short<usize, MOST_GROUPS>,
+    /// How wide the separators are.
+    widths: Short<u8, MOST_GROUPS>,
     /// Where the first group ends.
     first_end: usize,
 }
@@ -40,14 +40,11 @@ enum Spaces {
 impl Cluster {
     /// Drops the last group; gives where the one before it ends, what stood between them, and how long it was.
     fn drop_last(&mut self) -> Option<(usize, u8, usize)> {
-        let length = *self.lengths.as_slice().last()?;
-        let separator = *self.separators.as_slice().last()?;
-        self.lengths.count -= 1;
-        self.ends.count -= 1;
-        self.separators.count -= 1;
+        let length = usize::from(self.lengths.pop()?);
+        let separator = self.separators.pop()?;
+        let width = usize::from(self.widths.pop()?);
         self.digits.count -= length;
-        let end = *self.ends.as_slice().last()?;
-        Some((end, separator, length))
+        Some((self.end - length - width, separator, length))
     }
 }
 
@@ -71,6 +68,11 @@ impl<T: Copy + Default, const N: usize> Short<T, N> {
             *place = item;
             self.count += 1;
         }
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.count = self.count.checked_sub(1)?;
+        self.items.get(self.count).copied()
     }
 
     fn as_slice(&self) -> &[T] {
@@ -398,7 +400,7 @@ fn cluster_at(bytes: &[u8], at: usize, spaces: Spaces) -> Option<Cluster> {
         digits: Short::new(),
         lengths: Short::new(),
         separators: Short::new(),
-        ends: Short::new(),
+        widths: Short::new(),
         first_end: at,
     };
     prefix(bytes, &mut cluster);
@@ -421,9 +423,8 @@ fn cluster_at(bytes: &[u8], at: usize, spaces: Spaces) -> Option<Cluster> {
         for &digit in &bytes[position..position + run] {
             cluster.digits.push(digit);
         }
-        cluster.lengths.push(run);
+        cluster.lengths.push(run as u8);
         cluster.end = position + run;
-        cluster.ends.push(cluster.end);
         if cluster.lengths.count == 1 {
             cluster.first_end = cluster.end;
         }
@@ -433,9 +434,11 @@ fn cluster_at(bytes: &[u8], at: usize, spaces: Spaces) -> Option<Cluster> {
         }
         cluster.paren |= separator == b'(';
         cluster.separators.push(separator);
-        position = cluster.end + length;
+        cluster.widths.push(length);
+        position = cluster.end + usize::from(length);
     }
     cluster.separators.count = cluster.lengths.count.saturating_sub(1);
+    cluster.widths.count = cluster.separators.count;
     (cluster.lengths.count > 0).then_some(cluster)
 }
 
@@ -460,20 +463,23 @@ fn touches(byte: u8, rest: &[u8]) -> bool {
 }
 
 /// The length of a no-break, figure, thin or ideographic space with a digit behind it.
-fn wide_space(rest: &[u8]) -> usize {
+fn wide_space(rest: &[u8]) -> u8 {
     let length = match rest {
         [0xc2, 0xa0, ..] => 2,
         [0xe2, 0x80, 0x80..=0x8a | 0xaf, ..] | [0xe3, 0x80, 0x80, ..] => 3,
         _ => return 0,
     };
-    if rest.get(length).is_some_and(u8::is_ascii_digit) {
+    if rest
+        .get(usize::from(length))
+        .is_some_and(u8::is_ascii_digit)
+    {
         length
     } else {
         0
     }
 }
 
-fn separator_at(rest: &[u8], spaces: Spaces) -> (u8, usize) {
+fn separator_at(rest: &[u8], spaces: Spaces) -> (u8, u8) {
     let digit = |at: usize| rest.get(at).is_some_and(u8::is_ascii_digit);
     match rest {
         [separator @ (b' ' | b'-' | b'.' | b'/'), ..] if digit(1) => (*separator, 1),

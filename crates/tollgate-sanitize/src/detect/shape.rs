@@ -18,48 +18,57 @@ pub(super) struct Shape {
     longest_part: usize,
 }
 
+const DIGIT: u8 = 1;
+const LETTER: u8 = 2;
+const SMALL: u8 = 4;
+const HEX: u8 = 8;
+
+static CLASS: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 0x80 {
+        table[byte as usize] = (byte.is_ascii_digit() as u8 * DIGIT)
+            | (byte.is_ascii_alphabetic() as u8 * LETTER)
+            | (byte.is_ascii_lowercase() as u8 * SMALL)
+            | (byte.is_ascii_hexdigit() as u8 * HEX);
+        byte += 1;
+    }
+    table
+}
+
 impl Shape {
     pub(super) fn of(value: &str) -> Self {
         let mut shape = Shape::default();
-        let (mut last, mut last_alnum) = (0_u8, 0_u8);
+        let (mut last, mut last_class, mut last_alnum) = (0_u8, 0_u8, 0_u8);
         let (mut run, mut part) = (0, 0);
+        // Counted without branches, because what a secret consists of cannot be predicted.
         for &byte in value.as_bytes() {
-            shape.length += 1;
-            run = if byte == last { run + 1 } else { 1 };
+            let class = CLASS[usize::from(byte)];
+            let has = |bit: u8| usize::from(class & bit != 0);
+            let alnum = class & (DIGIT | LETTER);
+            run = run * usize::from(byte == last) + 1;
             shape.longest_run = shape.longest_run.max(run);
-            part = if byte.is_ascii_alphanumeric() {
-                part + 1
-            } else {
-                0
-            };
+            part = (part + 1) * usize::from(alnum != 0);
             shape.longest_part = shape.longest_part.max(part);
-            shape.classify(byte, last, last_alnum);
-            if byte.is_ascii_alphanumeric() {
-                last_alnum = byte;
-            }
-            last = byte;
-        }
-        shape
-    }
-
-    fn classify(&mut self, byte: u8, last: u8, last_alnum: u8) {
-        if byte.is_ascii_digit() {
-            self.digits += 1;
-            self.hex += 1;
-            self.changes += usize::from(last_alnum.is_ascii_alphabetic());
-        } else if byte.is_ascii_alphabetic() {
-            self.letters += 1;
-            self.hex += usize::from(byte.is_ascii_hexdigit());
-            self.changes += usize::from(last_alnum.is_ascii_digit());
+            shape.digits += has(DIGIT);
+            shape.letters += has(LETTER);
+            shape.hex += has(HEX);
+            shape.changes += usize::from(alnum | last_alnum == DIGIT | LETTER);
             // Where a small letter meets a capital, one word ends and another begins.
-            let hump = last.is_ascii_lowercase() && byte.is_ascii_uppercase();
-            if last.is_ascii_alphabetic() && !hump {
-                self.pairs += 1;
-                self.common += usize::from(is_common_pair(last, byte));
+            let hump = last_class & SMALL > class & SMALL;
+            let pair = class & last_class & LETTER != 0 && !hump;
+            shape.pairs += usize::from(pair);
+            shape.common += usize::from(pair && is_common_pair(last, byte));
+            if alnum != 0 {
+                last_alnum = alnum;
             }
-        } else {
-            self.others += 1;
+            (last, last_class) = (byte, class);
         }
+        shape.length = value.len();
+        shape.others = shape.length - shape.letters - shape.digits;
+        shape
     }
 
     /// Whether the value reads like something a generator made, with at least `shortest` letters and digits.
@@ -114,25 +123,23 @@ const COMMON: &str = "th he in er an re on at en nd ti es or te of ed is it al a
     rk ys ob mm fu ph og ms ye ud mb ip ub oi rl gu dr cc tw ft wn nu af hu nn vo rv nf xp gn sm fl iz \
     ok nl my gl aw ju eq sy sl ps lf nv nk kn gs dy ze ks xt ik dd ox tc";
 
-static PAIRS: [u32; 26] = pairs();
+/// For each letter, by its low five bits, the letters that often follow it.
+static PAIRS: [u32; 32] = pairs();
 
-const fn pairs() -> [u32; 26] {
+const fn pairs() -> [u32; 32] {
     let text = COMMON.as_bytes();
-    let mut table = [0_u32; 26];
+    let mut table = [0_u32; 32];
     let mut at = 0;
     while at + 1 < text.len() {
-        table[(text[at] - b'a') as usize] |= 1 << (text[at + 1] - b'a');
+        table[(text[at] & 31) as usize] |= 1 << (text[at + 1] & 31);
         at += 3;
     }
     table
 }
 
+/// Whether two letters often stand together, in whatever case they are written.
 fn is_common_pair(first: u8, second: u8) -> bool {
-    let first = usize::from(first.to_ascii_lowercase().wrapping_sub(b'a'));
-    let second = u32::from(second.to_ascii_lowercase().wrapping_sub(b'a'));
-    PAIRS
-        .get(first)
-        .is_some_and(|row| row >> (second & 31) & 1 == 1)
+    PAIRS[usize::from(first & 31)] >> (second & 31) & 1 == 1
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(crate) enum Join {
 static VALUE: Bytes = Bytes::of(b"_-./+=~%:!@#$^*?").and_alphanumeric();
 
 /// By how much of a value it is judged; the rest of a secret goes with it.
-const LONGEST_VALUE: usize = 2048;
+const LONGEST_VALUE: usize = 512;
 const LONGEST_GAP: usize = 28;
 const LONGEST_NAME: usize = 48;
 

@@ -108,14 +108,18 @@ pub(super) fn is_secret(value: &str, telling: Telling, join: Join) -> bool {
 }
 
 fn is_password(value: &str, shape: &Shape) -> bool {
-    let lower = value.to_lowercase();
     let spaces = value.bytes().filter(|byte| *byte == b' ').count();
-    let label = spaces > 0
-        && (spaces > 3
+    let is_label = || {
+        let lower = value.to_lowercase();
+        spaces > 3
             || lower.contains("passw")
             || lower.contains("enter")
-            || shape.digits == 0 && spaces > 1);
-    !label && !value.contains("://") && shape.letters + shape.digits > 0 && !value.starts_with("--")
+            || shape.digits == 0 && spaces > 1
+    };
+    if spaces > 0 && is_label() {
+        return false;
+    }
+    shape.letters + shape.digits > 0 && !value.starts_with("--") && !value.contains("://")
 }
 
 /// A value after `=` or `:`: short ones count if they mix letters and digits, long ones if they are no words.
@@ -162,10 +166,10 @@ fn is_date(value: &str) -> bool {
         }
     };
     value.len() >= shape.len()
+        && value.as_bytes().iter().zip(shape).all(fits)
         && value
             .bytes()
             .all(|byte| byte.is_ascii_digit() || b"-:.TZ+ ".contains(&byte))
-        && value.as_bytes().iter().zip(shape).all(fits)
 }
 
 fn has_symbol(value: &str) -> bool {
@@ -173,11 +177,22 @@ fn has_symbol(value: &str) -> bool {
 }
 
 fn is_path(value: &str) -> bool {
-    value.contains("://")
-        || value.starts_with(['/', '.', '~'])
-        || value.contains("::")
-        || value.contains("->")
-        || (value.matches('/').count() >= 2 && !value.ends_with('=') && Shape::of(value).is_wordy())
+    let bytes = value.as_bytes();
+    let mut slashes = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let rest = &bytes[at + 1..];
+        let joins = match byte {
+            b':' => rest.starts_with(b":") || rest.starts_with(b"//"),
+            b'-' => rest.starts_with(b">"),
+            _ => false,
+        };
+        if joins {
+            return true;
+        }
+        slashes += usize::from(byte == b'/');
+    }
+    matches!(bytes.first(), Some(b'/' | b'.' | b'~'))
+        || (slashes >= 2 && !value.ends_with('=') && Shape::of(value).is_wordy())
 }
 
 /// Whether a value only stands for one: a variable, a template, a mask, a replacement made earlier.
@@ -200,13 +215,22 @@ pub(super) fn is_stand_in(value: &str) -> bool {
 
 /// Rows of stars, dots or crosses, and values that were cut short.
 fn is_masked(value: &str) -> bool {
-    let row = |byte: u8| {
-        value
-            .as_bytes()
-            .windows(3)
-            .any(|three| three.iter().all(|&each| each == byte))
-    };
-    row(b'*') || row(b'.') || value.contains("xxxx") || value.contains("[REDACTED:")
+    let bytes = value.as_bytes();
+    let (mut last, mut run) = (0, 0);
+    for (at, &byte) in bytes.iter().enumerate() {
+        run = if byte == last { run + 1 } else { 1 };
+        last = byte;
+        let masked = match byte {
+            b'*' | b'.' => run == 3,
+            b'x' => run == 4,
+            b'[' => bytes[at..].starts_with(b"[REDACTED:"),
+            _ => false,
+        };
+        if masked {
+            return true;
+        }
+    }
+    false
 }
 
 fn is_template(value: &str) -> bool {
@@ -214,15 +238,17 @@ fn is_template(value: &str) -> bool {
 }
 
 fn is_stand_in_word(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let first = bytes.first().map_or(0, u8::to_ascii_lowercase);
     let begins = |start: &&str| {
-        value
-            .as_bytes()
-            .get(..start.len())
-            .is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
+        start.as_bytes().first() == Some(&first)
+            && bytes
+                .get(..start.len())
+                .is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
     };
     STAND_INS
         .iter()
-        .any(|word| value.eq_ignore_ascii_case(word))
+        .any(|word| word.len() == value.len() && begins(word))
         || FETCHES.iter().any(begins)
-        || value.bytes().all(|byte| byte.eq_ignore_ascii_case(&b'x'))
+        || bytes.iter().all(|byte| byte.eq_ignore_ascii_case(&b'x'))
 }

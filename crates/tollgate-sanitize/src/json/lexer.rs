@@ -10,10 +10,27 @@ const DEEPEST: usize = 512;
 pub(super) struct Token {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) has_escapes: bool,
+    /// A whole word, because a token with a smaller last field is slow to hand over.
+    marks: usize,
+}
+
+const ESCAPES: usize = 1;
+const SUSPECT: usize = 2;
+const NAME: usize = 4;
+
+impl Token {
+    pub(super) fn has_escapes(&self) -> bool {
+        self.marks & ESCAPES != 0
+    }
+
     /// Something in it needs a closer look: digits, `@`, an escape or a suspicious byte.
-    pub(super) is_suspect: bool,
-    pub(super) is_name: bool,
+    pub(super) fn is_suspect(&self) -> bool {
+        self.marks & SUSPECT != 0
+    }
+
+    pub(super) fn is_name(&self) -> bool {
+        self.marks & NAME != 0
+    }
 }
 
 /// An open array, with the index of its current element, or an open object.
@@ -44,16 +61,17 @@ pub(super) struct Lexer<'a> {
     expect: Expect,
 }
 
-const DIGIT: u8 = 1;
-const LOOK: u8 = 2;
-const STOP: u8 = 4;
+/// What the bytes of a string add up to: digits in the low half, bytes to be looked at above them, and where to stop.
+const DIGIT: u64 = 1;
+const LOOK: u64 = 1 << 32;
+const STOP: u64 = 1 << 63;
 
 /// With fewer digits a string holds no number of interest.
-const FEWEST_DIGITS: usize = 7;
+const FEWEST_DIGITS: u64 = 7;
 
-static CLASS: [u8; 256] = classes();
+static CLASS: [u64; 256] = classes();
 
-const fn classes() -> [u8; 256] {
+const fn classes() -> [u64; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -109,27 +127,23 @@ impl<'a> Lexer<'a> {
             Expect::Name | Expect::FirstName => true,
             Expect::Colon | Expect::After => return Err(self.error()),
         };
-        self.expect = if is_name {
-            Expect::Colon
-        } else {
-            Expect::After
-        };
         let start = self.at + 1;
-        let (mut at, mut seen, mut digits, mut has_escapes) = (start, 0, 0, false);
+        let (mut at, mut sum, mut has_escapes) = (start, 0, false);
         loop {
-            let Some(&byte) = self.bytes.get(at) else {
-                return Err(JsonError::Syntax { offset: at });
+            let stop = self.bytes[at..].iter().position(|&byte| {
+                let class = CLASS[usize::from(byte)];
+                sum = u64::wrapping_add(sum, class);
+                class == STOP
+            });
+            let Some(length) = stop else {
+                return Err(JsonError::Syntax {
+                    offset: self.bytes.len(),
+                });
             };
-            let class = CLASS[usize::from(byte)];
-            seen |= class;
-            digits += usize::from(class & DIGIT);
-            at += 1;
-            if class != STOP {
-                continue;
-            }
-            match byte {
-                b'"' => break,
-                b'\\' => {
+            at += length + 1;
+            match self.bytes.get(at - 1) {
+                Some(b'"') => break,
+                Some(b'\\') => {
                     has_escapes = true;
                     at += self.escape(at)?;
                 }
@@ -137,15 +151,28 @@ impl<'a> Lexer<'a> {
             }
         }
         self.at = at;
+        self.pass_separator(is_name);
         let end = at - 1;
-        let is_suspect = has_escapes || seen & LOOK != 0 || digits >= FEWEST_DIGITS;
+        let is_suspect = has_escapes || sum & !STOP >= FEWEST_DIGITS;
         Ok(Token {
             start,
             end,
-            has_escapes,
-            is_suspect,
-            is_name,
+            marks: (usize::from(has_escapes) * ESCAPES)
+                | (usize::from(is_suspect) * SUSPECT)
+                | (usize::from(is_name) * NAME),
         })
+    }
+
+    /// Goes past the usual byte behind a string, unless that would change what is open around it.
+    fn pass_separator(&mut self, is_name: bool) {
+        let (expect, passed) = match (self.bytes.get(self.at), is_name, self.stack.last()) {
+            (Some(b':'), true, _) => (Expect::Value, 1),
+            (Some(b','), false, Some(Frame::Object)) => (Expect::Name, 1),
+            (_, true, _) => (Expect::Colon, 0),
+            (_, false, _) => (Expect::After, 0),
+        };
+        self.expect = expect;
+        self.at += passed;
     }
 
     /// Checks the escape whose backslash precedes `at`; gives its length.

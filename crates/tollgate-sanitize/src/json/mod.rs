@@ -9,7 +9,7 @@ mod lexer;
 use std::borrow::Cow;
 
 use crate::detect::{Hits, Surroundings, Telling};
-use crate::prefilter::Hit;
+use crate::prefilter::{Hit, Target};
 use crate::sanitizer::Sanitizer;
 use crate::scope::Segment;
 use crate::{Cleaned, Findings, Scope, taint};
@@ -89,7 +89,7 @@ impl<'a> Rewriter<'a, '_> {
     fn string(&mut self, token: &Token, stack: &[Frame]) {
         let (from, to) = self.hits_in(token.start, token.end);
         let body = &self.raw[token.start..token.end];
-        if token.is_name {
+        if token.is_name() {
             self.name(token, body, from..to, stack.len());
             return;
         }
@@ -99,10 +99,10 @@ impl<'a> Rewriter<'a, '_> {
             .rposition(|frame| matches!(frame, Frame::Object));
         let name = owner.and_then(|depth| self.names.get(depth));
         let telling = name.and_then(|name| name.telling);
-        if !token.is_suspect && from == to && telling.is_none() {
+        if !token.is_suspect() && telling.is_none() && self.is_harmless(from..to) {
             return;
         }
-        let text = if token.has_escapes {
+        let text = if token.has_escapes() {
             escape::decode(body)
         } else {
             Cow::Borrowed(body)
@@ -117,7 +117,7 @@ impl<'a> Rewriter<'a, '_> {
                     .covers(name.map(|name| name.text.as_ref()), &self.path(stack)),
             is_name: false,
         };
-        let hits = (!token.has_escapes).then(|| self.hits(from..to, token));
+        let hits = (!token.has_escapes()).then(|| self.hits(from..to, token));
         let cleaned = self.sanitizer.pass(text, hits, &around);
         if self.scope.open_world && (cleaned.phrases || taint::has_wide_letters(&cleaned.text)) {
             let pointer = || pointer(&self.path(stack));
@@ -136,35 +136,60 @@ impl<'a> Rewriter<'a, '_> {
         self.findings.merge(cleaned.findings);
     }
 
+    /// Whether nothing can come of these hits in a string that is not suspect: a link without `@` has no password.
+    fn is_harmless(&self, hits: std::ops::Range<usize>) -> bool {
+        let prefilter = &self.sanitizer.detector().prefilter;
+        let mut hits = self.hits.get(hits).unwrap_or_default().iter();
+        hits.all(|hit| prefilter.targets(*hit) == [Target::Link])
+    }
+
     fn name(&mut self, token: &Token, body: &'a str, hits: std::ops::Range<usize>, depth: usize) {
         if self.names.len() < depth {
             self.names.resize(depth, Name::default());
         }
-        let mut text = if token.has_escapes {
+        let name = if token.has_escapes() || !hits.is_empty() || token.is_suspect() {
+            self.cleaned_name(token, body, hits)
+        } else {
+            Name {
+                text: Cow::Borrowed(body),
+                telling: None,
+            }
+        };
+        if let Some(known) = self.names.get_mut(depth.wrapping_sub(1)) {
+            *known = name;
+        }
+    }
+
+    fn cleaned_name(
+        &mut self,
+        token: &Token,
+        body: &'a str,
+        hits: std::ops::Range<usize>,
+    ) -> Name<'a> {
+        let text = if token.has_escapes() {
             escape::decode(body)
         } else {
             Cow::Borrowed(body)
         };
-        let mut telling = None;
-        if token.has_escapes || !hits.is_empty() || token.is_suspect {
-            let given = (!token.has_escapes).then(|| self.hits(hits, token));
-            let around = Surroundings {
-                is_name: true,
-                ..Surroundings::default()
-            };
-            let cleaned = self.sanitizer.pass(text, given, &around);
-            text = cleaned.text;
-            telling = match given {
-                Some(given) if !cleaned.changed => self.sanitizer.detector().tells(&text, given),
-                _ => self.tells(&text),
-            };
-            if cleaned.changed {
-                self.replace(token, &text);
+        let given = (!token.has_escapes()).then(|| self.hits(hits, token));
+        let around = Surroundings {
+            is_name: true,
+            ..Surroundings::default()
+        };
+        let cleaned = self.sanitizer.pass(text, given, &around);
+        let telling = match given {
+            Some(given) if !cleaned.changed => {
+                self.sanitizer.detector().tells(&cleaned.text, given)
             }
-            self.findings.merge(cleaned.findings);
+            _ => self.tells(&cleaned.text),
+        };
+        if cleaned.changed {
+            self.replace(token, &cleaned.text);
         }
-        if let Some(name) = self.names.get_mut(depth.wrapping_sub(1)) {
-            *name = Name { text, telling };
+        self.findings.merge(cleaned.findings);
+        Name {
+            text: cleaned.text,
+            telling,
         }
     }
 

@@ -13,7 +13,7 @@ use regex_automata::util::syntax;
 
 use crate::Kind;
 pub(crate) use file::{File, Names};
-pub(crate) use words::{Bytes, Words};
+pub(crate) use words::{Bytes, Fnv, Words};
 
 /// A rules file that cannot be used.
 #[derive(Debug, thiserror::Error)]

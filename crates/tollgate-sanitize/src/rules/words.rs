@@ -9,28 +9,63 @@ const LONGEST: usize = 32;
 
 /// A set of lower-case words, asked without regard to case and without allocating.
 #[derive(Debug, Default, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Words(HashSet<String, BuildHasherDefault<Fnv>>);
+#[serde(from = "Vec<String>")]
+pub(crate) struct Words {
+    members: HashSet<String, BuildHasherDefault<Fnv>>,
+    /// For each length, the first bytes that occur, by their low five bits: most words are turned away by these.
+    first: [u32; LONGEST],
+}
+
+impl From<Vec<String>> for Words {
+    fn from(members: Vec<String>) -> Self {
+        let mut words = Words::default();
+        words.insert(members);
+        words
+    }
+}
 
 impl Words {
     /// Whether the set has the word, in whatever case it is written.
     pub(crate) fn has(&self, word: &str) -> bool {
+        let Some((first, at)) = place(word) else {
+            return false;
+        };
+        if self.first.get(at).is_none_or(|known| known & first == 0) {
+            return false;
+        }
         let mut lower = [0; LONGEST];
         let Some(lower) = lower.get_mut(..word.len()) else {
             return false;
         };
         lower.copy_from_slice(word.as_bytes());
         lower.make_ascii_lowercase();
-        std::str::from_utf8(lower).is_ok_and(|lower| self.0.contains(lower))
+        std::str::from_utf8(lower).is_ok_and(|lower| self.members.contains(lower))
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(String::as_str)
+        self.members.iter().map(String::as_str)
     }
 
     pub(crate) fn extend(&mut self, other: Words) {
-        self.0.extend(other.0);
+        self.insert(other.members);
     }
+
+    fn insert(&mut self, members: impl IntoIterator<Item = String>) {
+        for word in members {
+            if let Some((first, at)) = place(&word)
+                && let Some(known) = self.first.get_mut(at)
+            {
+                *known |= first;
+            }
+            self.members.insert(word);
+        }
+    }
+}
+
+/// The bit a word's first byte has among the words of its length, and where those are.
+fn place(word: &str) -> Option<(u32, usize)> {
+    let first = word.as_bytes().first()?;
+    Some((1 << (first & 31), word.len() - 1))
 }
 
 /// A short hash for short words; the words are ours, so nobody can make them collide.
