@@ -200,6 +200,13 @@ pub enum Shape {
     Native,
 }
 
+impl Shape {
+    /// Whether it is our own `data`.
+    pub fn is_data(&self) -> bool {
+        *self == Self::Data
+    }
+}
+
 /// A content block beside `data`, in MCP's spelling of its fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -171,6 +171,8 @@ codes! {
     InvalidArguments = "invalid_arguments", "tool.gate.input.invalid_arguments", Never, "Correct the arguments listed in `details.problems`; `tools.describe` shows the schema.";
     /// The arguments fit the schema but the tool cannot use them.
     InputRejected = "input_rejected", "tool.provider.input.rejected", Never, "Change the arguments as the message says.";
+    /// The answer belongs to no open question: it was altered, used before, has ended or is another's.
+    StateRejected = "state_rejected", "tool.gate.input.state_rejected", Never, "Make the call again from the beginning, without the old state.";
     /// What the arguments name does not exist.
     NotFound = "not_found", "tool.provider.input.not_found", Never, "Check the id; list what exists first.";
     /// A rule forbids this call, whoever consents.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
+    call::Shape,
     identity::{Surface, TrustLevel},
     ledger::Estimate,
     name::ToolName,
@@ -210,6 +211,9 @@ pub struct ToolSpec {
     /// The service command behind it, for tools that have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_command: Option<String>,
+    /// Whether its answers are our `data` or an upstream's own results.
+    #[serde(skip_serializing_if = "Shape::is_data")]
+    pub shape: Shape,
 }
 
 impl ToolSpec {

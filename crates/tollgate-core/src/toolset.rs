@@ -195,6 +195,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             trust: TrustLevel::ALL.to_vec(),
             aliases: Vec::new(),
             service_command: None,
+            shape: crate::call::Shape::Data,
         })
     }
 }

@@ -24,12 +24,12 @@ mod settings;
 mod tools;
 
 pub use call::{
-    Caller, Changed, Disposition, Gateway, HumanConsent, Outcome, Parts, Request, Stage,
-    StageProbe, cache_key_of,
+    Caller, Changed, DialogError, Disposition, Gateway, HumanConsent, Outcome, Parts, Request,
+    Stage, StageProbe, cache_key_of,
 };
 pub use catalog::{Catalog, Listing, Problem, ProviderChoice, Selection};
 pub use desk::{Decided, NewToken};
 pub use ids::{random_hex, random_id};
 pub use sanitize::{Clean, Cleaner};
 pub use settings::{Discovery, Profile, ReviewRules, Settings};
-pub use tools::{GateTools, PIECE, Page, outline};
+pub use tools::{GateTools, Page, outline};

@@ -23,6 +23,8 @@ pub struct Settings {
     pub reissue_window: Duration,
     /// How long a grant for a session stays good.
     pub grant_ttl: Duration,
+    /// The pieces in which a large result is read.
+    pub result_piece: usize,
     /// The largest body kept for replay.
     pub max_body: usize,
     /// Characters of arguments and results shown in the record.
@@ -45,6 +47,7 @@ impl Default for Settings {
             approval_ttl: Duration::from_secs(900),
             reissue_window: Duration::from_secs(600),
             grant_ttl: Duration::from_secs(8 * 3600),
+            result_piece: 64 << 10,
             max_body: 64 << 10,
             preview: 200,
             review: ReviewRules::default(),

@@ -175,6 +175,7 @@ fn provider_settings(config: &Config) -> tollgate_providers::Settings {
         stub: tollgate_providers::stub::Settings {
             tools: stubs.collect(),
         },
+        conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()
     }
 }
@@ -245,6 +246,7 @@ fn settings(config: &Config) -> Settings {
         approval_ttl: config.consent.approval_ttl,
         reissue_window: config.consent.reissue_window,
         grant_ttl: config.consent.session_grant_ttl,
+        result_piece: config.results.chunk_bytes,
         max_body: config.record.max_body,
         preview: config.record.preview,
         review: ReviewRules {

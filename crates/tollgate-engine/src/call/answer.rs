@@ -192,6 +192,7 @@ fn assemble(
         shape: kept.as_ref().map_or(Shape::Data, |kept| kept.shape),
         disposition: shown.disposition,
         call: shown.call,
+        traceparent: trail.trace.traceparent(),
         wants_receipt,
     }
 }

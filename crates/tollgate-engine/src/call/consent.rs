@@ -49,7 +49,8 @@ pub(super) fn offered(
         (None, true) => Consent::Agent,
         (None, false) => Consent::None,
     };
-    if let Some(responses) = &valid.responses {
+    // Answers without a state belong to no question of ours; the tool may still use them.
+    if let Some(responses) = valid.responses.as_ref().filter(|it| !it.state.is_empty()) {
         let listing = &valid.listing;
         let node = Node::of(&valid.arguments).ok();
         let fingerprint = validate::fingerprint(inner, &valid.arguments, node.as_ref());

@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::{Semaphore, SemaphorePermit, broadcast};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Clock, ErrorCode, Estimate, Secret, Store, StoreError, Timestamp,
+    CallId, Clock, ErrorCode, Estimate, Secret, Store, StoreError, Timestamp,
     store::{Batch, Change},
 };
 
@@ -140,9 +140,12 @@ impl Gateway {
 
     /// Writes down a request that could not even be read, and answers it.
     pub async fn refuse(&self, caller: &Caller, code: ErrorCode, message: &str) -> Outcome {
+        self.turned_away(caller, Stop::new(code, message)).await
+    }
+
+    async fn turned_away(&self, caller: &Caller, stop: Stop) -> Outcome {
         let request = Request::new("", tollgate_core::Payload::empty_object());
         let trail = self.0.open_trail(caller, &request);
-        let stop = Stop::new(code, message);
         match self.0.session(caller, trail.at).await {
             Ok(session) => {
                 super::finish::finish(&self.0, trail, &session, super::End::Stopped(stop)).await
@@ -151,14 +154,24 @@ impl Gateway {
         }
     }
 
+    /// Writes down a request over a limit of its front end, and says when to come back.
+    pub async fn overloaded(&self, caller: &Caller, retry_after_seconds: u64) -> Outcome {
+        let mut stop = Stop::new(ErrorCode::Overloaded, "too many requests at once");
+        stop.failure.retry_after_seconds = Some(retry_after_seconds);
+        self.turned_away(caller, stop).await
+    }
+
     /// Says that the caller has the answer to an effect, so that the same call asks again.
     pub async fn delivered(&self, outcome: &Outcome) -> Result<(), StoreError> {
         if !outcome.wants_receipt {
             return Ok(());
         }
-        let changes = vec![Change::Delivered {
-            call: outcome.call.clone(),
-        }];
+        self.arrived(&outcome.call).await
+    }
+
+    /// The same, by the call alone, for whoever no longer has the answer.
+    pub async fn arrived(&self, call: &CallId) -> Result<(), StoreError> {
+        let changes = vec![Change::Delivered { call: call.clone() }];
         self.0
             .store
             .commit(Batch {

@@ -159,6 +159,18 @@ impl Gateway {
         visible_offers(&self.0, &viewer)
     }
 
+    /// Whether a shortened `data` is still what the tool promises.
+    pub fn fits_output(&self, tool: &str, data: &Value) -> bool {
+        let catalog = self.catalog();
+        let made = catalog.find(tool).and_then(|listing| {
+            listing.made().ok().map(|made| match &made.output {
+                Some(output) => crate::schema::problems(output, data).is_empty(),
+                None => true,
+            })
+        });
+        made.unwrap_or(false)
+    }
+
     /// Why a tool is off for this caller; `None` if it is on.
     pub fn inactive_reason(&self, profile: Option<&str>, listing: &Listing) -> Option<String> {
         let discovery = &self.0.settings.discovery;

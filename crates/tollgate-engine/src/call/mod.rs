@@ -12,6 +12,7 @@ mod announce;
 mod answer;
 mod cache;
 mod consent;
+mod dialog;
 mod finish;
 mod flight;
 mod gateway;
@@ -35,6 +36,7 @@ use crate::{
 };
 
 pub use cache::cache_key_of;
+pub use dialog::DialogError;
 pub use gateway::{Gateway, Parts};
 pub use notices::Changed;
 pub use outcome::{Disposition, Outcome};
@@ -198,6 +200,9 @@ impl Inner {
         lead: Option<&flight::Lead>,
     ) -> Result<End, Stop> {
         let turn = self.turn(trail, &permitted.valid().cancel).await?;
+        if let Some(resumed) = permitted.valid().resumes.as_ref().filter(|_| !trail.effect) {
+            state::use_up(self, session.key(), resumed).await?;
+        }
         let announced = announce::announce(self, session, permitted, trail).await?;
         self.probe(trail, Stage::Intent);
         let listing = Arc::clone(announced.listing());

@@ -17,6 +17,8 @@ pub struct Outcome {
     pub disposition: Disposition,
     /// The call, to say later that the answer was delivered.
     pub call: CallId,
+    /// The trace to go on with, as W3C spells it.
+    pub traceparent: String,
     /// Whether the gate wants to know that the answer was delivered.
     pub wants_receipt: bool,
 }
@@ -49,6 +51,7 @@ impl Disposition {
             | ErrorCode::RequestTooLarge
             | ErrorCode::InvalidArguments
             | ErrorCode::InputRejected
+            | ErrorCode::StateRejected
             | ErrorCode::NotFound
             | ErrorCode::BudgetExceeded
             | ErrorCode::CacheMiss

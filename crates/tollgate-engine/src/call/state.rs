@@ -13,6 +13,8 @@ use tollgate_core::{
 use super::{Inner, Stop};
 use crate::policy::Consent;
 
+/// Where answers that were used are remembered until their question ends.
+const ANSWERED: &str = "gate.answered";
 /// How long a question to the client stays open.
 const OPEN_SECONDS: u64 = 3600;
 
@@ -128,6 +130,8 @@ pub(super) struct Resumed {
     pub(super) call: CallId,
     /// The consent that call had.
     pub(super) consent: Consent,
+    /// When the question ends.
+    expires: Timestamp,
     /// Names what follows, so that one answer leads to one effect however often it is sent.
     pub(super) key: String,
 }
@@ -161,7 +165,7 @@ pub(super) fn seal(
 pub(super) fn unseal(inner: &Inner, bytes: &[u8], binding: &str) -> Result<Resumed, Stop> {
     let refused = || {
         Stop::new(
-            ErrorCode::InputRejected,
+            ErrorCode::StateRejected,
             "this answer belongs to no open question",
         )
     };
@@ -180,10 +184,41 @@ pub(super) fn unseal(inner: &Inner, bytes: &[u8], binding: &str) -> Result<Resum
         _ => Consent::None,
     };
     Ok(Resumed {
+        expires: sealed.expires,
         key: format!("resume:{}", hex(&sealed.tag)),
         call: CallId(sealed.call.into()),
         consent,
     })
+}
+
+/// Uses an answer up. What an effect answers is recorded with the effect instead, so that
+/// a caller who missed the ending can be shown it.
+pub(super) async fn use_up(
+    inner: &Inner,
+    session: &SessionKey,
+    resumed: &Resumed,
+) -> Result<(), Stop> {
+    let change = Change::PutState {
+        namespace: ANSWERED.to_owned(),
+        principal: session.principal.clone(),
+        key: resumed.key.clone(),
+        version: None,
+        value: Vec::new(),
+        until: Some(resumed.expires),
+        at: inner.clock.now(),
+    };
+    let batch = Batch {
+        changes: vec![change],
+        ..Batch::default()
+    };
+    match inner.store.commit(batch).await {
+        Ok(_) => Ok(()),
+        Err(StoreError::Conflict) => {
+            let message = "this answer was used before";
+            Err(Stop::new(ErrorCode::StateRejected, message))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The provider's own part of a state that has been checked before.

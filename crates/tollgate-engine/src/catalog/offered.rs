@@ -114,6 +114,7 @@ fn spec(
         trust: TrustLevel::ALL.to_vec(),
         aliases: Vec::new(),
         service_command: None,
+        shape: tollgate_core::Shape::Data,
     })
 }
 

@@ -16,33 +16,28 @@ use tollgate_core::{
 };
 
 use super::{Handle, engine, from_store};
-use crate::call::{Caller, Gateway, Inner, Outcome};
+use crate::call::{Caller, Gateway, Inner};
 
 const NAMESPACE: &str = "gate.results";
 /// The most text of one answer.
 const MAX_TEXT: usize = 64 << 10;
-/// The size of a piece when a result is read as a resource.
-pub const PIECE: usize = 64 << 10;
 /// The most memory a regular expression may take.
 const REGEX_BYTES: usize = 1 << 20;
 
 impl Gateway {
-    /// Keeps what did not fit into an answer, and names it.
+    /// Keeps what did not fit into the answer of a call.
     pub async fn keep_result(
         &self,
         caller: &Caller,
-        outcome: &Outcome,
+        id: &str,
+        data: &Payload,
         keep: Duration,
-    ) -> Result<Option<String>, StoreError> {
-        let Some(data) = &outcome.envelope.get().data else {
-            return Ok(None);
-        };
+    ) -> Result<(), StoreError> {
         let at = self.clock().now();
-        let id = outcome.envelope.get().meta.call_id.clone();
         let change = Change::PutState {
             namespace: NAMESPACE.to_owned(),
             principal: caller.session.principal.clone(),
-            key: key(&caller.session, &id),
+            key: key(&caller.session, id),
             version: None,
             value: data.raw().as_bytes().to_vec(),
             until: Some(at.plus(keep)),
@@ -53,7 +48,7 @@ impl Gateway {
             ..Batch::default()
         };
         match self.store().commit(batch).await {
-            Ok(_) | Err(StoreError::Conflict) => Ok(Some(id)),
+            Ok(_) | Err(StoreError::Conflict) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -98,18 +93,19 @@ pub(super) async fn whole_or_piece(
     limit: usize,
 ) -> Result<(String, Value), ProviderError> {
     let text = kept(inner, cx, id).await?;
+    let size = inner.settings.result_piece;
     let (from, length) = match piece {
-        Some(piece) => (piece.saturating_mul(PIECE), PIECE),
+        Some(piece) => (piece.saturating_mul(size), size),
         None => (0, limit),
     };
     if from > 0 && from >= text.len() {
-        let message = format!("the result has {} pieces", text.len().div_ceil(PIECE));
+        let message = format!("the result has {} pieces", text.len().div_ceil(size));
         return Err(ProviderError::not_found(message));
     }
     let part = cut(&text, from, length);
     let meta = json!({
         "tollgate/total_bytes": text.len(),
-        "tollgate/pieces": text.len().div_ceil(PIECE),
+        "tollgate/pieces": text.len().div_ceil(size),
         "tollgate/truncated": part.len() < text.len(),
     });
     Ok((part.to_owned(), meta))

@@ -184,6 +184,7 @@ fn spec(name: &str, about: &str, input_schema: Value) -> Result<ToolSpec, Provid
         trust: TrustLevel::ALL.to_vec(),
         aliases: Vec::new(),
         service_command: None,
+        shape: tollgate_core::Shape::Native,
         name,
     })
 }

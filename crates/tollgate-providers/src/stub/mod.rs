@@ -152,5 +152,6 @@ fn spec(tool: &StubTool) -> ToolSpec {
         trust: TrustLevel::ALL.to_vec(),
         aliases: Vec::new(),
         service_command: None,
+        shape: tollgate_core::Shape::Data,
     }
 }

@@ -28,6 +28,7 @@ pub fn read(name: &str) -> Result<ToolSpec, NameError> {
         trust: TrustLevel::ALL.to_vec(),
         aliases: Vec::new(),
         service_command: None,
+        shape: tollgate_core::Shape::Data,
     })
 }
 

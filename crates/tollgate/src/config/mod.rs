@@ -237,6 +237,8 @@ pub struct Providers {
     pub disabled: Vec<String>,
     /// The provider for offline work.
     pub stub: Stub,
+    /// Whether what the MCP conformance suite looks for is offered; no file can say so.
+    pub conformance: bool,
 }
 
 /// The provider for offline work.

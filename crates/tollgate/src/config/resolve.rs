@@ -94,6 +94,7 @@ impl Config {
                     units: raw.providers.stub.units,
                     delay: Duration::from_millis(raw.providers.stub.delay_ms),
                 },
+                conformance: false,
             },
             serve,
             results: serving::results(&raw.results),

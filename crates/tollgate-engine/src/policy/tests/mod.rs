@@ -38,6 +38,7 @@ fn reader(name: &str) -> ToolSpec {
         trust: TrustLevel::ALL.to_vec(),
         aliases: Vec::new(),
         service_command: None,
+        shape: tollgate_core::Shape::Data,
     }
 }
 

@@ -63,6 +63,10 @@ pub(crate) enum Command {
     Trust(Trust),
     /// Set up an agent's program so that it starts Tollgate as its MCP server
     Init(Init),
+    /// Serve an MCP client on standard input and output
+    Mcp(Mcp),
+    /// Serve MCP clients over HTTP
+    Serve(Serve),
     /// Serve JSON lines on standard input and output
     Jsonl(Jsonl),
     /// Say what works, what does not and what to do
@@ -77,6 +81,41 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Nothing {}
+
+/// Which tools a client is listed; the rest can still be found and called.
+#[derive(Debug, Args)]
+pub(crate) struct Listed {
+    /// Toolsets to list, between commas; `all` is everything
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) toolsets: Option<String>,
+    /// List only these tools, between commas; a name may end in *
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) allow_tools: Option<String>,
+    /// Do not list these tools, between commas; a name may end in *
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) exclude_tools: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    #[command(flatten)]
+    pub(crate) listed: Listed,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) listed: Listed,
+    /// The address to listen on; anywhere but this machine needs authentication
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) host: Option<String>,
+    /// The port to listen on; 0 takes any free one
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+    /// Offer what the MCP conformance suite looks for
+    #[arg(long, hide = true)]
+    pub(crate) conformance_fixtures: bool,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Jsonl {

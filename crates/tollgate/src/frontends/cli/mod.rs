@@ -32,12 +32,16 @@ use tollgate_engine::{Caller, session::Lifetime};
 
 use crate::{
     config::{Config, Environment, Flags},
+    frontends::mcp::{
+        self,
+        select::{Selection, split},
+    },
     wire::{self, WireError, Wired},
 };
 
 pub use arguments::Cli;
-use arguments::Command;
-pub(crate) use arguments::Jsonl;
+use arguments::{Command, Listed};
+pub(crate) use arguments::{Jsonl, Serve};
 use console::Console;
 pub(crate) use reply::Exit;
 
@@ -45,10 +49,7 @@ pub(crate) use reply::Exit;
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let console = Console::new(cli.json);
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match runtime(&cli.command) {
         Ok(runtime) => runtime,
         Err(error) => return console.fail(Exit::ToolError, &format!("cannot start: {error}")),
     };
@@ -59,6 +60,16 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(stop) => console.stop(&stop),
     }
+}
+
+/// One thread serves one caller; many callers get them all.
+fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = if matches!(command, Command::Serve(_)) {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        tokio::runtime::Builder::new_current_thread()
+    };
+    builder.enable_all().build()
 }
 
 /// Why a command went no further.
@@ -183,6 +194,8 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         | Command::Policy(_)
         | Command::Explain(_)
         | Command::Token(_)
+        | Command::Mcp(_)
+        | Command::Serve(_)
         | Command::Jsonl(_)
         | Command::Bench(_) => {}
     }
@@ -214,6 +227,18 @@ fn session(cli: &Cli, environment: &Environment) -> String {
     named.unwrap_or("default").to_owned()
 }
 
+/// What the command line wants listed.
+fn selected(listed: &Listed, scene: &Scene<'_>) -> Selection {
+    let names = |names: &Option<String>| names.as_deref().map(split);
+    Selection {
+        toolsets: names(&listed.toolsets),
+        allow_tools: names(&listed.allow_tools),
+        exclude_tools: names(&listed.exclude_tools),
+        profile: scene.profile.clone(),
+        pinned: Vec::new(),
+    }
+}
+
 async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
     match command {
         Command::Call(it) => call::run(&it, scene).await,
@@ -229,6 +254,8 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Policy(it) => policy::run(&it, scene).await,
         Command::Explain(it) => explain::run(&it, scene).await,
         Command::Token(it) => token::run(&it, scene).await,
+        Command::Mcp(it) => mcp::stdio(selected(&it.listed, scene), scene).await,
+        Command::Serve(it) => mcp::serve(&it, selected(&it.listed, scene), scene).await,
         Command::Jsonl(it) => crate::frontends::jsonl::run(&it, scene).await,
         Command::Bench(it) => crate::bench::run(&it, scene).await,
         Command::Completions(_)

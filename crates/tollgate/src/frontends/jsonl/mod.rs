@@ -3,7 +3,6 @@
 //! Invariant: standard output carries whole lines only, and every request that
 //! could be told apart from its neighbours gets exactly one `done`.
 
-mod lines;
 mod reply;
 
 use std::{
@@ -22,8 +21,11 @@ use tokio_util::sync::CancellationToken;
 use tollgate_core::{Control, ErrorCode, Payload, Surface};
 use tollgate_engine::{Caller, Gateway, Request, random_hex};
 
-use self::lines::{Line, Lines};
-use crate::frontends::cli::{Exit, Jsonl, Scene, Stop, principal};
+use crate::frontends::{
+    cli::{Exit, Jsonl, Scene, Stop, principal},
+    lines::{Line, Lines},
+    signal,
+};
 
 /// One request, as it is written.
 #[derive(Deserialize)]
@@ -81,7 +83,7 @@ pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let mut lines = Lines::new(tokio::io::stdin(), scene.config.limits.message_bytes);
     let mut tasks = JoinSet::new();
     let waiting = usize::from(args.concurrent) + scene.config.limits.queued_calls;
-    let stopped = stopped();
+    let stopped = signal::stopped();
     tokio::pin!(stopped);
     loop {
         tokio::select! {
@@ -98,21 +100,6 @@ pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
     drop(server);
     wired.close().await;
     Ok(Exit::Ok)
-}
-
-/// Resolves when the operating system asks this process to end.
-async fn stopped() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => return,
-                _ = tokio::signal::ctrl_c() => return,
-            }
-        }
-    }
-    drop(tokio::signal::ctrl_c().await);
 }
 
 /// An id in one spelling, so that it is found however it was escaped.

@@ -27,7 +27,9 @@ fn every_tool_is_listed() {
     assert!(people.starts_with("TOOL"));
     let unknown = env.run(&["tools", "list", "--toolset", "gat"]).exits(2);
     assert!(
-        unknown.err.contains("there are discovery, gate, results, stub"),
+        unknown
+            .err
+            .contains("there are discovery, gate, results, stub"),
         "{}",
         unknown.err
     );

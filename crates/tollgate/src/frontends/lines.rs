@@ -3,7 +3,7 @@
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 /// One line, or why it is none.
-pub(super) enum Line {
+pub(crate) enum Line {
     /// Its text, without the line end.
     Text(String),
     /// Longer than this many bytes; it was skipped whole.
@@ -13,7 +13,7 @@ pub(super) enum Line {
 }
 
 /// Reads lines, never holding more than the limit.
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     reader: BufReader<R>,
     limit: usize,
     /// The part of the next line that has arrived.
@@ -22,7 +22,7 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(reader: R, limit: usize) -> Self {
+    pub(crate) fn new(reader: R, limit: usize) -> Self {
         Self {
             reader: BufReader::with_capacity(64 << 10, reader),
             limit,
@@ -32,7 +32,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// The next line; `None` at the end. Keeps what was read if it is dropped in between.
-    pub(super) async fn next(&mut self) -> std::io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> std::io::Result<Option<Line>> {
         loop {
             let available = self.reader.fill_buf().await?;
             if available.is_empty() {

@@ -1,0 +1,119 @@
+//! A human's answer given in a client's own dialog.
+//!
+//! The question travels through the client, so it is sealed: bound to principal, session,
+//! tool, arguments and time. Deciding it in the store is what makes it single use. Whether
+//! a client's dialog counts as a human at all is for the operator and the front end to say.
+
+use tollgate_core::{
+    Payload, StoreError, Timestamp,
+    canonical::{hex, hex_digest},
+    store::Approval,
+};
+
+use super::{CALL_BY_NAME, Caller, Gateway, Request};
+use crate::desk::Decided;
+
+/// Why an answer was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum DialogError {
+    /// It was altered, used before, has ended, or belongs to another call or caller.
+    #[error("this answer belongs to no open question")]
+    NoQuestion,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Gateway {
+    /// Seals an open question for the client's dialog.
+    pub async fn seal_question(
+        &self,
+        caller: &Caller,
+        approval: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let asked = self.store().approval(approval).await?;
+        Ok(asked
+            .filter(|asked| asked.session == caller.session)
+            .map(|asked| self.sealed(&asked)))
+    }
+
+    /// Takes the answer of a dialog the operator trusts; an answer counts once.
+    pub async fn answer_question(
+        &self,
+        caller: &Caller,
+        request: &Request,
+        sealed: &str,
+        granted: bool,
+        by: &str,
+    ) -> Result<(), DialogError> {
+        let id = sealed.split('.').next().unwrap_or_default();
+        let asked = self.store().approval(id).await?;
+        let asked = asked.ok_or(DialogError::NoQuestion)?;
+        let genuine = constant_time_eq(self.sealed(&asked).as_bytes(), sealed.as_bytes());
+        let digest = self.digest_of(caller, request);
+        let same = asked.session == caller.session && digest == Some(asked.digest);
+        if !genuine || !same {
+            return Err(DialogError::NoQuestion);
+        }
+        let decided = if granted {
+            Decided::Once
+        } else {
+            Decided::Denied
+        };
+        match self.decide(&asked, &decided, by).await {
+            Err(StoreError::ApprovalGone) => Err(DialogError::NoQuestion),
+            decided => Ok(decided?),
+        }
+    }
+
+    fn sealed(&self, asked: &Approval) -> String {
+        let Timestamp(expires) = asked.expires;
+        let (key, session) = (&self.0.approval_key, &asked.session);
+        let text = format!(
+            "dialog\n{}\n{}\n{}\n{expires}\n{}",
+            asked.id,
+            session.principal,
+            hex_digest(session.handle.as_bytes()),
+            hex(&asked.digest),
+        );
+        format!("{}.{}", asked.id, hex(&key.authenticate(text.as_bytes())))
+    }
+
+    /// The digest of the call that a request makes, as an approval is bound to it.
+    fn digest_of(&self, caller: &Caller, request: &Request) -> Option<[u8; 32]> {
+        let catalog = self.catalog();
+        let mut listing = catalog.find(&request.tool)?;
+        let mut arguments = request.arguments.clone();
+        if listing.spec.name.as_str() == CALL_BY_NAME {
+            let outer = arguments.value();
+            listing = catalog.find(outer.get("name")?.as_str()?)?;
+            arguments = match outer.get("arguments") {
+                Some(_) => inner_arguments(&arguments)?,
+                None => Payload::empty_object(),
+            };
+        }
+        let spec = &listing.spec;
+        let key = &self.0.approval_key;
+        key.digest(&spec.name, &listing.digest, &arguments, &caller.session)
+            .ok()
+    }
+}
+
+/// The arguments inside a call by name, as they were spelled.
+fn inner_arguments(outer: &Payload) -> Option<Payload> {
+    #[derive(serde::Deserialize)]
+    struct Wrapped {
+        arguments: Payload,
+    }
+    let wrapped: Wrapped = serde_json::from_str(outer.raw()).ok()?;
+    Some(wrapped.arguments)
+}
+
+fn constant_time_eq(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len()
+        && one
+            .iter()
+            .zip(other)
+            .fold(0, |difference, (a, b)| difference | (a ^ b))
+            == 0
+}

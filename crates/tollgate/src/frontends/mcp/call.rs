@@ -1,0 +1,227 @@
+//! `tools/call`: from the wire to the door and back.
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use tollgate_core::{Envelope, ErrorCode, Payload, Spelling, ToolName};
+use tollgate_engine::{Disposition, Outcome, Request};
+
+use super::{
+    Exchange, Reply, Server, consent, input, native, outlet::Live, reply, rpc::RpcError, spill,
+};
+
+/// Questions a client is asked within one call before it is given up.
+const MAX_ROUNDS: usize = 16;
+
+#[derive(Deserialize)]
+struct Params {
+    #[serde(default)]
+    name: Option<Value>,
+    #[serde(default)]
+    arguments: Option<Box<RawValue>>,
+    #[serde(default)]
+    profile: Option<String>,
+}
+
+/// `tools/call`.
+pub(super) async fn run(server: &Server, mut exchange: Exchange) -> Reply {
+    let request = match request(&mut exchange) {
+        Ok(request) => request,
+        Err(error) => return refused(server, &exchange, error).await,
+    };
+    if exchange.is_modern() {
+        modern(server, &exchange, request).await
+    } else {
+        legacy(server, &exchange, request).await
+    }
+}
+
+/// Reads the parameters of a call.
+fn request(exchange: &mut Exchange) -> Result<Request, RpcError> {
+    let params: Params = serde_json::from_str(exchange.asked.params.raw()).map_err(|error| {
+        RpcError::invalid_params(format!("the parameters cannot be read: {error}"))
+    })?;
+    let Some(Value::String(name)) = params.name else {
+        return Err(RpcError::invalid_params("`name` must name a tool"));
+    };
+    let arguments = match params.arguments {
+        None => Payload::empty_object(),
+        Some(raw) if raw.get() == "null" => Payload::empty_object(),
+        Some(raw) if raw.get().starts_with('{') => Payload::parse(raw.get().to_owned())
+            .map_err(|error| RpcError::invalid_params(error.to_string()))?,
+        Some(_) => return Err(RpcError::invalid_params("`arguments` must be an object")),
+    };
+    if params.profile.is_some() {
+        exchange.caller.profile = params.profile;
+    }
+    let mut request = Request::new(name, arguments);
+    request.control = exchange.said.control.clone();
+    request.traceparent.clone_from(&exchange.said.traceparent);
+    request.cancel = exchange.cancel.clone();
+    request.events = std::sync::Arc::new(Live {
+        outlet: std::sync::Arc::clone(&exchange.outlet),
+        token: exchange.said.progress_token.clone(),
+        level: exchange.client.log_level,
+    });
+    Ok(request)
+}
+
+/// Writes a request down that is none, and answers it.
+pub(super) async fn refused(server: &Server, exchange: &Exchange, error: RpcError) -> Reply {
+    let code = ErrorCode::MalformedRequest;
+    server
+        .gateway
+        .refuse(&exchange.caller, code, &error.message)
+        .await;
+    error.into()
+}
+
+/// One request, one answer: what is missing is asked for in the answer.
+async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> Reply {
+    let given = match input::given(exchange.params()) {
+        Ok(given) => given,
+        Err(error) => return refused(server, exchange, error).await,
+    };
+    match given.state {
+        input::State::Consent(sealed) => {
+            let granted = match consent::answer(&given.answers) {
+                Some(granted) => granted,
+                None => return consent::ask_again(server, exchange, &request).await,
+            };
+            if let Err(reply) = consent::take(server, exchange, &request, &sealed, granted).await {
+                return reply;
+            }
+        }
+        input::State::Tool(_) | input::State::None
+            if given.answers.is_empty() && given.state.is_none() => {}
+        input::State::Tool(_) | input::State::None => {
+            request.responses = Some(given.into_responses());
+        }
+    }
+    let again = request.clone();
+    let outcome = server.gateway.call(&exchange.caller, request).await;
+    match &outcome.disposition {
+        Disposition::NeedsInput(asks) => input::required(exchange, asks).into(),
+        Disposition::NeedsConsent => match consent::question(server, exchange, &outcome).await {
+            Some(question) => consent::required(exchange, &question).into(),
+            None => finished(server, exchange, &again.tool, outcome).await,
+        },
+        Disposition::Done | Disposition::Failed(_) | Disposition::Denied => {
+            finished(server, exchange, &again.tool, outcome).await
+        }
+    }
+}
+
+/// What is missing is asked for while the request is open.
+async fn legacy(server: &Server, exchange: &Exchange, mut request: Request) -> Reply {
+    for _ in 0..MAX_ROUNDS {
+        let outcome = server.gateway.call(&exchange.caller, request.clone()).await;
+        match &outcome.disposition {
+            Disposition::NeedsInput(asks) => match input::asked(exchange, asks).await {
+                Ok(responses) => request.responses = Some(responses),
+                Err(error) => return error.into(),
+            },
+            Disposition::NeedsConsent => {
+                let Some(question) = consent::question(server, exchange, &outcome).await else {
+                    return finished(server, exchange, &request.tool, outcome).await;
+                };
+                let Some(granted) = consent::dialog(exchange, &question).await else {
+                    return finished(server, exchange, &request.tool, outcome).await;
+                };
+                let taken = consent::take(server, exchange, &request, &question.sealed, granted);
+                if let Err(reply) = taken.await {
+                    return reply;
+                }
+            }
+            Disposition::Done | Disposition::Failed(_) | Disposition::Denied => {
+                return finished(server, exchange, &request.tool, outcome).await;
+            }
+        }
+    }
+    RpcError::invalid_params("the tool asks too many questions").into()
+}
+
+/// Dresses an ending as the result of a call, or as the error that it is.
+pub(super) async fn finished(
+    server: &Server,
+    exchange: &Exchange,
+    tool: &str,
+    outcome: Outcome,
+) -> Reply {
+    if let Disposition::Failed(code) = &outcome.disposition
+        && is_protocol_error(*code)
+        && let Some(failure) = &outcome.envelope.get().error
+    {
+        return reply::error(exchange, failure).into();
+    }
+    let undelivered = outcome.wants_receipt.then(|| outcome.call.clone());
+    let result = if native::is_native(&outcome) && !spill::wants_native(server, &outcome) {
+        native::result(exchange, &outcome)
+    } else {
+        let Outcome {
+            envelope,
+            blocks,
+            traceparent,
+            ..
+        } = outcome;
+        let mut envelope = envelope.into_inner();
+        if envelope.tool.is_empty() {
+            envelope.tool = tool.to_owned();
+        }
+        spelled(server, exchange.caller.spelling, &mut envelope);
+        let shown = spill::Shown {
+            envelope,
+            blocks: blocks.into_inner(),
+            traceparent,
+        };
+        spill::result(server, exchange, shown).await
+    };
+    Reply {
+        result: Ok(result),
+        undelivered,
+    }
+}
+
+/// An unknown tool and a malformed request are errors of the protocol, not of a tool.
+const fn is_protocol_error(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::UnknownTool | ErrorCode::MalformedRequest | ErrorCode::StateRejected
+    )
+}
+
+/// Spells every tool's name as this client was listed it.
+fn spelled(server: &Server, spelling: Spelling, envelope: &mut Envelope) {
+    if spelling == Spelling::Canonical {
+        return;
+    }
+    let catalog = server.gateway.catalog();
+    let spell = |name: &str| {
+        let known = catalog
+            .find(name)
+            .map(|listing| spelling.of(&listing.spec.name));
+        known.unwrap_or_else(|| {
+            ToolName::new(name).map_or_else(|_| name.to_owned(), |name| spelling.of(&name))
+        })
+    };
+    envelope.tool = spell(&envelope.tool);
+    let Some(failure) = &mut envelope.error else {
+        return;
+    };
+    for name in &mut failure.next_steps {
+        *name = spell(name);
+    }
+    if let Some(Value::String(name)) = failure
+        .details
+        .get_mut("resume_with")
+        .and_then(|resume| resume.get_mut("tool"))
+    {
+        *name = spell(name);
+    }
+    if let Some(Value::Array(names)) = failure.details.get_mut("nearest") {
+        for name in names {
+            if let Value::String(name) = name {
+                *name = spell(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Which protocol a request speaks, and what it says about its client.
+//!
+//! From 2026-07-28 on every request says all of it; before that a handshake did, once.
+
+use serde_json::{Value, json};
+use tollgate_core::{AskKinds, Control, LogLevel};
+
+use super::rpc::{RpcError, code};
+
+/// The era of explicit, stateless requests.
+pub(super) const MODERN: &str = "2026-07-28";
+/// The last version with a handshake.
+pub(super) const LEGACY: &str = "2025-11-25";
+/// Every version that begins with a handshake, newest first.
+pub(super) const LEGACY_VERSIONS: [&str; 4] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Keys that the protocol reserves in `_meta`.
+pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
+pub(super) const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
+pub(super) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Which protocol a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Era {
+    /// With a handshake, up to 2025-11-25.
+    Legacy,
+    /// Every request for itself, from 2026-07-28.
+    Modern,
+}
+
+/// What is known of a client.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    pub(super) era: Era,
+    /// The negotiated version.
+    pub(super) version: String,
+    /// The name it gives itself.
+    pub(super) name: Option<String>,
+    pub(super) asks: AskKinds,
+    /// From which importance on it wants log lines; `None` is none at all.
+    pub(super) log_level: Option<LogLevel>,
+}
+
+impl Client {
+    /// A client that spoke no handshake and says nothing.
+    pub(super) fn unknown(version: &str) -> Self {
+        Self {
+            era: Era::Legacy,
+            version: version.to_owned(),
+            name: None,
+            asks: AskKinds::default(),
+            log_level: Some(LogLevel::Info),
+        }
+    }
+
+    /// What a handshake says; an unknown version is answered with one we know.
+    pub(super) fn of_handshake(params: &Value) -> Self {
+        let wanted = params["protocolVersion"].as_str().unwrap_or_default();
+        let version = LEGACY_VERSIONS
+            .into_iter()
+            .find(|version| *version == wanted)
+            .unwrap_or(LEGACY);
+        Self {
+            name: name_of(&params["clientInfo"]),
+            asks: asks_of(&params["capabilities"]),
+            ..Self::unknown(version)
+        }
+    }
+
+    /// What a modern request says; what it must say and does not is an error.
+    pub(super) fn of_request(meta: &Value) -> Result<Self, RpcError> {
+        let missing: Vec<&str> = [VERSION_KEY, CAPABILITIES_KEY]
+            .into_iter()
+            .filter(|key| match meta.get(*key) {
+                Some(Value::String(_)) => *key != VERSION_KEY,
+                Some(Value::Object(_)) => *key != CAPABILITIES_KEY,
+                Some(_) | None => true,
+            })
+            .collect();
+        if !missing.is_empty() {
+            let message = format!("`_meta` must carry {}", missing.join(" and "));
+            return Err(RpcError::invalid_params(message));
+        }
+        let version = meta[VERSION_KEY].as_str().unwrap_or_default();
+        if version != MODERN {
+            return Err(unsupported(version));
+        }
+        Ok(Self {
+            era: Era::Modern,
+            version: version.to_owned(),
+            name: name_of(&meta[CLIENT_KEY]),
+            asks: asks_of(&meta[CAPABILITIES_KEY]),
+            log_level: meta[LOG_KEY].as_str().and_then(level),
+        })
+    }
+}
+
+/// The error for a version nobody here speaks.
+pub(super) fn unsupported(version: &str) -> RpcError {
+    let shown: String = version.chars().take(64).collect();
+    let supported: Vec<&str> = std::iter::once(MODERN).chain(LEGACY_VERSIONS).collect();
+    RpcError::new(
+        code::UNSUPPORTED_VERSION,
+        format!("protocol version `{shown}` is not supported"),
+    )
+    .with(json!({"supported": supported, "requested": shown}))
+}
+
+/// Every version, newest first.
+pub(super) fn all_versions() -> Vec<&'static str> {
+    std::iter::once(MODERN).chain(LEGACY_VERSIONS).collect()
+}
+
+fn name_of(info: &Value) -> Option<String> {
+    let name = info["name"].as_str()?;
+    Some(name.chars().take(128).collect())
+}
+
+fn asks_of(capabilities: &Value) -> AskKinds {
+    let elicitation = &capabilities["elicitation"];
+    // An empty object is a form: that is all there was before modes had names.
+    let form = elicitation
+        .as_object()
+        .is_some_and(|modes| modes.is_empty() || modes.contains_key("form"));
+    AskKinds {
+        elicitation: form,
+        sampling: capabilities["sampling"].is_object(),
+        roots: capabilities["roots"].is_object(),
+    }
+}
+
+/// Reads a level's name.
+pub(super) fn level(name: &str) -> Option<LogLevel> {
+    Some(match name {
+        "debug" => LogLevel::Debug,
+        "info" => LogLevel::Info,
+        "notice" => LogLevel::Notice,
+        "warning" => LogLevel::Warning,
+        "error" => LogLevel::Error,
+        "critical" => LogLevel::Critical,
+        "alert" => LogLevel::Alert,
+        "emergency" => LogLevel::Emergency,
+        _ => return None,
+    })
+}
+
+/// What a request says beside its own parameters.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    pub(super) progress_token: Option<Value>,
+    pub(super) traceparent: Option<String>,
+    pub(super) control: Control,
+    pub(super) session: Option<String>,
+}
+
+impl Said {
+    pub(super) fn of(meta: &Value) -> Result<Self, RpcError> {
+        let control = match meta.get("tollgate/call") {
+            None => Control::default(),
+            Some(control) => serde_json::from_value(control.clone()).map_err(|error| {
+                let message = format!("`_meta[\"tollgate/call\"]` cannot be read: {error}");
+                RpcError::invalid_params(message)
+            })?,
+        };
+        let session = match meta.get("tollgate/session") {
+            None => None,
+            Some(Value::String(handle)) if (1..=128).contains(&handle.len()) => {
+                Some(handle.clone())
+            }
+            Some(_) => {
+                let message = "`_meta[\"tollgate/session\"]` is a text of 1 to 128 bytes";
+                return Err(RpcError::invalid_params(message));
+            }
+        };
+        let token = meta.get("progressToken");
+        Ok(Self {
+            progress_token: token.filter(|it| it.is_string() || it.is_number()).cloned(),
+            traceparent: meta["traceparent"].as_str().map(str::to_owned),
+            control,
+            session,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handshake_is_answered_with_a_version_we_speak() {
+        for (wanted, spoken) in [
+            ("2024-11-05", "2024-11-05"),
+            ("2025-11-25", "2025-11-25"),
+            ("2026-07-28", "2025-11-25"),
+            ("1999-01-01", "2025-11-25"),
+        ] {
+            let client = Client::of_handshake(&json!({"protocolVersion": wanted}));
+            assert_eq!(client.version, spoken);
+        }
+    }
+
+    #[test]
+    fn a_modern_request_must_say_who_it_is() {
+        let missing = Client::of_request(&json!({VERSION_KEY: MODERN})).unwrap_err();
+        assert_eq!(missing.code, code::INVALID_PARAMS);
+        let odd = json!({VERSION_KEY: "2030-01-01", CAPABILITIES_KEY: {}});
+        let odd = Client::of_request(&odd).unwrap_err();
+        assert_eq!(odd.code, code::UNSUPPORTED_VERSION);
+        assert_eq!(odd.data.unwrap()["requested"], "2030-01-01");
+        let asks = |capabilities: Value| {
+            let meta = json!({VERSION_KEY: MODERN, CAPABILITIES_KEY: capabilities});
+            Client::of_request(&meta).unwrap().asks
+        };
+        assert!(asks(json!({"elicitation": {}})).elicitation);
+        assert!(asks(json!({"elicitation": {"form": {}}})).elicitation);
+        assert!(!asks(json!({"elicitation": {"url": {}}})).elicitation);
+        assert_eq!(asks(json!({})), AskKinds::default());
+    }
+}

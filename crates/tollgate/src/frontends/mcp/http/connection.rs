@@ -1,0 +1,189 @@
+//! Connections: accepted up to a number, read within a time, and let go in order.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{Router, extract::Request};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::Sleep,
+};
+use tower_service::Service;
+
+use super::{Peer, Web};
+
+/// The most bytes of a request's head.
+const HEAD_BYTES: usize = 64 << 10;
+/// The most headers of a request.
+const HEADERS: usize = 100;
+/// How long to wait when the system has no room for another connection.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Accepts connections until `stopped`, then lets running requests finish.
+pub(super) async fn accept(
+    listener: TcpListener,
+    router: Router,
+    web: Arc<Web>,
+    stopped: impl Future<Output = ()>,
+) {
+    let room = Arc::new(Semaphore::new(web.serve.connections));
+    let graceful = GracefulShutdown::new();
+    tokio::pin!(stopped);
+    let mut sweep = tokio::time::interval(Duration::from_secs(30));
+    loop {
+        let permit = Arc::clone(&room).acquire_owned();
+        let (accepted, permit) = tokio::select! {
+            () = &mut stopped => break,
+            _ = sweep.tick() => {
+                web.sessions.sweep();
+                continue;
+            }
+            Ok(permit) = permit => tokio::select! {
+                () = &mut stopped => break,
+                accepted = listener.accept() => (accepted, permit),
+            },
+        };
+        let Ok((stream, peer)) = accepted else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        // A small answer must not wait for the client's acknowledgement of the one before.
+        drop(stream.set_nodelay(true));
+        let state = Arc::new(Activity::default());
+        let timed = TokioIo::new(Timed {
+            stream,
+            state: Arc::clone(&state),
+            limit: web.serve.header_timeout,
+            deadline: None,
+        });
+        let router = router.clone();
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let (state, mut router) = (Arc::clone(&state), router.clone());
+            async move {
+                state.requests.fetch_add(1, Ordering::Relaxed);
+                state.busy.store(true, Ordering::Relaxed);
+                let mut request: Request = request.map(axum::body::Body::new);
+                request.extensions_mut().insert(Peer(peer));
+                let response = router.call(request).await;
+                state.busy.store(false, Ordering::Relaxed);
+                response
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(web.serve.idle_timeout)
+            .max_headers(HEADERS)
+            .max_buf_size(HEAD_BYTES)
+            .serve_connection(timed, service);
+        let connection = graceful.watch(connection);
+        let web = Arc::clone(&web);
+        tokio::spawn(async move {
+            let _counted = web.metrics.connection();
+            // A client that breaks off is no failure of ours.
+            drop(connection.await);
+            drop(permit);
+        });
+    }
+    drop(listener);
+    web.draining.store(true, Ordering::Relaxed);
+    web.server.stop.cancel();
+    drop(tokio::time::timeout(web.serve.drain, graceful.shutdown()).await);
+}
+
+/// What a connection is doing.
+#[derive(Default)]
+struct Activity {
+    /// Whether a request is being answered.
+    busy: AtomicBool,
+    /// How many have begun.
+    requests: AtomicU64,
+}
+
+/// A connection on which the head of a request must arrive within a time.
+///
+/// Waiting for a request may take longer than sending one.
+struct Timed {
+    stream: TcpStream,
+    state: Arc<Activity>,
+    limit: Duration,
+    /// When the head that has begun must be there, and how many there were before it.
+    deadline: Option<(u64, Pin<Box<Sleep>>)>,
+}
+
+impl AsyncRead for Timed {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let requests = self.state.requests.load(Ordering::Relaxed);
+        if self
+            .deadline
+            .as_ref()
+            .is_some_and(|(before, _)| *before != requests)
+        {
+            self.deadline = None;
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let arrived = buffer.filled().len() > before;
+        let busy = self.state.busy.load(Ordering::Relaxed);
+        if arrived && !busy && self.deadline.is_none() {
+            let limit = self.limit;
+            self.deadline = Some((requests, Box::pin(tokio::time::sleep(limit))));
+        }
+        if read.is_pending()
+            && let Some((_, deadline)) = &mut self.deadline
+            && deadline.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Timed {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

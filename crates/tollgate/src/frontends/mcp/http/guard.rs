@@ -1,0 +1,194 @@
+//! Which hosts and origins are answered, so that no web page can reach a local server.
+
+use std::net::IpAddr;
+
+use axum::{
+    body::Body,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+
+use crate::config::Serve;
+
+/// Which hosts and origins are answered.
+pub(super) struct Hosts {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    bound: IpAddr,
+}
+
+impl Hosts {
+    pub(super) fn new(serve: &Serve, bound: IpAddr) -> Self {
+        let lower = |all: &[String]| all.iter().map(|one| one.to_ascii_lowercase()).collect();
+        Self {
+            hosts: lower(&serve.allowed_hosts),
+            origins: lower(&serve.allowed_origins),
+            bound,
+        }
+    }
+
+    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Response> {
+        let host = uri
+            .authority()
+            .map(|authority| authority.as_str().to_owned());
+        let host = host.or_else(|| text(headers, header::HOST));
+        let Some(host) = host.filter(|host| self.answers(&host.to_ascii_lowercase())) else {
+            return Err(forbidden("this host is not served here"));
+        };
+        if headers.get_all(header::ORIGIN).iter().count() > 1 {
+            return Err(forbidden("a request has one origin"));
+        }
+        match headers.get(header::ORIGIN) {
+            None => Ok(()),
+            Some(origin) => {
+                let origin = origin.to_str().unwrap_or("null").to_ascii_lowercase();
+                let own = origin.split_once("://").map(|(_, authority)| authority);
+                let same = own == Some(host.to_ascii_lowercase().as_str());
+                if same || self.origins.contains(&origin) {
+                    Ok(())
+                } else {
+                    Err(forbidden("this origin is not served here"))
+                }
+            }
+        }
+    }
+
+    fn answers(&self, host: &str) -> bool {
+        if self.hosts.iter().any(|known| known == host) {
+            return true;
+        }
+        let name = without_port(host);
+        if self.hosts.iter().any(|known| known == name) {
+            return true;
+        }
+        let ip: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
+        match (self.bound.is_loopback(), ip) {
+            (true, Some(ip)) => ip.is_loopback(),
+            (true, None) => name == "localhost",
+            // A name could be anybody's; an address is what the client really reached.
+            (false, ip) => ip.is_some(),
+        }
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port))
+            if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.ends_with(':') =>
+        {
+            name
+        }
+        Some(_) | None => host,
+    }
+}
+
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
+
+fn forbidden(message: &'static str) -> Response {
+    (StatusCode::FORBIDDEN, format!("{message}\n")).into_response()
+}
+
+/// Answers a browser that asks first; its origin has been checked.
+pub(super) fn preflight(origin: Option<HeaderValue>) -> Response {
+    let mut response = (StatusCode::NO_CONTENT, Body::empty()).into_response();
+    let headers = response.headers_mut();
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("POST, GET, DELETE"),
+    );
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static(
+            "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name",
+        ),
+    );
+    shared(response, origin)
+}
+
+/// Lets the page of an origin that was let in read the answer.
+pub(super) fn shared(mut response: Response, origin: Option<HeaderValue>) -> Response {
+    if let Some(origin) = origin {
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::VARY, HeaderValue::from_static("origin"));
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("mcp-session-id, www-authenticate"),
+        );
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts(bound: &str, allowed: &[&str], origins: &[&str]) -> Hosts {
+        let own = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect();
+        Hosts {
+            hosts: own(allowed),
+            origins: own(origins),
+            bound: bound.parse().unwrap(),
+        }
+    }
+
+    fn asks(hosts: &Hosts, host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, origin.parse().unwrap());
+        }
+        hosts.check(&headers, &"/mcp".parse().unwrap()).is_ok()
+    }
+
+    #[test]
+    fn no_web_page_reaches_a_local_server() {
+        let local = hosts("127.0.0.1", &[], &["https://app.example"]);
+        for good in [
+            "localhost",
+            "LOCALHOST:1",
+            "127.0.0.1:7420",
+            "[::1]:7420",
+            "127.8.9.1",
+        ] {
+            assert!(asks(&local, good, None), "{good}");
+        }
+        for bad in [
+            "evil.example",
+            "evil.example:7420",
+            "localhost.evil.example",
+            "10.0.0.1",
+            "",
+        ] {
+            assert!(!asks(&local, bad, None), "{bad}");
+        }
+        assert!(asks(
+            &local,
+            "localhost:7420",
+            Some("http://localhost:7420")
+        ));
+        assert!(asks(&local, "localhost:7420", Some("https://app.example")));
+        for bad in [
+            "http://evil.example",
+            "null",
+            "http://localhost:9999",
+            "http://localhost:7420.evil.example",
+            "https://app.example.evil.example",
+            "localhost:7420",
+        ] {
+            assert!(!asks(&local, "localhost:7420", Some(bad)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_are_answered_elsewhere_only_if_the_operator_says_so() {
+        let open = hosts("0.0.0.0", &["gate.example"], &[]);
+        assert!(asks(&open, "gate.example", None));
+        assert!(asks(&open, "gate.example:7420", None));
+        assert!(asks(&open, "192.0.2.7:7420", None));
+        assert!(!asks(&open, "evil.example:7420", None));
+        assert!(!asks(&open, "localhost", None));
+    }
+}

@@ -1,0 +1,285 @@
+//! MCP over HTTP: one address for both eras, health and metrics beside it.
+//!
+//! Invariant: nothing is read of a request before its host, its origin and its sender have
+//! been checked, and everything that is read is bounded in size and time.
+
+mod body;
+mod connection;
+mod guard;
+mod headers;
+mod metrics;
+mod modern;
+mod old;
+mod post;
+mod sessions;
+mod stream;
+
+use std::{
+    net::{IpAddr, SocketAddr, ToSocketAddrs},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+    routing::{any, get},
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use tokio::net::TcpListener;
+use tollgate_core::Principal;
+
+use self::{guard::Hosts, metrics::Metrics, sessions::Sessions};
+use super::{Server, Transport, select::Selection, shown};
+use crate::{
+    config,
+    frontends::{
+        auth::{Authenticator, Identity, Refused, limits::PrincipalLimits},
+        cli::{Exit, Scene, Serve, Stop},
+        signal,
+    },
+    wire,
+};
+
+/// Where the protocol is spoken.
+pub(crate) const PATH: &str = "/mcp";
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// What all connections share.
+struct Web {
+    server: Server,
+    auth: Authenticator,
+    limits: PrincipalLimits,
+    hosts: Hosts,
+    sessions: Sessions,
+    serve: config::Serve,
+    message_bytes: usize,
+    metrics: Metrics,
+    draining: AtomicBool,
+}
+
+/// The other end of a connection.
+#[derive(Debug, Clone, Copy)]
+struct Peer(SocketAddr);
+
+/// Serves until it is told to stop, then lets calls finish.
+pub(crate) async fn serve(
+    args: &Serve,
+    mut selection: Selection,
+    scene: &Scene<'_>,
+) -> Result<Exit, Stop> {
+    let mut config = scene.config.clone();
+    if let Some(host) = &args.host {
+        config.serve.host.clone_from(host);
+    }
+    if let Some(port) = args.port {
+        config.serve.port = port;
+    }
+    if args.conformance_fixtures {
+        config.providers.conformance = true;
+        let sets = selection.toolsets.get_or_insert_default();
+        sets.push("conformance".to_owned());
+    }
+    let address = resolve(&config.serve)?;
+    let wired = wire::wire(&config, &scene.environment).await?;
+    wired.gateway.recover().await?;
+    wired.gateway.attend();
+    let auth = Authenticator::new(&config, wired.gateway.clone()).map_err(Stop::usage)?;
+    if !address.ip().is_loopback() && !is_protected(&auth).await? {
+        wired.close().await;
+        return Err(Stop::usage(format!(
+            "refusing to listen on {} without authentication: make a token with `tollgate token create`, or configure serve.oauth",
+            address.ip()
+        )));
+    }
+    let server = Server::new(wired.gateway.clone(), &config, selection, Transport::Http);
+    if let Err(error) = server.check_selection() {
+        wired.close().await;
+        return Err(Stop::usage(shown(&error)));
+    }
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| Stop::failed(format!("cannot listen on {address}: {error}")))?;
+    let address = listener.local_addr()?;
+    let serve = config.serve.clone();
+    let web = Arc::new(Web {
+        limits: PrincipalLimits::new(
+            serve.requests_per_second,
+            serve.burst,
+            serve.concurrent_calls,
+        ),
+        hosts: Hosts::new(&serve, address.ip()),
+        sessions: Sessions::new(serve.sessions, serve.session_ttl),
+        message_bytes: config.limits.message_bytes,
+        metrics: Metrics::default(),
+        draining: AtomicBool::new(false),
+        server,
+        auth,
+        serve,
+    });
+    announce(scene, address)?;
+    connection::accept(
+        listener,
+        router(Arc::clone(&web)),
+        Arc::clone(&web),
+        signal::stopped(),
+    )
+    .await;
+    drop(web);
+    wired.close().await;
+    Ok(Exit::Ok)
+}
+
+async fn is_protected(auth: &Authenticator) -> Result<bool, Stop> {
+    auth.is_protected()
+        .await
+        .map_err(|_| Stop::failed("the tokens cannot be read; `tollgate doctor` says more"))
+}
+
+fn resolve(serve: &config::Serve) -> Result<SocketAddr, Stop> {
+    if let Ok(ip) = serve.host.trim_matches(['[', ']']).parse::<IpAddr>() {
+        return Ok(SocketAddr::new(ip, serve.port));
+    }
+    let found = (serve.host.as_str(), serve.port).to_socket_addrs();
+    found
+        .ok()
+        .and_then(|mut all| all.next())
+        .ok_or_else(|| Stop::usage(format!("`{}` is no address of this machine", serve.host)))
+}
+
+/// Says where we are, and how a client gets here.
+fn announce(scene: &Scene<'_>, address: SocketAddr) -> Result<(), Stop> {
+    let url = format!("http://{address}{PATH}");
+    if scene.console.is_json() {
+        scene
+            .console
+            .json(&serde_json::json!({"listening": url, "address": address.to_string()}))?;
+        return Ok(());
+    }
+    scene.console.line(&format!("listening on {url}"))?;
+    scene.console.note(&format!(
+        "add it to Claude Code:  claude mcp add --transport http tollgate {url}"
+    ));
+    scene
+        .console
+        .note("other clients:          tollgate init --client NAME");
+    Ok(())
+}
+
+fn router(web: Arc<Web>) -> Router {
+    Router::new()
+        .route(PATH, any(mcp))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(measured))
+        .route(METADATA, get(metadata))
+        .route(&format!("{METADATA}{PATH}"), get(metadata))
+        .fallback(|| async {
+            (
+                StatusCode::NOT_FOUND,
+                "there is nothing here; MCP is at /mcp\n",
+            )
+        })
+        .with_state(web)
+}
+
+async fn ready(State(web): State<Arc<Web>>) -> Response {
+    let reachable = web
+        .server
+        .gateway
+        .store()
+        .sessions(&Principal::anonymous())
+        .await;
+    match (web.draining.load(Ordering::Relaxed), reachable) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
+        (false, Ok(_)) => "ready\n".into_response(),
+        (false, Err(error)) => {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response()
+        }
+    }
+}
+
+/// Figures for Prometheus, for whoever may speak to us at all.
+async fn measured(State(web): State<Arc<Web>>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    if let Err(refused) = admit(&web, &parts).await {
+        return refused;
+    }
+    let text = web.metrics.printed(web.sessions.count());
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4");
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+/// What a client must know to get a token (RFC 9728).
+async fn metadata(State(web): State<Arc<Web>>, request: Request) -> Response {
+    let resource = own_url(request.headers(), PATH);
+    let text = web.auth.metadata(&resource).to_string();
+    let kind = HeaderValue::from_static("application/json");
+    ([(header::CONTENT_TYPE, kind)], text).into_response()
+}
+
+/// An address of ours as this client reaches it.
+fn own_url(headers: &HeaderMap, path: &str) -> String {
+    let host = headers.get(header::HOST);
+    let host = host
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or("localhost");
+    format!("http://{host}{path}")
+}
+
+/// Checks host, origin and sender before anything else of a request is looked at.
+async fn admit(web: &Web, parts: &Parts) -> Result<Identity, Response> {
+    web.hosts.check(&parts.headers, &parts.uri)?;
+    let peer = parts.extensions.get::<Peer>().copied();
+    let loopback = peer.is_some_and(|Peer(peer)| peer.ip().to_canonical().is_loopback());
+    let identified = web.auth.identify(&parts.headers, loopback).await;
+    identified.map_err(|refused| {
+        web.metrics.refused();
+        let status = match &refused {
+            Refused::Missing | Refused::Invalid(_) => StatusCode::UNAUTHORIZED,
+            Refused::Insufficient(_) => StatusCode::FORBIDDEN,
+            Refused::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        let mut response = (status, "a valid bearer token is needed here\n").into_response();
+        let challenge = web.auth.challenge(&refused, &own_url(&parts.headers, METADATA));
+        if let Ok(value) = HeaderValue::from_str(&challenge) {
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, value);
+        }
+        response
+    })
+}
+
+async fn mcp(State(web): State<Arc<Web>>, request: Request) -> Response {
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    if request.method() == Method::OPTIONS {
+        return match web.hosts.check(request.headers(), request.uri()) {
+            Ok(()) => guard::preflight(origin),
+            Err(refused) => refused,
+        };
+    }
+    let (parts, body) = request.into_parts();
+    let identity = match admit(&web, &parts).await {
+        Ok(identity) => identity,
+        Err(refused) => return refused,
+    };
+    let response = match parts.method {
+        Method::POST => post::run(web, identity, parts, body).await,
+        Method::GET => old::listen(&web, &identity, &parts.headers),
+        Method::DELETE => old::end(&web, &identity, &parts.headers),
+        _ => not_allowed(),
+    };
+    guard::shared(response, origin)
+}
+
+fn not_allowed() -> Response {
+    let allowed = HeaderValue::from_static("POST, GET, DELETE");
+    let mut response = (StatusCode::METHOD_NOT_ALLOWED, Body::empty()).into_response();
+    response.headers_mut().insert(header::ALLOW, allowed);
+    response
+}

@@ -1,0 +1,244 @@
+//! Requests from 2026-07-28 on: each for itself, and gone when its stream is closed.
+
+use std::{convert::Infallible, future::Future, pin::Pin, sync::Arc, time::Instant};
+
+use async_trait::async_trait;
+use axum::response::Response;
+use futures_util::stream;
+use http::{HeaderValue, StatusCode, header, request::Parts};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tollgate_core::Payload;
+use tollgate_engine::Caller;
+
+use super::{Web, body, headers, post};
+use crate::frontends::{
+    auth::limits::Guard,
+    mcp::{
+        Exchange, Reply, call,
+        era::{Client, Said, VERSION_KEY},
+        outlet::{AskFailed, Outlet},
+        rpc::{self, Asked, Id, RpcError, code},
+        select::Selection,
+    },
+};
+
+/// Messages on their way to one client; progress beyond that is dropped.
+const QUEUE: usize = 64;
+
+pub(super) async fn run(
+    web: Arc<Web>,
+    caller: Caller,
+    parts: Parts,
+    asked: Asked,
+    meta: &Value,
+) -> Response {
+    let id = asked.id.clone();
+    let exchange = match exchange(&web, caller.clone(), &parts, asked, meta) {
+        Ok(exchange) => exchange,
+        Err(error) => {
+            let status = StatusCode::BAD_REQUEST;
+            return post::refused(&web, &caller, status, Some(&id), error).await;
+        }
+    };
+    let (exchange, messages) = exchange;
+    let guard = match web
+        .limits
+        .enter(&exchange.caller.session.principal, Instant::now())
+    {
+        Ok(guard) => guard,
+        Err(seconds) => return overloaded(&web, &exchange, seconds).await,
+    };
+    answer(web, exchange, messages, Some(guard)).await
+}
+
+fn exchange(
+    web: &Web,
+    mut caller: Caller,
+    parts: &Parts,
+    asked: Asked,
+    meta: &Value,
+) -> Result<(Exchange, mpsc::Receiver<String>), RpcError> {
+    let said_version = meta.get(VERSION_KEY).and_then(Value::as_str);
+    headers::check_version(&parts.headers, said_version)?;
+    let client = Client::of_request(meta)?;
+    headers::check(&parts.headers, &asked, &web.server.gateway.catalog())?;
+    let said = Said::of(meta)?;
+    let selection = Selection::of_query(parts.uri.query().unwrap_or_default())?;
+    if let Some(session) = &said.session {
+        caller.session.handle.clone_from(session);
+    }
+    let (sender, messages) = mpsc::channel(QUEUE);
+    let exchange = Exchange {
+        selection: selection.over(&web.server.base),
+        cancel: CancellationToken::new(),
+        outlet: Arc::new(Channel(sender)),
+        asked,
+        client,
+        caller,
+        said,
+    };
+    Ok((exchange, messages))
+}
+
+/// Messages that travel before the answer, on the same stream.
+struct Channel(mpsc::Sender<String>);
+
+#[async_trait]
+impl Outlet for Channel {
+    fn offer(&self, message: String) {
+        drop(self.0.try_send(message));
+    }
+
+    async fn send(&self, message: String) -> bool {
+        self.0.send(message).await.is_ok()
+    }
+
+    async fn ask(&self, _: &str, _: &Payload) -> Result<Payload, AskFailed> {
+        Err(AskFailed::Impossible)
+    }
+}
+
+/// The status of an answer.
+fn status(result: &Result<String, RpcError>) -> StatusCode {
+    match result {
+        Ok(_) => StatusCode::OK,
+        Err(error) => match error.code {
+            code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_VERSION => {
+                StatusCode::BAD_REQUEST
+            }
+            code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+            code::OVERLOADED => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::OK,
+        },
+    }
+}
+
+fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
+    match result {
+        Ok(result) => rpc::answer(id, result),
+        Err(error) => rpc::failure(Some(id), error),
+    }
+}
+
+type Running = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// A request that is being answered; dropping it cancels it.
+struct Open {
+    web: Arc<Web>,
+    id: Id,
+    running: Option<Running>,
+    messages: mpsc::Receiver<String>,
+    _cancel: DropGuard,
+    _guard: Option<Guard>,
+}
+
+/// Answers with one document, or with a stream if something is said before the answer.
+async fn answer(
+    web: Arc<Web>,
+    exchange: Exchange,
+    mut messages: mpsc::Receiver<String>,
+    guard: Option<Guard>,
+) -> Response {
+    let cancel = exchange.cancel.clone();
+    let id = exchange.asked.id.clone();
+    let mut running = counted(Arc::clone(&web), exchange);
+    let first = tokio::select! {
+        biased;
+        message = messages.recv() => message,
+        reply = &mut running => {
+            drop(guard);
+            return whole(&web, &id, reply);
+        }
+    };
+    let open = Open {
+        _cancel: cancel.drop_guard(),
+        _guard: guard,
+        running: Some(running),
+        messages,
+        web,
+        id,
+    };
+    body::events(stream::unfold(
+        (open, first),
+        |(mut open, first)| async move {
+            let message = match first {
+                Some(message) => Some(body::event(&message)),
+                None => open.next().await,
+            };
+            message.map(|message| (Ok::<_, Infallible>(message), (open, None)))
+        },
+    ))
+}
+
+impl Open {
+    async fn next(&mut self) -> Option<String> {
+        let running = self.running.as_mut()?;
+        tokio::select! {
+            biased;
+            Some(message) = self.messages.recv() => Some(body::event(&message)),
+            reply = running => {
+                self.running = None;
+                let text = printed(&self.id, &reply.result);
+                if let Some(arrived) = arrival(&self.web, reply) {
+                    arrived();
+                }
+                Some(body::event(&text))
+            }
+            () = tokio::time::sleep(body::KEEP_ALIVE) => Some(body::ALIVE.to_owned()),
+        }
+    }
+}
+
+/// Runs a request and counts it.
+fn counted(web: Arc<Web>, exchange: Exchange) -> Running {
+    Box::pin(async move {
+        let _running = web.metrics.running();
+        let started = Instant::now();
+        let method = exchange.asked.method.clone();
+        let reply = web.server.handle(exchange).await;
+        web.metrics
+            .answered(&method, reply.result.is_ok(), started.elapsed());
+        reply
+    })
+}
+
+/// What is done once the answer is on its way.
+pub(super) fn arrival(web: &Arc<Web>, reply: Reply) -> Option<Box<dyn FnOnce() + Send>> {
+    let call = reply.undelivered?;
+    let gateway = web.server.gateway.clone();
+    Some(Box::new(move || {
+        tokio::spawn(async move { drop(gateway.arrived(&call).await) });
+    }))
+}
+
+fn whole(web: &Arc<Web>, id: &Id, reply: Reply) -> Response {
+    let status = status(&reply.result);
+    let text = printed(id, &reply.result);
+    body::json(status, text, arrival(web, reply))
+}
+
+/// Too much at once: the answer says when to come back.
+pub(super) async fn overloaded(web: &Arc<Web>, exchange: &Exchange, seconds: u64) -> Response {
+    web.metrics.overloaded();
+    let outcome = web
+        .server
+        .gateway
+        .overloaded(&exchange.caller, seconds)
+        .await;
+    let id = &exchange.asked.id;
+    let mut response = if exchange.asked.method == "tools/call" {
+        let tool = exchange.params()["name"].as_str().unwrap_or_default();
+        let reply = call::finished(&web.server, exchange, tool, outcome).await;
+        whole(web, id, reply)
+    } else {
+        let error = RpcError::new(code::OVERLOADED, "too many requests at once")
+            .with(json!({"retry_after_seconds": seconds}));
+        whole(web, id, error.into())
+    };
+    if let Ok(value) = HeaderValue::from_str(&seconds.to_string()) {
+        response.headers_mut().insert(header::RETRY_AFTER, value);
+    }
+    response
+}

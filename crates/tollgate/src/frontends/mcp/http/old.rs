@@ -1,0 +1,405 @@
+//! Requests up to 2025-11-25: a handshake, a session, and questions while a request is open.
+//!
+//! A request of this era is not cancelled when its connection breaks: its client may come
+//! back and read on. Only `notifications/cancelled` and the end of the session cancel it.
+
+use std::{
+    convert::Infallible,
+    sync::{Arc, atomic::Ordering},
+    time::Instant,
+};
+
+use async_trait::async_trait;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, StatusCode, request::Parts};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::Payload;
+use tollgate_engine::Caller;
+
+use super::{Web, body, headers, modern, not_allowed, post, sessions::Session, stream::Log};
+use crate::frontends::{
+    auth::{Identity, limits::Guard},
+    mcp::{
+        Exchange, Reply,
+        era::{Client, LEGACY, LEGACY_VERSIONS, Said},
+        legacy::{Conversation, cancelled, locked},
+        meta_of,
+        outlet::{AskFailed, Outlet},
+        rpc::{self, Answered, Asked, Id, RpcError, Told, code},
+        select::Selection,
+    },
+};
+
+const SESSION: &str = "mcp-session-id";
+const LAST_EVENT: &str = "last-event-id";
+/// How long a client waits before it comes back, in milliseconds.
+const RETRY_MS: u32 = 500;
+
+/// `initialize`: begins a session.
+pub(super) async fn begin(web: Arc<Web>, caller: Caller, parts: &Parts, asked: Asked) -> Response {
+    let client = Client::of_handshake(asked.params.value());
+    let id = asked.id.clone();
+    let conversation = Conversation::new(client.clone());
+    let exchange = match exchange(&web, caller.clone(), parts, asked, client) {
+        Ok(exchange) => exchange,
+        Err(error) => {
+            return post::refused(&web, &caller, StatusCode::BAD_REQUEST, Some(&id), error).await;
+        }
+    };
+    let reply = web.server.handle(exchange).await;
+    web.metrics.answered(
+        "initialize",
+        reply.result.is_ok(),
+        std::time::Duration::ZERO,
+    );
+    if let Err(error) = reply.result {
+        return post::refused(&web, &caller, StatusCode::BAD_REQUEST, Some(&id), error).await;
+    }
+    let session = web.sessions.begin(caller.session.principal, conversation);
+    let mut response = body::json(StatusCode::OK, printed(&id, &reply.result), None);
+    if let Ok(value) = HeaderValue::from_str(&session.id) {
+        response.headers_mut().insert(SESSION, value);
+    }
+    response
+}
+
+/// The session a request names: none, one of its sender, or one that is not there.
+fn named(
+    web: &Web,
+    caller: &Caller,
+    headers: &HeaderMap,
+) -> Result<Option<Arc<Session>>, Response> {
+    let Some(id) = headers::text(headers, SESSION) else {
+        return Ok(None);
+    };
+    let found = web.sessions.find(id, &caller.session.principal);
+    found.map(Some).ok_or_else(|| {
+        let error = RpcError::new(
+            code::INVALID_REQUEST,
+            "there is no such session: begin anew",
+        );
+        body::json(StatusCode::NOT_FOUND, rpc::failure(None, &error), None)
+    })
+}
+
+/// A notification.
+pub(super) fn hear(web: &Web, caller: &Caller, headers: &HeaderMap, told: &Told) -> Response {
+    let session = match named(web, caller, headers) {
+        Ok(session) => session,
+        Err(gone) => return gone,
+    };
+    if let Some(session) = session
+        && told.method == "notifications/cancelled"
+        && let Some(id) = cancelled(&told.params)
+        && let Some(running) = locked(&session.running).get(&id)
+    {
+        running.cancel();
+    }
+    post::accepted()
+}
+
+/// An answer to a question of ours.
+pub(super) fn answered(
+    web: &Web,
+    caller: &Caller,
+    headers: &HeaderMap,
+    answered: Answered,
+) -> Response {
+    match named(web, caller, headers) {
+        Ok(Some(session)) => {
+            session.conversation.resolve(answered);
+            post::accepted()
+        }
+        Ok(None) => {
+            let error = RpcError::new(code::INVALID_REQUEST, "this answers nothing that was asked");
+            body::json(StatusCode::BAD_REQUEST, rpc::failure(None, &error), None)
+        }
+        Err(gone) => gone,
+    }
+}
+
+fn exchange(
+    web: &Web,
+    mut caller: Caller,
+    parts: &Parts,
+    asked: Asked,
+    client: Client,
+) -> Result<Exchange, RpcError> {
+    let said = Said::of(&meta_of(&asked.params))?;
+    let selection = Selection::of_query(parts.uri.query().unwrap_or_default())?;
+    if let Some(session) = &said.session {
+        caller.session.handle.clone_from(session);
+    }
+    Ok(Exchange {
+        selection: selection.over(&web.server.base),
+        cancel: CancellationToken::new(),
+        outlet: Arc::new(Mute),
+        asked,
+        client,
+        caller,
+        said,
+    })
+}
+
+/// For requests without a session: there is no way back but the answer.
+struct Mute;
+
+#[async_trait]
+impl Outlet for Mute {
+    fn offer(&self, _: String) {}
+
+    async fn send(&self, _: String) -> bool {
+        false
+    }
+
+    async fn ask(&self, _: &str, _: &Payload) -> Result<Payload, AskFailed> {
+        Err(AskFailed::Impossible)
+    }
+}
+
+/// Any other request.
+pub(super) async fn ask(web: Arc<Web>, mut caller: Caller, parts: Parts, asked: Asked) -> Response {
+    let session = match named(&web, &caller, &parts.headers) {
+        Ok(session) => session,
+        Err(gone) => return gone,
+    };
+    let id = asked.id.clone();
+    let client = match (&session, headers::text(&parts.headers, headers::VERSION)) {
+        (Some(session), _) => session.conversation.client(),
+        (None, version) => Client::unknown(version.unwrap_or(LEGACY_VERSIONS[2])),
+    };
+    if let Some(session) = &session {
+        caller.session.handle = format!("mcp-{}", session.id);
+    }
+    let exchange = match exchange(&web, caller.clone(), &parts, asked, client) {
+        Ok(exchange) => exchange,
+        Err(error) => return post::refused(&web, &caller, StatusCode::OK, Some(&id), error).await,
+    };
+    let guard = match web.limits.enter(&caller.session.principal, Instant::now()) {
+        Ok(guard) => guard,
+        Err(seconds) => return modern::overloaded(&web, &exchange, seconds).await,
+    };
+    match session {
+        Some(session) => in_session(web, session, exchange, guard).await,
+        None => {
+            let reply = run(&web, exchange).await;
+            whole(&web, &id, reply)
+        }
+    }
+}
+
+async fn run(web: &Web, exchange: Exchange) -> Reply {
+    let _running = web.metrics.running();
+    let started = Instant::now();
+    let method = exchange.asked.method.clone();
+    let reply = web.server.handle(exchange).await;
+    web.metrics
+        .answered(&method, reply.result.is_ok(), started.elapsed());
+    reply
+}
+
+fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
+    match result {
+        Ok(result) => rpc::answer(id, result),
+        Err(error) => rpc::failure(Some(id), error),
+    }
+}
+
+fn whole(web: &Arc<Web>, id: &Id, reply: Reply) -> Response {
+    let text = printed(id, &reply.result);
+    body::json(StatusCode::OK, text, modern::arrival(web, reply))
+}
+
+/// The way back to a client within one of its requests.
+struct Within {
+    session: Arc<Session>,
+    log: Arc<Log>,
+    cancel: CancellationToken,
+}
+
+#[async_trait]
+impl Outlet for Within {
+    fn offer(&self, message: String) {
+        self.log.add(&message);
+    }
+
+    async fn send(&self, message: String) -> bool {
+        self.log.add(&message);
+        true
+    }
+
+    async fn ask(&self, method: &str, params: &Payload) -> Result<Payload, AskFailed> {
+        let (message, waiting) = self.session.conversation.question(method, params);
+        self.log.add(&message);
+        tokio::select! {
+            answer = waiting.answer() => answer,
+            () = self.cancel.cancelled() => Err(AskFailed::Silent),
+        }
+    }
+}
+
+async fn in_session(
+    web: Arc<Web>,
+    session: Arc<Session>,
+    mut exchange: Exchange,
+    guard: Guard,
+) -> Response {
+    let id = exchange.asked.id.clone();
+    let key = id.key();
+    if let Some(result) = session.conversation.remember(&exchange.asked) {
+        return whole(&web, &id, result.into());
+    }
+    {
+        let mut running = locked(&session.running);
+        if running.contains_key(&key) {
+            let error = RpcError::new(code::INVALID_REQUEST, "this id is in use");
+            return whole(&web, &id, error.into());
+        }
+        running.insert(key.clone(), exchange.cancel.clone());
+    }
+    let (number, log) = session.log();
+    exchange.outlet = Arc::new(Within {
+        session: Arc::clone(&session),
+        log: Arc::clone(&log),
+        cancel: exchange.cancel.clone(),
+    });
+    let primed = exchange.client.version.as_str() >= LEGACY;
+    let cancel = exchange.cancel.clone();
+    let task = tokio::spawn({
+        let (web, session, log) = (Arc::clone(&web), Arc::clone(&session), Arc::clone(&log));
+        let id = id.clone();
+        async move {
+            let reply = run(&web, exchange).await;
+            locked(&session.running).remove(&key);
+            drop(guard);
+            if log.is_empty() {
+                // Nothing was said before the answer; whoever waits takes it as it is.
+                log.end();
+                return Some(reply);
+            }
+            if !cancel.is_cancelled() {
+                log.add(&printed(&id, &reply.result));
+                if let Some(arrived) = modern::arrival(&web, reply) {
+                    arrived();
+                }
+            }
+            log.end();
+            None
+        }
+    });
+    if log.next(0).await.is_none() {
+        session.forget(number);
+        return match task.await {
+            Ok(Some(reply)) => whole(&web, &id, reply),
+            Ok(None) | Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+        };
+    }
+    read_on(log, number, 0, primed)
+}
+
+/// The events of a request from a place on.
+fn read_on(log: Arc<Log>, number: u64, seen: usize, primed: bool) -> Response {
+    let priming = primed.then(|| format!("id: {number}-{seen}\nretry: {RETRY_MS}\ndata: \n\n"));
+    body::events(stream::unfold(
+        (log, seen, priming),
+        move |(log, seen, priming)| async move {
+            if let Some(priming) = priming {
+                return Some((Ok::<_, Infallible>(priming), (log, seen, None)));
+            }
+            let next = tokio::time::timeout(body::KEEP_ALIVE, log.next(seen)).await;
+            match next {
+                Ok(Some((at, message))) => {
+                    let event = body::numbered(&format!("{number}-{}", at + 1), &message);
+                    Some((Ok(event), (log, at + 1, None)))
+                }
+                Ok(None) => None,
+                Err(_) => Some((Ok(body::ALIVE.to_owned()), (log, seen, None))),
+            }
+        },
+    ))
+}
+
+/// `GET`: what concerns no request, or the rest of one that broke off.
+pub(super) fn listen(web: &Arc<Web>, identity: &Identity, headers: &HeaderMap) -> Response {
+    let Some(id) = headers::text(headers, SESSION) else {
+        return not_allowed();
+    };
+    let Some(session) = web.sessions.find(id, &identity.principal) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    if let Some(last) = headers::text(headers, LAST_EVENT) {
+        let place = last.split_once('-').and_then(|(number, seen)| {
+            Some((number.parse::<u64>().ok()?, seen.parse::<usize>().ok()?))
+        });
+        let log = place.and_then(|(number, seen)| Some((session.again(number)?, number, seen)));
+        if let Some((log, number, seen)) = log {
+            return read_on(log, number, seen, false);
+        }
+    }
+    if session.listened.swap(true, Ordering::SeqCst) {
+        return (StatusCode::CONFLICT, "somebody listens already\n").into_response();
+    }
+    let changes = web.server.gateway.changes();
+    let listening = Listening(Arc::clone(&session));
+    let stop = web.server.stop.clone();
+    let first = Some(body::ALIVE.to_owned());
+    body::events(stream::unfold(
+        (listening, changes, stop, first),
+        |(listening, mut changes, stop, first)| async move {
+            let event = match first {
+                Some(first) => first,
+                None => listening.next(&mut changes, &stop).await?,
+            };
+            Some((Ok::<_, Infallible>(event), (listening, changes, stop, None)))
+        },
+    ))
+}
+
+/// Somebody reads what concerns no request.
+struct Listening(Arc<Session>);
+
+impl Listening {
+    async fn next(
+        &self,
+        changes: &mut tokio::sync::broadcast::Receiver<tollgate_engine::Changed>,
+        stop: &CancellationToken,
+    ) -> Option<String> {
+        use tokio::sync::broadcast::error::RecvError;
+        loop {
+            tokio::select! {
+                () = self.0.ended.cancelled() => return None,
+                () = stop.cancelled() => return None,
+                () = tokio::time::sleep(body::KEEP_ALIVE) => return Some(body::ALIVE.to_owned()),
+                changed = changes.recv() => match changed {
+                    Ok(changed) => {
+                        if let Some(message) = self.0.conversation.told(&changed) {
+                            return Some(body::event(&message));
+                        }
+                    }
+                    Err(RecvError::Lagged(_)) => {}
+                    Err(RecvError::Closed) => return None,
+                },
+            }
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.listened.store(false, Ordering::SeqCst);
+    }
+}
+
+/// `DELETE`: ends a session.
+pub(super) fn end(web: &Web, identity: &Identity, headers: &HeaderMap) -> Response {
+    let id = headers::text(headers, SESSION);
+    match id.and_then(|id| web.sessions.find(id, &identity.principal)) {
+        Some(session) => {
+            web.sessions.end(&session);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        None if id.is_some() => StatusCode::NOT_FOUND.into_response(),
+        None => not_allowed(),
+    }
+}

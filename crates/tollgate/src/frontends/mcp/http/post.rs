@@ -1,0 +1,157 @@
+//! A message that was posted: read within bounds, and given to the era it speaks.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Bytes,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::Value;
+use tollgate_core::ErrorCode;
+use tollgate_engine::Caller;
+
+use super::{Web, body, headers, modern, old};
+use crate::frontends::{
+    auth::Identity,
+    mcp::{
+        caller,
+        era::{LEGACY_VERSIONS, VERSION_KEY, unsupported},
+        meta_of,
+        rpc::{self, Asked, Id, Incoming, RpcError, code},
+    },
+};
+
+/// The session of whoever names none.
+const DEFAULT_SESSION: &str = "http";
+
+pub(super) async fn run(
+    web: Arc<Web>,
+    identity: Identity,
+    parts: Parts,
+    incoming: axum::body::Body,
+) -> Response {
+    let caller = caller_of(&identity);
+    let text = match read(&web, &parts.headers, incoming).await {
+        Ok(text) => text,
+        Err((status, error)) => {
+            return refused(&web, &caller, status, None, error).await;
+        }
+    };
+    match rpc::read(&text) {
+        Ok(Incoming::Asked(asked)) => ask(web, caller, parts, asked).await,
+        Ok(Incoming::Told(told)) => old::hear(&web, &caller, &parts.headers, &told),
+        Ok(Incoming::Answered(answered)) => old::answered(&web, &caller, &parts.headers, answered),
+        Err(unreadable) => {
+            let status = StatusCode::BAD_REQUEST;
+            refused(
+                &web,
+                &caller,
+                status,
+                unreadable.id.as_ref(),
+                unreadable.error,
+            )
+            .await
+        }
+    }
+}
+
+/// Whoever makes the requests of this identity.
+fn caller_of(identity: &Identity) -> Caller {
+    let mut caller = caller(identity.principal.clone(), DEFAULT_SESSION, identity.trust);
+    caller.scope = identity.toolsets.as_deref().map(Arc::from);
+    caller.limit = identity.session_limit;
+    caller
+}
+
+/// Reads a body that is JSON, within a size and a time.
+async fn read(
+    web: &Web,
+    headers: &HeaderMap,
+    incoming: axum::body::Body,
+) -> Result<String, (StatusCode, RpcError)> {
+    let refuse =
+        |status, message: &str| Err((status, RpcError::new(code::INVALID_REQUEST, message)));
+    let kind = headers::text(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        let message = "the content type must be application/json";
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+    }
+    let limited = Limited::new(incoming, web.message_bytes);
+    let bytes: Bytes = match tokio::time::timeout(web.serve.body_timeout, limited.collect()).await {
+        Ok(Ok(collected)) => collected.to_bytes(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let message = format!("a message is longer than {} bytes", web.message_bytes);
+            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &message);
+        }
+        Ok(Err(_)) => return refuse(StatusCode::BAD_REQUEST, "the body broke off"),
+        Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+    };
+    String::from_utf8(bytes.into()).map_err(|_| {
+        let error = RpcError::new(code::PARSE, "the body is not UTF-8");
+        (StatusCode::BAD_REQUEST, error)
+    })
+}
+
+async fn ask(web: Arc<Web>, caller: Caller, parts: Parts, asked: Asked) -> Response {
+    let meta = meta_of(&asked.params);
+    let said = meta.get(VERSION_KEY).and_then(Value::as_str);
+    let version = headers::text(&parts.headers, headers::VERSION);
+    let legacy = version.is_some_and(|version| LEGACY_VERSIONS.contains(&version));
+    let handshake = asked.method == "initialize" && said.is_none();
+    if handshake && (legacy || version.is_none()) {
+        return old::begin(web, caller, &parts, asked).await;
+    }
+    let modern =
+        said.is_some() || asked.method == "server/discover" || (version.is_some() && !legacy);
+    if !modern {
+        return old::ask(web, caller, parts, asked).await;
+    }
+    if let Some(version) = version.filter(|_| said.is_none() && !legacy && meta.is_null()) {
+        // Nothing but the header says which era this is; it must be one we know.
+        if version != crate::frontends::mcp::era::MODERN {
+            let id = asked.id.clone();
+            return refused(
+                &web,
+                &caller,
+                StatusCode::BAD_REQUEST,
+                Some(&id),
+                unsupported(version),
+            )
+            .await;
+        }
+    }
+    modern::run(web, caller, parts, asked, &meta).await
+}
+
+/// Answers a message that is none, and writes it down.
+pub(super) async fn refused(
+    web: &Web,
+    caller: &Caller,
+    status: StatusCode,
+    id: Option<&Id>,
+    error: RpcError,
+) -> Response {
+    let code = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => ErrorCode::RequestTooLarge,
+        _ => ErrorCode::MalformedRequest,
+    };
+    web.server
+        .gateway
+        .refuse(caller, code, &error.message)
+        .await;
+    let mut response = body::json(status, rpc::failure(id, &error), None);
+    if status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
+        // What is left of the body is not read.
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(header::CONNECTION, close);
+    }
+    response
+}
+
+/// Taken, and there is nothing to say.
+pub(super) fn accepted() -> Response {
+    StatusCode::ACCEPTED.into_response()
+}

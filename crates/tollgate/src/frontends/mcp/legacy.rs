@@ -1,0 +1,158 @@
+//! What older versions remember between requests: the handshake, the log level, the
+//! subscriptions, and the questions that are open.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tollgate_core::Payload;
+use tollgate_engine::Changed;
+
+use super::{
+    era::{self, Client},
+    listen,
+    outlet::AskFailed,
+    rpc::{self, Answered, Asked, RpcError},
+};
+
+/// How long a person may take to answer.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The most resources one session watches.
+const MAX_WATCHED: usize = 1000;
+
+/// One conversation of an older version.
+pub(super) struct Conversation {
+    client: Mutex<Client>,
+    watched: Mutex<HashSet<String>>,
+    open: Mutex<HashMap<String, oneshot::Sender<Result<Payload, String>>>>,
+    asked: AtomicU64,
+}
+
+impl Conversation {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client: Mutex::new(client),
+            watched: Mutex::default(),
+            open: Mutex::default(),
+            asked: AtomicU64::new(1),
+        }
+    }
+
+    pub(super) fn client(&self) -> Client {
+        locked(&self.client).clone()
+    }
+
+    /// Answers the methods that change what is remembered.
+    pub(super) fn remember(&self, asked: &Asked) -> Option<Result<String, RpcError>> {
+        let params = asked.params.value();
+        let done = || Ok("{}".to_owned());
+        let uri = || {
+            let uri = params["uri"].as_str().map(str::to_owned);
+            uri.ok_or_else(|| RpcError::invalid_params("`uri` must say which resource"))
+        };
+        Some(match asked.method.as_str() {
+            "logging/setLevel" => match params["level"].as_str().and_then(era::level) {
+                Some(level) => {
+                    locked(&self.client).log_level = Some(level);
+                    done()
+                }
+                None => Err(RpcError::invalid_params("`level` is not a level")),
+            },
+            "resources/subscribe" => uri().and_then(|uri| {
+                let mut watched = locked(&self.watched);
+                if watched.len() >= MAX_WATCHED && !watched.contains(&uri) {
+                    let message = format!("at most {MAX_WATCHED} resources can be watched");
+                    return Err(RpcError::invalid_params(message));
+                }
+                watched.insert(uri);
+                done()
+            }),
+            "resources/unsubscribe" => uri().and_then(|uri| {
+                locked(&self.watched).remove(&uri);
+                done()
+            }),
+            _ => return None,
+        })
+    }
+
+    /// The notification of a change, if this conversation is to hear of it.
+    pub(super) fn told(&self, changed: &Changed) -> Option<String> {
+        if let Changed::Resource(uri) = changed
+            && !locked(&self.watched).contains(uri)
+        {
+            return None;
+        }
+        let (method, params) = listen::told(changed);
+        Some(rpc::notification(method, &Value::Object(params)))
+    }
+
+    /// Takes an answer to a question of ours; one to no question is dropped.
+    pub(super) fn resolve(&self, answered: Answered) {
+        let id: Option<String> = serde_json::from_str(answered.id.raw().get()).ok();
+        let waiting = id.and_then(|id| locked(&self.open).remove(&id));
+        if let Some(waiting) = waiting {
+            let result = answered.result.map_err(|error| {
+                let message = error.value()["message"].as_str().unwrap_or("an error");
+                message.to_owned()
+            });
+            drop(waiting.send(result));
+        }
+    }
+
+    /// A question on its way, and where its answer will arrive.
+    pub(super) fn question(&self, method: &str, params: &Payload) -> (String, Waiting<'_>) {
+        let id = format!("tollgate-{}", self.asked.fetch_add(1, Ordering::Relaxed));
+        let (sender, receiver) = oneshot::channel();
+        locked(&self.open).insert(id.clone(), sender);
+        let message = rpc::request(&id, method, params);
+        let waiting = Waiting {
+            conversation: self,
+            id,
+            receiver: Some(receiver),
+        };
+        (message, waiting)
+    }
+}
+
+/// A question that waits; dropping it takes the question back.
+pub(super) struct Waiting<'a> {
+    conversation: &'a Conversation,
+    id: String,
+    receiver: Option<oneshot::Receiver<Result<Payload, String>>>,
+}
+
+impl Waiting<'_> {
+    pub(super) async fn answer(mut self) -> Result<Payload, AskFailed> {
+        let Some(receiver) = self.receiver.take() else {
+            return Err(AskFailed::Silent);
+        };
+        match tokio::time::timeout(PATIENCE, receiver).await {
+            Ok(Ok(Ok(payload))) => Ok(payload),
+            Ok(Ok(Err(message))) => Err(AskFailed::Refused(message)),
+            Ok(Err(_)) | Err(_) => Err(AskFailed::Silent),
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        locked(&self.conversation.open).remove(&self.id);
+    }
+}
+
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The id that a cancellation names.
+pub(super) fn cancelled(params: &Payload) -> Option<String> {
+    let id = params.value().get("requestId")?;
+    Some(rpc::Id::of(&json!(id))?.key())
+}

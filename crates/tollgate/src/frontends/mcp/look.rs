@@ -1,0 +1,158 @@
+//! Resources, prompts and completions: reads through the same door as calls.
+
+use serde_json::{Map, Value, json};
+use tollgate_core::{Payload, ResourceSpec};
+use tollgate_engine::{Disposition, Outcome, Request, policy::Action};
+
+use super::{
+    Exchange, Reply, Server, call,
+    input::{self, Given},
+    outlet::Live,
+    pages, reply,
+    rpc::RpcError,
+};
+
+/// Questions a client is asked within one read before it is given up.
+const MAX_ROUNDS: usize = 16;
+
+fn listed(exchange: &Exchange, name: &str, entries: Vec<Value>) -> Result<String, RpcError> {
+    let (entries, cursor) = pages::page(exchange.params(), entries)?;
+    let mut result = Map::new();
+    result.insert(name.to_owned(), Value::Array(entries));
+    if let Some(cursor) = cursor {
+        result.insert("nextCursor".to_owned(), Value::String(cursor));
+    }
+    reply::reusable(exchange, &mut result);
+    Ok(reply::dressed(exchange, result))
+}
+
+/// `resources/list`.
+pub(super) fn resources(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
+    let offers = server.gateway.offers(&exchange.caller);
+    let entry = |resource: ResourceSpec| json!(resource);
+    let entries = offers.resources.into_iter().map(entry).collect();
+    listed(exchange, "resources", entries)
+}
+
+/// `resources/templates/list`.
+pub(super) fn templates(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
+    let offers = server.gateway.offers(&exchange.caller);
+    let entries = offers.templates.iter().map(|template| json!(template));
+    listed(exchange, "resourceTemplates", entries.collect())
+}
+
+/// `prompts/list`.
+pub(super) fn prompts(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
+    let offers = server.gateway.offers(&exchange.caller);
+    let entries = offers.prompts.iter().map(|prompt| json!(prompt));
+    listed(exchange, "prompts", entries.collect())
+}
+
+/// `resources/read`.
+pub(super) async fn read(server: &Server, exchange: Exchange) -> Reply {
+    let Some(uri) = exchange.params()["uri"].as_str() else {
+        let error = RpcError::invalid_params("`uri` must say what to read");
+        return call::refused(server, &exchange, error).await;
+    };
+    let arguments = Payload::from(json!({"uri": uri}));
+    looked(server, &exchange, Action::Read, arguments).await
+}
+
+/// `prompts/get`.
+pub(super) async fn prompt(server: &Server, exchange: Exchange) -> Reply {
+    let params = exchange.params();
+    let Some(name) = params["name"].as_str() else {
+        let error = RpcError::invalid_params("`name` must name a prompt");
+        return call::refused(server, &exchange, error).await;
+    };
+    let arguments = match params.get("arguments") {
+        None | Some(Value::Null) => json!({}),
+        Some(Value::Object(arguments)) if arguments.values().all(Value::is_string) => {
+            json!(arguments)
+        }
+        Some(_) => {
+            let error = RpcError::invalid_params("`arguments` is an object of texts");
+            return call::refused(server, &exchange, error).await;
+        }
+    };
+    let arguments = Payload::from(json!({"name": name, "arguments": arguments}));
+    looked(server, &exchange, Action::GetPrompt, arguments).await
+}
+
+/// `completion/complete`.
+pub(super) async fn complete(server: &Server, exchange: Exchange) -> Reply {
+    let params = exchange.params();
+    let (about, argument) = (&params["ref"], &params["argument"]);
+    if !about.is_object() || !argument["name"].is_string() || !argument["value"].is_string() {
+        let message = "`ref` says what is completed, `argument` its name and value so far";
+        let error = RpcError::invalid_params(message);
+        return call::refused(server, &exchange, error).await;
+    }
+    let mut arguments = json!({"ref": about, "argument": argument});
+    if let Some(context) = params.get("context").filter(|it| it.is_object()) {
+        arguments["context"] = context.clone();
+    }
+    looked(
+        server,
+        &exchange,
+        Action::Complete,
+        Payload::from(arguments),
+    )
+    .await
+}
+
+async fn looked(server: &Server, exchange: &Exchange, action: Action, arguments: Payload) -> Reply {
+    let mut request = Request::look(action, arguments);
+    request.traceparent.clone_from(&exchange.said.traceparent);
+    request.cancel = exchange.cancel.clone();
+    request.events = std::sync::Arc::new(Live {
+        outlet: std::sync::Arc::clone(&exchange.outlet),
+        token: exchange.said.progress_token.clone(),
+        level: exchange.client.log_level,
+    });
+    if exchange.is_modern() {
+        match input::given(exchange.params()) {
+            Ok(Given { answers, state }) if answers.is_empty() && state.is_none() => {}
+            Ok(given) => request.responses = Some(given.into_responses()),
+            Err(error) => return call::refused(server, exchange, error).await,
+        }
+    }
+    for _ in 0..MAX_ROUNDS {
+        let outcome = server.gateway.call(&exchange.caller, request.clone()).await;
+        match &outcome.disposition {
+            Disposition::NeedsInput(asks) if exchange.is_modern() => {
+                return input::required(exchange, asks).into();
+            }
+            Disposition::NeedsInput(asks) => match input::asked(exchange, asks).await {
+                Ok(responses) => request.responses = Some(responses),
+                Err(error) => return error.into(),
+            },
+            Disposition::Done => return Ok(shown(exchange, &outcome)).into(),
+            Disposition::Failed(_) | Disposition::NeedsConsent | Disposition::Denied => {
+                let failure = outcome.envelope.get().error.as_ref();
+                return match failure {
+                    Some(failure) => reply::error(exchange, failure).into(),
+                    None => Ok(shown(exchange, &outcome)).into(),
+                };
+            }
+        }
+    }
+    RpcError::invalid_params("there are too many questions").into()
+}
+
+/// The provider's own object, with what every result carries.
+fn shown(exchange: &Exchange, outcome: &Outcome) -> String {
+    let envelope = outcome.envelope.get();
+    let data = envelope.data.as_ref().map(Payload::value);
+    let mut result = data.and_then(Value::as_object).cloned().unwrap_or_default();
+    if exchange.asked.method == "resources/read" {
+        reply::reusable(exchange, &mut result);
+    }
+    let meta = result.entry("_meta").or_insert_with(|| json!({}));
+    meta["tollgate/call_id"] = Value::String(envelope.meta.call_id.clone());
+    if envelope.meta.tainted {
+        meta["tollgate/tainted"] = Value::Bool(true);
+    }
+    meta["traceparent"] = Value::String(outcome.traceparent.clone());
+    reply::dressed(exchange, result)
+}

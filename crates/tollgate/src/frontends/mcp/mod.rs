@@ -1,0 +1,202 @@
+//! The Model Context Protocol, both eras, on stdio and Streamable HTTP.
+//!
+//! One set of methods serves every transport and every version; what differs between the
+//! eras is decided in one place each: who a client is (`era`), how a question reaches it
+//! (`input`), and how an answer is dressed (`reply`). JSON is kept as it was spelled from
+//! the wire to the door and back.
+
+mod call;
+mod consent;
+mod era;
+mod http;
+mod input;
+mod legacy;
+mod lifecycle;
+mod listen;
+mod look;
+mod names;
+mod native;
+mod outlet;
+mod pages;
+mod reply;
+mod rpc;
+pub(crate) mod select;
+mod spill;
+mod stdio;
+mod tools;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tollgate_core::{CallId, TrustLevel};
+use tollgate_engine::{Caller, Gateway};
+
+use self::{
+    era::{Client, Era, Said},
+    outlet::Outlet,
+    rpc::{Asked, RpcError},
+    select::Selection,
+};
+use crate::config::{Config, Dialogs, Names, Results};
+
+pub(crate) use http::serve;
+pub(crate) use stdio::run as stdio;
+
+/// The way a client is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Transport {
+    Stdio,
+    Http,
+}
+
+/// What all requests of one process share.
+pub(super) struct Server {
+    gateway: Gateway,
+    transport: Transport,
+    names: Names,
+    base: Selection,
+    profiles: Vec<String>,
+    results: Results,
+    open_world_text: usize,
+    dialogs: Dialogs,
+    /// Set when this process is to end: whatever would go on forever ends by itself.
+    stop: CancellationToken,
+}
+
+impl Server {
+    fn new(gateway: Gateway, config: &Config, base: Selection, transport: Transport) -> Self {
+        Self {
+            gateway,
+            transport,
+            names: config.discovery.names,
+            base: base.over(&Selection::of_config(&config.discovery)),
+            profiles: config.profiles.keys().cloned().collect(),
+            results: config.results.clone(),
+            open_world_text: config.sanitize.open_world_text_bytes,
+            dialogs: config.consent.dialogs,
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Whether a dialog of this process's clients counts as a human.
+    fn trusts_dialogs(&self) -> bool {
+        match (self.dialogs, self.transport) {
+            (Dialogs::None, _) | (Dialogs::Stdio, Transport::Http) => false,
+            (Dialogs::Stdio, Transport::Stdio) | (Dialogs::All, _) => true,
+        }
+    }
+
+    /// Refuses what the command line selects but does not exist, before anyone connects.
+    fn check_selection(&self) -> Result<(), RpcError> {
+        let catalog = self.gateway.catalog();
+        let profiles: Vec<&str> = self.profiles.iter().map(String::as_str).collect();
+        self.base
+            .check(catalog.listings().map(|listing| &**listing), &profiles)
+    }
+}
+
+/// One request with everything known about it.
+struct Exchange {
+    asked: Asked,
+    client: Client,
+    caller: Caller,
+    said: Said,
+    /// What the transport selects; the request may narrow it.
+    selection: Selection,
+    cancel: CancellationToken,
+    outlet: Arc<dyn Outlet>,
+}
+
+impl Exchange {
+    fn params(&self) -> &Value {
+        self.asked.params.value()
+    }
+
+    fn is_modern(&self) -> bool {
+        self.client.era == Era::Modern
+    }
+}
+
+/// How a request ends.
+struct Reply {
+    result: Result<String, RpcError>,
+    /// What the gate wants to hear of once the answer has arrived.
+    undelivered: Option<CallId>,
+}
+
+impl From<Result<String, RpcError>> for Reply {
+    fn from(result: Result<String, RpcError>) -> Self {
+        Self {
+            result,
+            undelivered: None,
+        }
+    }
+}
+
+impl From<RpcError> for Reply {
+    fn from(error: RpcError) -> Self {
+        Err(error).into()
+    }
+}
+
+impl Server {
+    /// Answers one request. Never fails: every way out is an answer.
+    async fn handle(&self, mut exchange: Exchange) -> Reply {
+        let spelling = names::spelling(self.names, exchange.client.name.as_deref());
+        exchange.caller.spelling = spelling;
+        exchange.caller.asks = exchange.client.asks;
+        if exchange.caller.profile.is_none() {
+            exchange
+                .caller
+                .profile
+                .clone_from(&exchange.selection.profile);
+        }
+        match (exchange.asked.method.as_str(), exchange.client.era) {
+            ("tools/call", _) => call::run(self, exchange).await,
+            ("tools/list", _) => tools::list(self, &exchange).into(),
+            ("resources/list", _) => look::resources(self, &exchange).into(),
+            ("resources/templates/list", _) => look::templates(self, &exchange).into(),
+            ("resources/read", _) => look::read(self, exchange).await,
+            ("prompts/list", _) => look::prompts(self, &exchange).into(),
+            ("prompts/get", _) => look::prompt(self, exchange).await,
+            ("completion/complete", _) => look::complete(self, exchange).await,
+            ("server/discover", Era::Modern) => lifecycle::discover(self, &exchange).into(),
+            ("subscriptions/listen", Era::Modern) => listen::run(self, exchange).await.into(),
+            ("initialize", Era::Legacy) => lifecycle::initialize(self, &exchange).into(),
+            ("ping", Era::Legacy) => Ok("{}".to_owned()).into(),
+            (other, _) => RpcError::unknown_method(other).into(),
+        }
+    }
+}
+
+/// Somebody connected over this transport, before anything is known of its client.
+fn caller(principal: tollgate_core::Principal, handle: &str, trust: TrustLevel) -> Caller {
+    Caller {
+        trust,
+        ..Caller::local(principal, handle, tollgate_core::Surface::Mcp)
+    }
+}
+
+/// The `_meta` of a request's parameters.
+fn meta_of(params: &tollgate_core::Payload) -> Value {
+    #[derive(serde::Deserialize)]
+    struct WithMeta {
+        #[serde(default, rename = "_meta")]
+        meta: Value,
+    }
+    serde_json::from_str::<WithMeta>(params.raw()).map_or(Value::Null, |with| with.meta)
+}
+
+/// An error in a line for people, with what is known instead.
+fn shown(error: &RpcError) -> String {
+    let known = error.data.as_ref().and_then(|data| {
+        let known = data.get("toolsets").or_else(|| data.get("profiles"))?;
+        let names: Vec<&str> = known.as_array()?.iter().filter_map(Value::as_str).collect();
+        Some(names.join(", "))
+    });
+    match known {
+        Some(known) => format!("{}; there are {known}", error.message),
+        None => error.message.clone(),
+    }
+}

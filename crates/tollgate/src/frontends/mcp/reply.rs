@@ -1,0 +1,92 @@
+//! How answers are dressed: what every result carries, and which failure is which code.
+
+use serde_json::{Map, Value, json};
+use tollgate_core::{ErrorCode, Failure};
+
+use super::{
+    Era, Exchange,
+    era::SERVER_KEY,
+    rpc::{RpcError, code},
+};
+
+/// How long a list or a document may be reused, in milliseconds.
+const TTL_MS: u64 = 60_000;
+
+/// Who we are.
+pub(super) fn server_info() -> Value {
+    json!({
+        "name": "tollgate",
+        "title": "Tollgate",
+        "version": env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Prints a result with what its era expects of every result.
+pub(super) fn dressed(exchange: &Exchange, mut result: Map<String, Value>) -> String {
+    if exchange.client.era == Era::Modern {
+        result
+            .entry("resultType")
+            .or_insert_with(|| Value::String("complete".to_owned()));
+        let meta = result.entry("_meta").or_insert_with(|| json!({}));
+        meta[SERVER_KEY] = server_info();
+    }
+    Value::Object(result).to_string()
+}
+
+/// Marks a result as one caller's own, to be reused for a while.
+pub(super) fn reusable(exchange: &Exchange, result: &mut Map<String, Value>) {
+    if exchange.client.era == Era::Modern {
+        result.insert("ttlMs".to_owned(), json!(TTL_MS));
+        result.insert("cacheScope".to_owned(), json!("private"));
+    }
+}
+
+/// The failure of anything but a tool call, which has results of its own for most of them.
+pub(super) fn error(exchange: &Exchange, failure: &Failure) -> RpcError {
+    let number = match failure.code {
+        ErrorCode::NotFound if exchange.asked.method == "resources/read" => {
+            match exchange.client.era {
+                Era::Modern => code::INVALID_PARAMS,
+                Era::Legacy => code::RESOURCE_NOT_FOUND,
+            }
+        }
+        ErrorCode::NotFound
+        | ErrorCode::UnknownTool
+        | ErrorCode::InactiveTool
+        | ErrorCode::MalformedRequest
+        | ErrorCode::InvalidArguments
+        | ErrorCode::InputRejected
+        | ErrorCode::StateRejected
+        | ErrorCode::RequestTooLarge
+        | ErrorCode::InputRequired
+        | ErrorCode::CacheMiss => code::INVALID_PARAMS,
+        ErrorCode::PolicyDenied
+        | ErrorCode::PolicyError
+        | ErrorCode::TrustLevelNotAllowed
+        | ErrorCode::ConfirmationRequired
+        | ErrorCode::Unauthorized
+        | ErrorCode::BudgetExceeded => code::DENIED,
+        ErrorCode::Overloaded | ErrorCode::RateLimited => code::OVERLOADED,
+        ErrorCode::TimedOut
+        | ErrorCode::Cancelled
+        | ErrorCode::Interrupted
+        | ErrorCode::InvalidOutput
+        | ErrorCode::OutputTooLarge
+        | ErrorCode::Unavailable
+        | ErrorCode::ProviderClosed
+        | ErrorCode::ConnectionLost
+        | ErrorCode::SpawnFailed
+        | ErrorCode::Panicked
+        | ErrorCode::ToolFailed
+        | ErrorCode::Unsupported
+        | ErrorCode::StoreUnavailable
+        | ErrorCode::StoreCorrupt
+        | ErrorCode::Internal => code::INTERNAL,
+    };
+    let mut data = Map::new();
+    if let Some(uri) = exchange.params().get("uri") {
+        data.insert("uri".to_owned(), uri.clone());
+    }
+    data.insert("tollgate/error".to_owned(), json!(failure));
+    RpcError::new(number, failure.message.clone()).with(Value::Object(data))
+}

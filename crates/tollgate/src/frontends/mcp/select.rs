@@ -1,0 +1,250 @@
+//! Which part of the catalogue a list shows.
+//!
+//! The narrowest voice wins: the request over the address it was sent to, that over the
+//! command line, that over the configuration. What is left out of a list can still be
+//! called; only policy, profile and scope refuse.
+
+use serde_json::{Value, json};
+use tollgate_engine::Listing;
+
+use super::rpc::RpcError;
+use crate::config::Discovery;
+
+/// The toolset of search, describe and call, which every list holds.
+const DISCOVERY: &str = "discovery";
+/// The name that stands for every toolset.
+const ALL: &str = "all";
+
+/// What somebody wants to see; nothing said is nothing changed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Selection {
+    pub(crate) toolsets: Option<Vec<String>>,
+    pub(crate) allow_tools: Option<Vec<String>>,
+    pub(crate) exclude_tools: Option<Vec<String>>,
+    pub(crate) profile: Option<String>,
+    /// Tools that are listed whatever the toolsets.
+    pub(crate) pinned: Vec<String>,
+}
+
+impl Selection {
+    pub(super) fn of_config(discovery: &Discovery) -> Self {
+        Self {
+            toolsets: Some(discovery.toolsets.clone()),
+            pinned: discovery.pinned.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// What the parameters of a list ask for.
+    pub(super) fn of_params(params: &Value) -> Result<Self, RpcError> {
+        let names = |key: &str| -> Result<Option<Vec<String>>, RpcError> {
+            let wrong = || {
+                let message = format!("`{key}` is a name or a list of names");
+                RpcError::invalid_params(message)
+            };
+            match params.get(key) {
+                None | Some(Value::Null) => Ok(None),
+                Some(Value::String(name)) => Ok(Some(split(name))),
+                Some(Value::Array(names)) => names
+                    .iter()
+                    .map(|name| name.as_str().map(str::to_owned).ok_or_else(wrong))
+                    .collect::<Result<_, _>>()
+                    .map(Some),
+                Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => Err(wrong()),
+            }
+        };
+        let toolsets = match names("toolsets")? {
+            Some(toolsets) => Some(toolsets),
+            None => names("toolset")?,
+        };
+        Ok(Self {
+            toolsets,
+            allow_tools: names("allow_tools")?,
+            exclude_tools: names("exclude_tools")?,
+            profile: match params.get("profile") {
+                None | Some(Value::Null) => None,
+                Some(Value::String(profile)) => Some(profile.clone()),
+                Some(_) => return Err(RpcError::invalid_params("`profile` is a name")),
+            },
+            pinned: Vec::new(),
+        })
+    }
+
+    /// What the query of an address asks for.
+    pub(super) fn of_query(query: &str) -> Result<Self, RpcError> {
+        let mut params = serde_json::Map::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let known = [
+                "toolset",
+                "toolsets",
+                "allow_tools",
+                "exclude_tools",
+                "profile",
+            ];
+            if known.contains(&key) {
+                let value = unescaped(value)
+                    .ok_or_else(|| RpcError::invalid_params(format!("`{key}` is badly escaped")))?;
+                params.insert(key.to_owned(), Value::String(value));
+            }
+        }
+        Self::of_params(&Value::Object(params))
+    }
+
+    /// This selection where it says something, the other where it does not.
+    pub(super) fn over(self, other: &Self) -> Self {
+        Self {
+            toolsets: self.toolsets.or_else(|| other.toolsets.clone()),
+            allow_tools: self.allow_tools.or_else(|| other.allow_tools.clone()),
+            exclude_tools: match (self.exclude_tools, &other.exclude_tools) {
+                (Some(mut own), Some(others)) => {
+                    own.extend(others.iter().cloned());
+                    Some(own)
+                }
+                (own, others) => own.or_else(|| others.clone()),
+            },
+            profile: self.profile.or_else(|| other.profile.clone()),
+            pinned: [self.pinned, other.pinned.clone()].concat(),
+        }
+    }
+
+    /// Refuses toolsets that nothing belongs to.
+    pub(super) fn check<'a>(
+        &self,
+        listings: impl Iterator<Item = &'a Listing>,
+        profiles: &[&str],
+    ) -> Result<(), RpcError> {
+        let mut known: Vec<&str> = listings
+            .flat_map(|listing| listing.spec.toolsets.iter().map(String::as_str))
+            .chain([ALL])
+            .collect();
+        known.sort_unstable();
+        known.dedup();
+        let toolsets = self.toolsets.iter().flatten();
+        if let Some(odd) = toolsets
+            .into_iter()
+            .find(|set| !known.contains(&set.as_str()))
+        {
+            let shown: String = odd.chars().take(64).collect();
+            let message = format!("Invalid toolset: there is no toolset `{shown}`");
+            return Err(RpcError::invalid_params(message).with(json!({"toolsets": known})));
+        }
+        if let Some(odd) = self
+            .profile
+            .as_deref()
+            .filter(|name| !profiles.contains(name))
+        {
+            let shown: String = odd.chars().take(64).collect();
+            let message = format!("Invalid profile: there is no profile `{shown}`");
+            return Err(RpcError::invalid_params(message).with(json!({"profiles": profiles})));
+        }
+        Ok(())
+    }
+
+    /// Whether a tool is on the list.
+    pub(super) fn shows(&self, listing: &Listing) -> bool {
+        let spec = &listing.spec;
+        let name = spec.name.as_str();
+        let matches = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, name));
+        if self.exclude_tools.as_deref().is_some_and(matches) {
+            return false;
+        }
+        if self
+            .allow_tools
+            .as_deref()
+            .is_some_and(|allowed| !allowed.is_empty() && !matches(allowed))
+        {
+            return false;
+        }
+        let wanted = self.toolsets.as_deref().unwrap_or_default();
+        let named = spec.toolsets.iter().any(|set| wanted.contains(set));
+        let all = wanted.iter().any(|set| set == ALL) && !spec.requires_explicit_toolset;
+        let always = spec.toolsets.iter().any(|set| set == DISCOVERY);
+        named || all || always || matches(&self.pinned)
+    }
+
+    /// What was used, for whoever wonders.
+    pub(super) fn used(&self) -> Value {
+        json!({
+            "toolsets": self.toolsets.as_deref().unwrap_or_default(),
+            "allow_tools": self.allow_tools.as_deref().unwrap_or_default(),
+            "exclude_tools": self.exclude_tools.as_deref().unwrap_or_default(),
+            "profile": self.profile,
+        })
+    }
+}
+
+/// Names between commas.
+pub(crate) fn split(names: &str) -> Vec<String> {
+    let names = names.split(',').map(str::trim);
+    names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A pattern may end in a star; a safe spelling of a name fits as well.
+fn fits(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name || pattern == name.replace(['.', '/'], "_"),
+    }
+}
+
+fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                let digits = std::str::from_utf8(&digits).ok()?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            }
+            b'+' => bytes.push(b' '),
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_narrowest_voice_wins() {
+        let config = Selection {
+            toolsets: Some(vec!["gate".to_owned()]),
+            exclude_tools: Some(vec!["a.*".to_owned()]),
+            pinned: vec!["x.y".to_owned()],
+            ..Selection::default()
+        };
+        let query = Selection::of_query("toolsets=one%2Ctwo&profile=p&other=1").unwrap();
+        let request = Selection::of_params(&json!({"exclude_tools": ["b.c"]})).unwrap();
+        let used = request.over(&query.over(&config));
+        assert_eq!(
+            used.toolsets,
+            Some(vec!["one".to_owned(), "two".to_owned()])
+        );
+        assert_eq!(
+            used.exclude_tools,
+            Some(vec!["b.c".to_owned(), "a.*".to_owned()])
+        );
+        assert_eq!(used.profile.as_deref(), Some("p"));
+        assert_eq!(used.pinned, vec!["x.y".to_owned()]);
+    }
+
+    #[test]
+    fn odd_parameters_are_errors() {
+        for params in [
+            json!({"toolset": 5}),
+            json!({"toolsets": [1]}),
+            json!({"profile": []}),
+            json!({"allow_tools": {}}),
+        ] {
+            assert!(Selection::of_params(&params).is_err(), "{params}");
+        }
+        assert!(Selection::of_query("toolsets=%zz").is_err());
+    }
+}

@@ -1,0 +1,310 @@
+//! Results as a client reads them, and what happens to those that are too large.
+//!
+//! The text is shortened first; structured content stays whole up to its own limit, and
+//! then holds a part that still fits what the tool promises. The whole of it is kept and
+//! can be read on.
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Value, json, value::RawValue};
+use tollgate_core::{Block, Envelope, Payload, Warning};
+use tollgate_engine::{Outcome, outline};
+
+use super::{Exchange, Server, era::SERVER_KEY, reply};
+
+/// Tools that read by the piece already.
+const EXEMPT: [&str; 2] = ["result.slice", "get_artifact"];
+/// Pieces of a large result that are linked one by one.
+const MAX_LINKS: usize = 8;
+
+/// Whether a native result is to be shortened, because the operator wants it.
+pub(super) fn wants_native(server: &Server, outcome: &Outcome) -> bool {
+    let data = outcome.envelope.get().data.as_ref();
+    server.results.spill_native
+        && data.is_some_and(|data| data.raw().len() > server.results.text_bytes)
+}
+
+#[derive(Serialize)]
+struct CallResult<'a> {
+    #[serde(rename = "resultType", skip_serializing_if = "Option::is_none")]
+    result_type: Option<&'static str>,
+    content: Vec<Content<'a>>,
+    #[serde(rename = "structuredContent")]
+    structured: &'a Envelope,
+    #[serde(rename = "isError")]
+    is_error: bool,
+    #[serde(rename = "_meta")]
+    meta: Value,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text { r#type: &'static str, text: String },
+    Block(&'a RawValue),
+    Link(Value),
+}
+
+/// An envelope as text: compact, without `null` at the top.
+struct Compact<'a> {
+    envelope: &'a Envelope,
+    data: Option<&'a Payload>,
+    manifest: Option<&'a Value>,
+}
+
+impl Serialize for Compact<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let envelope = self.envelope;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("ok", &envelope.ok)?;
+        map.serialize_entry("status", &envelope.status)?;
+        map.serialize_entry("tool", &envelope.tool)?;
+        if let Some(command) = &envelope.command {
+            map.serialize_entry("command", command)?;
+        }
+        if let Some(data) = self.data {
+            map.serialize_entry("data", data)?;
+        }
+        map.serialize_entry("warnings", &envelope.warnings)?;
+        if let Some(error) = &envelope.error {
+            map.serialize_entry("error", error)?;
+        }
+        if let Some(request) = &envelope.request {
+            map.serialize_entry("request", request)?;
+        }
+        if let Some(bucket) = &envelope.token_bucket {
+            map.serialize_entry("token_bucket", bucket)?;
+        }
+        if let Some(key) = &envelope.cache_key {
+            map.serialize_entry("cache_key", key)?;
+        }
+        map.serialize_entry("cache_hit", &envelope.cache_hit)?;
+        map.serialize_entry("budget_ledger", &envelope.budget_ledger)?;
+        map.serialize_entry("meta", &envelope.meta)?;
+        if let Some(manifest) = self.manifest {
+            map.serialize_entry("mcp_resource_manifest", manifest)?;
+        }
+        map.end()
+    }
+}
+
+/// An ending that is about to be printed.
+pub(super) struct Shown {
+    pub(super) envelope: Envelope,
+    pub(super) blocks: Vec<Block>,
+    pub(super) traceparent: String,
+}
+
+/// Prints the result of a call.
+pub(super) async fn result(server: &Server, exchange: &Exchange, shown: Shown) -> String {
+    let Shown {
+        mut envelope,
+        blocks,
+        traceparent,
+    } = shown;
+    let spilled = spill(server, exchange, &mut envelope).await;
+    let text = match &spilled {
+        Some(spilled) => printed(&envelope, Some(&spilled.data), Some(&spilled.manifest)),
+        None => printed(&envelope, envelope.data.as_ref(), None),
+    };
+    let mut content = vec![Content::Text {
+        r#type: "text",
+        text,
+    }];
+    content.extend(
+        blocks
+            .iter()
+            .map(|Block(block)| Content::Block(block.raw_value())),
+    );
+    content.extend(
+        spilled
+            .into_iter()
+            .flat_map(|it| it.links)
+            .map(Content::Link),
+    );
+    let mut meta = json!({"traceparent": traceparent});
+    if exchange.is_modern() {
+        meta[SERVER_KEY] = reply::server_info();
+    }
+    let result = CallResult {
+        result_type: exchange.is_modern().then_some("complete"),
+        content,
+        structured: &envelope,
+        is_error: !envelope.ok,
+        meta,
+    };
+    serde_json::to_string(&result).unwrap_or_default()
+}
+
+fn printed(envelope: &Envelope, data: Option<&Payload>, manifest: Option<&Value>) -> String {
+    let compact = Compact {
+        envelope,
+        data,
+        manifest,
+    };
+    serde_json::to_string(&compact).unwrap_or_default()
+}
+
+/// What stands in the place of a result that is too large.
+struct Spilled {
+    data: Payload,
+    manifest: Value,
+    links: Vec<Value>,
+}
+
+async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) -> Option<Spilled> {
+    let data = envelope.data.clone()?;
+    let catalog = server.gateway.catalog();
+    let listing = catalog.find(&envelope.tool);
+    let name = listing.map_or("", |listing| listing.spec.name.as_str());
+    if EXEMPT.contains(&name) {
+        return None;
+    }
+    let open_world = listing.is_some_and(|listing| listing.spec.annotations.open_world);
+    let longest = server.open_world_text;
+    let cut = (open_world && data.raw().len() > longest)
+        .then(|| shortened(data.value(), longest))
+        .filter(|cut| cut != data.value());
+    let large = data.raw().len() > server.results.text_bytes;
+    if !large && cut.is_none() {
+        return None;
+    }
+    let id = envelope.meta.call_id.clone();
+    let kept = server
+        .gateway
+        .keep_result(&exchange.caller, &id, &data, server.results.keep)
+        .await;
+    if !envelope.warnings.contains(&Warning::TruncatedOutput) {
+        envelope.warnings.push(Warning::TruncatedOutput);
+    }
+    let size = data.raw().len();
+    if size > server.results.structured_bytes {
+        let part = part(server, name, data.value(), server.results.structured_bytes);
+        envelope.data = Some(Payload::from(part));
+    }
+    let shown = match cut {
+        Some(cut) if !large => cut,
+        Some(_) | None => outline(&data),
+    };
+    let links = match kept {
+        Ok(()) => links(&id, size, server.results.chunk_bytes),
+        Err(_) => Vec::new(),
+    };
+    let readers = ["result.slice", "result.search"].map(|name| {
+        let found = catalog.find(name);
+        found.map_or_else(
+            || name.to_owned(),
+            |listing| exchange.caller.spelling.of(&listing.spec.name),
+        )
+    });
+    let manifest = json!({
+        "strategy": "summary_with_resource_refs",
+        "result_id": id,
+        "total_bytes": size,
+        "resource_count": links.len(),
+        "resources": links.iter().map(|link| json!({
+            "uri": link["uri"], "type": "result", "name": link["name"],
+        })).collect::<Vec<_>>(),
+        "read_with": readers,
+    });
+    Some(Spilled {
+        data: Payload::from(shown),
+        manifest,
+        links,
+    })
+}
+
+/// The whole of it, and its first pieces, as links.
+fn links(id: &str, size: usize, piece: usize) -> Vec<Value> {
+    let link = |uri: String, name: String, size: usize| {
+        json!({
+            "type": "resource_link", "uri": uri, "name": name, "mimeType": "text/plain", "size": size,
+        })
+    };
+    let whole = format!("tollgate://results/{id}");
+    let pieces = size.div_ceil(piece.max(1));
+    let mut links = vec![link(whole.clone(), "whole result".to_owned(), size)];
+    if pieces > 1 {
+        links.extend((0..pieces.min(MAX_LINKS)).map(|number| {
+            let size = piece.min(size - number * piece);
+            link(
+                format!("{whole}/{number}"),
+                format!("piece {} of {pieces}", number + 1),
+                size,
+            )
+        }));
+    }
+    links
+}
+
+/// The same value with long texts cut on a character boundary.
+fn shortened(value: &Value, longest: usize) -> Value {
+    match value {
+        Value::String(text) if text.len() > longest => {
+            let end = text.floor_char_boundary(longest);
+            Value::String(format!("{}… ({} bytes in all)", &text[..end], text.len()))
+        }
+        Value::Array(items) => items.iter().map(|item| shortened(item, longest)).collect(),
+        Value::Object(fields) => {
+            let short = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), shortened(value, longest)));
+            Value::Object(short.collect())
+        }
+        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
+    }
+}
+
+/// A part of a value that is small enough and still what the tool promises, else nothing.
+fn part(server: &Server, tool: &str, value: &Value, limit: usize) -> Value {
+    [(20, 1000), (5, 200), (1, 80), (0, 0)]
+        .into_iter()
+        .map(|(items, text)| thinned(value, items, text))
+        .find(|part| part.to_string().len() <= limit / 2 && server.gateway.fits_output(tool, part))
+        .unwrap_or(Value::Null)
+}
+
+fn thinned(value: &Value, items: usize, text: usize) -> Value {
+    match value {
+        Value::String(long) if long.len() > text => {
+            Value::String(long[..long.floor_char_boundary(text)].to_owned())
+        }
+        Value::Array(all) => all
+            .iter()
+            .take(items)
+            .map(|item| thinned(item, items, text))
+            .collect(),
+        Value::Object(fields) => {
+            let thin = fields
+                .iter()
+                .map(|(name, value)| (name.clone(), thinned(value, items, text)));
+            Value::Object(thin.collect())
+        }
+        Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_on_characters() {
+        let value = json!({"a": "关".repeat(10), "b": ["x", "é".repeat(9)]});
+        let short = shortened(&value, 10);
+        assert_eq!(short["a"], "关关关… (30 bytes in all)");
+        assert_eq!(short["b"][0], "x");
+        assert_eq!(short["b"][1], "ééééé… (18 bytes in all)");
+    }
+
+    #[test]
+    fn pieces_are_linked_and_add_up() {
+        let links = links("c1", 250, 100);
+        let sizes: Vec<_> = links
+            .iter()
+            .map(|link| link["size"].as_u64().unwrap())
+            .collect();
+        assert_eq!(sizes, [250, 100, 100, 50]);
+        assert_eq!(links[1]["uri"], "tollgate://results/c1/0");
+        assert_eq!(super::links("c1", 50, 100).len(), 1);
+    }
+}

@@ -1,0 +1,325 @@
+//! MCP over standard input and output.
+//!
+//! Invariant: standard output carries whole messages only, one on each line, and every
+//! request gets at most one answer; one that was taken back gets none.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use tokio::{io::AsyncWriteExt, sync::mpsc, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::{ErrorCode, Payload, TrustLevel};
+use tollgate_engine::{Caller, random_hex};
+
+use super::{
+    Exchange, Server, Transport, caller,
+    era::{Client, Era, Said, VERSION_KEY},
+    legacy::{Conversation, cancelled, locked},
+    meta_of,
+    outlet::{AskFailed, Outlet},
+    rpc::{self, Asked, Id, Incoming, RpcError, Told, code},
+    select::Selection,
+};
+use crate::frontends::{
+    cli::{Exit, Scene, Stop, principal},
+    lines::{Line, Lines},
+    signal,
+};
+
+/// Messages on their way out; progress beyond that is dropped.
+const QUEUE: usize = 1024;
+/// How long calls may take to end once the client has closed its side.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What all requests of this connection share.
+struct Connection {
+    server: Server,
+    caller: Caller,
+    out: mpsc::Sender<String>,
+    conversation: Mutex<Option<Arc<Conversation>>>,
+    running: Mutex<HashMap<String, CancellationToken>>,
+    gone: CancellationToken,
+}
+
+/// Serves one client until it closes its side.
+pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let wired = scene.wire().await?;
+    wired.gateway.attend();
+    let server = Server::new(
+        wired.gateway.clone(),
+        &scene.config,
+        selection,
+        Transport::Stdio,
+    );
+    if let Err(error) = server.check_selection() {
+        wired.close().await;
+        return Err(Stop::usage(super::shown(&error)));
+    }
+    let (out, written) = mpsc::channel(QUEUE);
+    let gone = CancellationToken::new();
+    let writer = tokio::spawn(write(written, gone.clone()));
+    let handle = format!("stdio-{}", random_hex(8));
+    let connection = Arc::new(Connection {
+        caller: caller(principal(), &handle, TrustLevel::Local),
+        server,
+        out,
+        conversation: Mutex::default(),
+        running: Mutex::default(),
+        gone,
+    });
+    let limits = &scene.config.limits;
+    let most = limits.concurrent_calls + limits.queued_calls;
+    connection.serve(limits.message_bytes, most).await?;
+    drop(connection);
+    drop(writer.await);
+    wired.close().await;
+    Ok(Exit::Ok)
+}
+
+/// Writes messages in order, as many at once as there are.
+async fn write(mut messages: mpsc::Receiver<String>, gone: CancellationToken) {
+    let mut stdout = tokio::io::stdout();
+    let mut batch = String::new();
+    while let Some(message) = messages.recv().await {
+        batch.clear();
+        batch.push_str(&message);
+        batch.push('\n');
+        while batch.len() < 64 << 10 {
+            let Ok(message) = messages.try_recv() else {
+                break;
+            };
+            batch.push_str(&message);
+            batch.push('\n');
+        }
+        let written = async {
+            stdout.write_all(batch.as_bytes()).await?;
+            stdout.flush().await
+        };
+        if written.await.is_err() {
+            gone.cancel();
+            return;
+        }
+    }
+}
+
+impl Connection {
+    async fn serve(self: &Arc<Self>, message_bytes: usize, most: usize) -> Result<(), Stop> {
+        let mut lines = Lines::new(tokio::io::stdin(), message_bytes);
+        let mut tasks = JoinSet::new();
+        let mut changes = self.server.gateway.changes();
+        let stopped = signal::stopped();
+        tokio::pin!(stopped);
+        loop {
+            tokio::select! {
+                line = lines.next(), if tasks.len() < most => match line? {
+                    Some(line) => self.take(line, &mut tasks),
+                    None => break,
+                },
+                changed = changes.recv() => {
+                    if let (Ok(changed), Some(conversation)) = (changed, self.conversation())
+                        && let Some(message) = conversation.told(&changed)
+                    {
+                        drop(self.out.try_send(message));
+                    }
+                },
+                () = self.gone.cancelled() => break,
+                () = &mut stopped => break,
+                Some(_) = tasks.join_next(), if !tasks.is_empty() => {}
+            }
+        }
+        self.server.stop.cancel();
+        let ended = async { while tasks.join_next().await.is_some() {} };
+        let patience = if self.gone.is_cancelled() {
+            Duration::ZERO
+        } else {
+            GRACE
+        };
+        if tokio::time::timeout(patience, ended).await.is_ok() {
+            return Ok(());
+        }
+        locked(&self.running)
+            .values()
+            .for_each(CancellationToken::cancel);
+        while tasks.join_next().await.is_some() {}
+        Ok(())
+    }
+
+    fn conversation(&self) -> Option<Arc<Conversation>> {
+        locked(&self.conversation).clone()
+    }
+
+    fn take(self: &Arc<Self>, line: Line, tasks: &mut JoinSet<()>) {
+        let connection = Arc::clone(self);
+        let text = match line {
+            Line::Text(text) if text.trim().is_empty() => return,
+            Line::Text(text) => text,
+            Line::TooLong(limit) => {
+                let message = format!("a message is longer than {limit} bytes");
+                let error = RpcError::new(code::INVALID_REQUEST, message);
+                tasks.spawn(async move { connection.refuse(None, error).await });
+                return;
+            }
+            Line::NotUtf8 => {
+                let error = RpcError::new(code::PARSE, "a message is not UTF-8");
+                tasks.spawn(async move { connection.refuse(None, error).await });
+                return;
+            }
+        };
+        match rpc::read(&text) {
+            Ok(Incoming::Asked(asked)) => self.ask(asked, tasks),
+            Ok(Incoming::Told(told)) => self.hear(&told),
+            Ok(Incoming::Answered(answered)) => {
+                if let Some(conversation) = self.conversation() {
+                    conversation.resolve(answered);
+                }
+            }
+            Err(unreadable) => {
+                tasks
+                    .spawn(async move { connection.refuse(unreadable.id, unreadable.error).await });
+            }
+        }
+    }
+
+    fn hear(&self, told: &Told) {
+        if told.method == "notifications/cancelled"
+            && let Some(id) = cancelled(&told.params)
+            && let Some(running) = locked(&self.running).get(&id)
+        {
+            running.cancel();
+        }
+    }
+
+    fn ask(self: &Arc<Self>, asked: Asked, tasks: &mut JoinSet<()>) {
+        let connection = Arc::clone(self);
+        let cancel = CancellationToken::new();
+        let key = asked.id.key();
+        {
+            let mut running = locked(&self.running);
+            if running.contains_key(&key) {
+                let error = RpcError::new(code::INVALID_REQUEST, "this id is in use");
+                tasks.spawn(async move { connection.refuse(Some(asked.id), error).await });
+                return;
+            }
+            running.insert(key.clone(), cancel.clone());
+        }
+        // What begins or changes a conversation is done before the next message is read.
+        let client = self.client(&asked);
+        let remembered = match (&client, self.conversation()) {
+            (Ok(client), Some(conversation)) if client.era == Era::Legacy => {
+                conversation.remember(&asked)
+            }
+            _ => None,
+        };
+        tasks.spawn(async move {
+            connection.answer(asked, client, remembered, cancel).await;
+            locked(&connection.running).remove(&key);
+        });
+    }
+
+    /// Who makes this request, by what it says or by the handshake before it.
+    fn client(&self, asked: &Asked) -> Result<Client, RpcError> {
+        let meta = meta_of(&asked.params);
+        if asked.method == "initialize" && meta.get(VERSION_KEY).is_none() {
+            let client = Client::of_handshake(asked.params.value());
+            let mut conversation = locked(&self.conversation);
+            if conversation.is_some() {
+                let message = "this conversation has begun already";
+                return Err(RpcError::new(code::INVALID_REQUEST, message));
+            }
+            *conversation = Some(Arc::new(Conversation::new(client.clone())));
+            return Ok(client);
+        }
+        let modern = meta.get(VERSION_KEY).is_some() || asked.method == "server/discover";
+        match self.conversation() {
+            Some(conversation) if !modern => Ok(conversation.client()),
+            None if asked.method == "ping" && !modern => Ok(Client::unknown(super::era::LEGACY)),
+            Some(_) | None => Client::of_request(&meta),
+        }
+    }
+
+    async fn answer(
+        self: &Arc<Self>,
+        asked: Asked,
+        client: Result<Client, RpcError>,
+        remembered: Option<Result<String, RpcError>>,
+        cancel: CancellationToken,
+    ) {
+        let id = asked.id.clone();
+        let said = Said::of(&meta_of(&asked.params));
+        let (client, said) = match (client, said) {
+            (Ok(client), Ok(said)) => (client, said),
+            (Err(error), _) | (_, Err(error)) => return self.refuse(Some(id), error).await,
+        };
+        if let Some(result) = remembered {
+            return self.send(&id, &result).await;
+        }
+        let mut caller = self.caller.clone();
+        if let Some(session) = &said.session {
+            caller.session.handle.clone_from(session);
+        }
+        let exchange = Exchange {
+            selection: self.server.base.clone(),
+            outlet: Arc::clone(self) as Arc<dyn Outlet>,
+            cancel: cancel.clone(),
+            asked,
+            client,
+            caller,
+            said,
+        };
+        let reply = self.server.handle(exchange).await;
+        if cancel.is_cancelled() {
+            return;
+        }
+        self.send(&id, &reply.result).await;
+        if let Some(call) = &reply.undelivered
+            && !self.gone.is_cancelled()
+        {
+            drop(self.server.gateway.arrived(call).await);
+        }
+    }
+
+    async fn send(&self, id: &Id, result: &Result<String, RpcError>) {
+        let message = match result {
+            Ok(result) => rpc::answer(id, result),
+            Err(error) => rpc::failure(Some(id), error),
+        };
+        drop(self.out.send(message).await);
+    }
+
+    /// Answers and records what is no request.
+    async fn refuse(&self, id: Option<Id>, error: RpcError) {
+        let code = ErrorCode::MalformedRequest;
+        self.server
+            .gateway
+            .refuse(&self.caller, code, &error.message)
+            .await;
+        drop(self.out.send(rpc::failure(id.as_ref(), &error)).await);
+    }
+}
+
+#[async_trait]
+impl Outlet for Connection {
+    fn offer(&self, message: String) {
+        drop(self.out.try_send(message));
+    }
+
+    async fn send(&self, message: String) -> bool {
+        self.out.send(message).await.is_ok() && !self.gone.is_cancelled()
+    }
+
+    async fn ask(&self, method: &str, params: &Payload) -> Result<Payload, AskFailed> {
+        let conversation = self.conversation().ok_or(AskFailed::Impossible)?;
+        let (message, waiting) = conversation.question(method, params);
+        if self.out.send(message).await.is_err() {
+            return Err(AskFailed::Silent);
+        }
+        tokio::select! {
+            answer = waiting.answer() => answer,
+            () = self.gone.cancelled() => Err(AskFailed::Silent),
+        }
+    }
+}

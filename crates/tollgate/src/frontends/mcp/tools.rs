@@ -1,0 +1,73 @@
+//! `tools/list`: a small list, the same every time, that says how to reach the rest.
+
+use serde_json::{Map, Value, json};
+use tollgate_core::{Shape, ToolSpec};
+
+use super::{Exchange, Server, pages, reply, rpc::RpcError, select::Selection};
+
+/// `tools/list`.
+pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
+    let selection = Selection::of_params(exchange.params())?.over(&exchange.selection);
+    let listings = server.gateway.list(&exchange.caller);
+    let profiles: Vec<&str> = server.profiles.iter().map(String::as_str).collect();
+    selection.check(listings.iter().map(|listing| &**listing), &profiles)?;
+    let tools: Vec<Value> = listings
+        .iter()
+        .filter(|listing| selection.shows(listing))
+        .map(|listing| {
+            let off = server
+                .gateway
+                .inactive_reason(selection.profile.as_deref(), listing);
+            entry(&listing.spec, exchange, off)
+        })
+        .collect();
+    let (tools, cursor) = pages::page(exchange.params(), tools)?;
+    let mut result = Map::new();
+    result.insert("tools".to_owned(), Value::Array(tools));
+    if let Some(cursor) = cursor {
+        result.insert("nextCursor".to_owned(), Value::String(cursor));
+    }
+    reply::reusable(exchange, &mut result);
+    result.insert(
+        "_meta".to_owned(),
+        json!({"tollgate/list": selection.used()}),
+    );
+    Ok(reply::dressed(exchange, result))
+}
+
+/// One tool as it is listed.
+fn entry(spec: &ToolSpec, exchange: &Exchange, off: Option<String>) -> Value {
+    let mut meta = json!({"tollgate/name": spec.name.as_str(), "tollgate/active": off.is_none()});
+    if let Some(reason) = off {
+        meta["tollgate/inactive_reason"] = Value::String(reason);
+    }
+    let mut tool = json!({
+        "name": exchange.caller.spelling.of(&spec.name),
+        "title": spec.title,
+        "description": spec.description,
+        "inputSchema": spec.input_schema,
+    });
+    match (spec.shape, &spec.output_schema) {
+        (Shape::Data, _) => tool["outputSchema"] = loose_envelope(),
+        (Shape::Native, Some(schema)) => tool["outputSchema"] = schema.clone(),
+        (Shape::Native, None) => {}
+    }
+    let says = &spec.annotations;
+    tool["annotations"] = json!({
+        "readOnlyHint": says.read_only,
+        "destructiveHint": says.destructive,
+        "idempotentHint": says.idempotent,
+        "openWorldHint": says.open_world,
+    });
+    tool["_meta"] = meta;
+    tool
+}
+
+/// What every answer fits, errors included; the whole schema is for `tools.describe`.
+fn loose_envelope() -> Value {
+    json!({
+        "type": "object",
+        "required": ["ok", "status"],
+        "properties": {"ok": {"type": "boolean"}, "status": {"type": "string"}, "data": {}, "error": {}},
+    })
+}
