@@ -68,7 +68,7 @@ impl Hit {
 /// Shorter literals have no three bytes to be found by.
 pub(crate) const SHORTEST_LITERAL: usize = 3;
 
-const BITS: u32 = 14;
+const BITS: u32 = 15;
 const BUCKETS: usize = 1 << 11;
 
 #[derive(Debug)]

@@ -174,9 +174,10 @@ impl Sanitizer {
             phrases: false,
         };
         let mut given = hits;
+        let mut around = *around;
         let mut carried = None;
         for _ in 0..MOST_ROUNDS {
-            if self.strip(&mut passed) {
+            if !around.is_plain && self.strip(&mut passed) {
                 (given, carried) = (None, None);
             }
             let list;
@@ -194,7 +195,7 @@ impl Sanitizer {
                     }
                 }
             };
-            let search = self.detector.find(&passed.text, hits, around);
+            let search = self.detector.find(&passed.text, hits, &around);
             passed.phrases |= search.phrases;
             if search.found.is_empty() {
                 break;
@@ -205,6 +206,7 @@ impl Sanitizer {
             carried = carry::carry(&self.detector.prefilter, &passed.text, hits, &search.found);
             passed.text = Cow::Owned(replace(&passed.text, &search.found));
             passed.changed = true;
+            around.is_plain = false;
         }
         passed
     }

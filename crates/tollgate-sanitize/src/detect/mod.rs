@@ -61,6 +61,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) identifier: bool,
     /// The string is itself a field name.
     pub(crate) is_name: bool,
+    /// The string is known to hold no `@` and nothing that would be stripped.
+    pub(crate) is_plain: bool,
 }
 
 /// The detectors that are code, by the ids their replacements carry.
@@ -168,7 +170,9 @@ impl Detector {
             }
         }
         finder.whole_value();
-        finder.emails();
+        if !around.is_plain {
+            finder.emails();
+        }
         finder.numbers();
         Search {
             phrases: finder.phrases,

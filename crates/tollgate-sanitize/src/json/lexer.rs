@@ -17,6 +17,7 @@ pub(super) struct Token {
 const ESCAPES: usize = 1;
 const SUSPECT: usize = 2;
 const NAME: usize = 4;
+const PLAIN: usize = 8;
 
 impl Token {
     pub(super) fn has_escapes(&self) -> bool {
@@ -26,6 +27,11 @@ impl Token {
     /// Something in it needs a closer look: digits, `@`, an escape or a suspicious byte.
     pub(super) fn is_suspect(&self) -> bool {
         self.marks & SUSPECT != 0
+    }
+
+    /// It has neither an escape nor an `@` nor a suspicious byte.
+    pub(super) fn is_plain(&self) -> bool {
+        self.marks & PLAIN != 0
     }
 
     pub(super) fn is_name(&self) -> bool {
@@ -130,6 +136,15 @@ impl<'a> Lexer<'a> {
         let start = self.at + 1;
         let (mut at, mut sum, mut has_escapes) = (start, 0, false);
         loop {
+            // Four bytes at a time as long as none of them ends the string.
+            while let Some(four) = self.bytes[at..].first_chunk::<4>() {
+                let [first, second, third, fourth] = four.map(|byte| CLASS[usize::from(byte)]);
+                if (first | second | third | fourth) & STOP != 0 {
+                    break;
+                }
+                sum = u64::wrapping_add(sum, first + second + third + fourth);
+                at += four.len();
+            }
             let stop = self.bytes[at..].iter().position(|&byte| {
                 let class = CLASS[usize::from(byte)];
                 sum = u64::wrapping_add(sum, class);
@@ -154,12 +169,14 @@ impl<'a> Lexer<'a> {
         self.pass_separator(is_name);
         let end = at - 1;
         let is_suspect = has_escapes || sum & !STOP >= FEWEST_DIGITS;
+        let is_plain = !has_escapes && sum & !STOP < LOOK;
         Ok(Token {
             start,
             end,
             marks: (usize::from(has_escapes) * ESCAPES)
                 | (usize::from(is_suspect) * SUSPECT)
-                | (usize::from(is_name) * NAME),
+                | (usize::from(is_name) * NAME)
+                | (usize::from(is_plain) * PLAIN),
         })
     }
 
@@ -248,12 +265,13 @@ impl<'a> Lexer<'a> {
     /// The length of the literal or number at the current place.
     fn scalar(&self) -> Result<usize, JsonError> {
         let rest = &self.bytes[self.at..];
-        for literal in [&b"true"[..], b"false", b"null"] {
-            if rest.starts_with(literal) {
-                return Ok(literal.len());
-            }
-        }
-        number_length(rest).ok_or_else(|| self.error())
+        let length = match rest.first() {
+            Some(b't') => rest.starts_with(b"true").then_some(4),
+            Some(b'f') => rest.starts_with(b"false").then_some(5),
+            Some(b'n') => rest.starts_with(b"null").then_some(4),
+            _ => number_length(rest),
+        };
+        length.ok_or_else(|| self.error())
     }
 
     fn skip_whitespace(&mut self) {

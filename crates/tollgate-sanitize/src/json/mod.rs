@@ -116,6 +116,7 @@ impl<'a> Rewriter<'a, '_> {
                     .identifiers
                     .covers(name.map(|name| name.text.as_ref()), &self.path(stack)),
             is_name: false,
+            is_plain: token.is_plain(),
         };
         let hits = (!token.has_escapes()).then(|| self.hits(from..to, token));
         let cleaned = self.sanitizer.pass(text, hits, &around);
@@ -174,6 +175,7 @@ impl<'a> Rewriter<'a, '_> {
         let given = (!token.has_escapes()).then(|| self.hits(hits, token));
         let around = Surroundings {
             is_name: true,
+            is_plain: token.is_plain(),
             ..Surroundings::default()
         };
         let cleaned = self.sanitizer.pass(text, given, &around);
