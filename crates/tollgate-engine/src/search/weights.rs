@@ -53,7 +53,7 @@ impl Default for Weights {
     fn default() -> Self {
         Self {
             name: 3.0,
-            description: 1.0,
+            description: 0.6,
             parameter: 0.5,
             parameter_description: 0.4,
             group: 1.0,
