@@ -15,7 +15,12 @@ use tollgate_core::{
     store::{Batch, Change},
 };
 
-use super::{Caller, Changed, Outcome, Request, Stage, StageProbe, Stop, flight::Flights, notices};
+use super::{
+    Caller, Changed, Outcome, Request, Stage, StageProbe, Stop,
+    flight::Flights,
+    notices,
+    owned::{Owned, Panicked},
+};
 use crate::{
     catalog::Catalog,
     ids,
@@ -123,16 +128,11 @@ impl Gateway {
     /// ending is written all the same.
     pub async fn call(&self, caller: &Caller, request: Request) -> Outcome {
         let cancel = request.cancel.clone().drop_guard();
-        let (inner, caller) = (Arc::clone(&self.0), caller.clone());
-        let (fallback_caller, tool) = (caller.clone(), request.tool.clone());
-        let task = tokio::spawn(inner.run(caller, request));
-        let outcome = match task.await {
+        let tool = request.tool.clone();
+        let run = Arc::clone(&self.0).run(caller.clone(), request);
+        let outcome = match Owned::new(run).await {
             Ok(outcome) => outcome,
-            Err(error) => {
-                self.0
-                    .broken(&fallback_caller, tool, &error.to_string())
-                    .await
-            }
+            Err(Panicked(cause)) => self.0.broken(caller, tool, &cause).await,
         };
         cancel.disarm();
         outcome

@@ -20,6 +20,7 @@ mod invoke;
 mod listing;
 mod notices;
 mod outcome;
+mod owned;
 mod request;
 mod stage;
 mod state;

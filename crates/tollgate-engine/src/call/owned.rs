@@ -1,0 +1,98 @@
+//! A call that nobody can leave half done.
+//!
+//! It runs inside the task that waits for it, which spares every call a task of its
+//! own. Invariant: if that task goes away first, the rest runs in a new one.
+
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use tokio::runtime::Handle;
+
+type Run<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// A run that ends even if whoever waits for it does not.
+pub(super) struct Owned<T: Send + 'static> {
+    run: Option<Run<T>>,
+    runtime: Handle,
+}
+
+/// The run itself failed; says how, as far as it is known.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Panicked(pub(super) String);
+
+impl<T: Send + 'static> Owned<T> {
+    /// Takes over a run; must be called inside a runtime.
+    pub(super) fn new(run: impl Future<Output = T> + Send + 'static) -> Self {
+        Self {
+            run: Some(Box::pin(run)),
+            runtime: Handle::current(),
+        }
+    }
+}
+
+impl<T: Send + 'static> Future for Owned<T> {
+    type Output = Result<T, Panicked>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(run) = &mut self.run else {
+            return Poll::Pending;
+        };
+        // What a panic may leave behind half done is dropped, never looked at again.
+        let polled = catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(context)));
+        let ended = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(cause) => Err(Panicked(told(cause.as_ref()))),
+        };
+        self.run = None;
+        Poll::Ready(ended)
+    }
+}
+
+impl<T: Send + 'static> Drop for Owned<T> {
+    fn drop(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.runtime.spawn(run);
+        }
+    }
+}
+
+fn told(cause: &(dyn Any + Send)) -> String {
+    let text = cause.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| cause.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_run_that_nobody_waits_for_goes_on() {
+        let (go, gone) = oneshot::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        let run = Owned::new(async move {
+            gone.await.unwrap();
+            tell.send("ended").unwrap();
+        });
+        tokio::select! {
+            biased;
+            _ = run => panic!("it waits for `go`"),
+            () = std::future::ready(()) => {}
+        }
+        go.send(()).unwrap();
+        assert_eq!(told.await, Ok("ended"));
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        let answer = Owned::<()>::new(async { panic!("of {} kinds", 2) }).await;
+        assert_eq!(answer, Err(Panicked("of 2 kinds".to_owned())));
+    }
+}
