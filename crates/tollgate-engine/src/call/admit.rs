@@ -264,17 +264,15 @@ pub(super) async fn permit(
     trail.estimate = estimate;
     let tainted = taint::flows(inner, session, &valid).await?;
     let mut consent = consent::offered(inner, session, &mut valid)?;
-    let mut verdict = decide(
-        inner,
-        caller,
-        session,
-        &valid,
-        &Asking {
+    let decide = |consent| {
+        let asking = Asking {
             estimate,
             consent,
             tainted,
-        },
-    );
+        };
+        decide(inner, caller, session, &valid, &asking)
+    };
+    let mut verdict = decide(consent);
     if valid.control.dry_run {
         note(trail, consent, &verdict);
         return Ok(Permission::DryRun(report(
@@ -303,17 +301,7 @@ pub(super) async fn permit(
                 consent::Given::Nothing => {}
             }
             if consent == Consent::Human {
-                verdict = decide(
-                    inner,
-                    caller,
-                    session,
-                    &valid,
-                    &Asking {
-                        estimate,
-                        consent,
-                        tainted,
-                    },
-                );
+                verdict = decide(consent);
             }
         }
     }

@@ -54,6 +54,12 @@ use admit::{Permission, Permitted};
 use finish::End;
 use flight::Seat;
 
+/// How many runs of others a call waits for before it makes its own.
+///
+/// A run that fails leaves no answer; then one of those who waited runs, and the rest
+/// wait for that one, but not as long as it takes all of them to fail.
+const MAX_WAITS: usize = 3;
+
 /// Why a call went no further, and what has to be written down with it.
 pub(crate) struct Stop {
     pub(crate) failure: Failure,
@@ -153,10 +159,10 @@ impl Inner {
         session: &Arc<SessionState>,
         permitted: Permitted,
     ) -> Result<Reached, Stop> {
-        let mut waited = false;
+        let mut waited = 0;
         loop {
             if let Some(kept) = cache::open(self, session, &permitted, trail).await? {
-                trail.cache = if waited {
+                trail.cache = if waited > 0 {
                     CacheUse::Shared
                 } else {
                     CacheUse::Hit
@@ -171,13 +177,13 @@ impl Inner {
                 return Ok(Reached::Gone(permitted));
             }
             let seat = match permitted.flight_key(session) {
-                Some(key) if !waited => self.flights.join(key),
+                Some(key) if waited < MAX_WAITS => self.flights.join(key),
                 Some(_) | None => Seat::Alone,
             };
             match seat {
                 Seat::Follower(done) => {
                     done.wait(&permitted.valid().cancel).await?;
-                    waited = true;
+                    waited += 1;
                 }
                 Seat::Leader(lead) => {
                     let end = self

@@ -1,6 +1,9 @@
 //! Identical calls in flight run once, and nobody is robbed of the answer.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -107,6 +110,48 @@ async fn a_failure_is_not_shared() {
     assert_eq!(said(&follower.await.unwrap()), "ok");
     assert_eq!(world.fake.count(), 2);
     world.check(2).await;
+}
+
+#[tokio::test]
+async fn after_a_failure_one_of_those_who_waited_runs_for_the_rest() {
+    assert_eq!(fails_first(1).await, (9, 2));
+}
+
+#[tokio::test]
+async fn nobody_waits_for_everyone_else_to_fail() {
+    let (answered, runs) = fails_first(usize::MAX).await;
+    assert_eq!((answered, runs), (0, 10));
+}
+
+/// Ten ask the same of a tool that fails so many times; how many were answered, by how many runs.
+async fn fails_first(times: usize) -> (usize, usize) {
+    let turnstile = Arc::new(Semaphore::new(0));
+    let gate = Arc::clone(&turnstile);
+    let runs = Arc::new(AtomicUsize::new(0));
+    let world = Setup::new()
+        .tool(spec_kept("shelf.look"), move |_, _| {
+            let (gate, run) = (Arc::clone(&gate), runs.fetch_add(1, Ordering::SeqCst));
+            async move {
+                let _turn = gate.acquire().await.unwrap();
+                if run < times {
+                    return Err(ProviderError::new(ErrorCode::ToolFailed, "not yet"));
+                }
+                Ok(Answer::Done(done(json!({}))))
+            }
+        })
+        .build()
+        .await;
+    let all: Vec<_> = (0..10)
+        .map(|_| world.start(request("shelf.look", "{}")))
+        .collect();
+    world.until_seen(1).await;
+    settle().await;
+    turnstile.add_permits(1);
+    let mut answered = 0;
+    for task in all {
+        answered += usize::from(said(&task.await.unwrap()) != "tool_failed");
+    }
+    (answered, world.fake.count())
 }
 
 #[tokio::test]
