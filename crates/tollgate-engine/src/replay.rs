@@ -85,7 +85,8 @@ impl Gateway {
 
     async fn with_body(&self, row: AuditRow) -> Result<Recorded, StoreError> {
         let ending: Value = serde_json::from_str(&row.body).unwrap_or_default();
-        let body = match row.columns.call_id {
+        let shared = ending.get("body_of").and_then(Value::as_str);
+        let body = match shared.or(row.columns.call_id.as_deref()) {
             Some(call) => self.store().body(&CallId(call.into())).await?,
             None => None,
         };

@@ -12,7 +12,7 @@ use super::{Disposition, Inner, Outcome, Stop};
 use crate::{
     record::{CacheUse, LogEvent, Span, Trail},
     sanitize::Clean,
-    session::{Kept, SessionState},
+    session::{Kept, SessionState, Source},
 };
 
 /// What is shown and written of one ending.
@@ -25,6 +25,8 @@ pub(super) struct Shown {
     pub(super) call: tollgate_core::CallId,
     /// The question it leaves open, by the digest of its call.
     pub(super) asked: Option<Hash>,
+    /// The call that keeps the body of this very answer to these very arguments.
+    pub(super) source: Option<Arc<Source>>,
 }
 
 impl Shown {
@@ -37,6 +39,7 @@ impl Shown {
             disposition: Disposition::Done,
             call,
             asked: None,
+            source: None,
         }
     }
 
@@ -49,6 +52,7 @@ impl Shown {
             redactions: 0,
             call,
             asked: None,
+            source: None,
         }
     }
 
@@ -178,7 +182,7 @@ fn assemble(
         error: shown.failure.map(Clean::into_inner),
         request: service.as_ref().map(|service| service.request.clone()),
         token_bucket: service.map(|service| service.token_bucket),
-        cache_key: trail.cache_key.clone(),
+        cache_key: trail.cache_key.as_deref().map(str::to_owned),
         cache_hit: hit,
         budget_ledger: ledger,
         meta,

@@ -13,8 +13,9 @@ use tollgate_core::{
 
 use super::{Inner, Stop, admit::Permitted, validate::Valid};
 use crate::{
+    catalog::Listing,
     record::{CacheUse, Trail},
-    session::{Kept, Lifetime, SessionState},
+    session::{Kept, Lifetime, Recalled, SessionState},
 };
 
 /// Names whose values are secrets, for the commands of the origin.
@@ -34,16 +35,17 @@ const SECRET_WORDS: &[&str] = &[
 ];
 
 /// The key of a call, and whether its answer may be kept at all.
+#[derive(Clone)]
 pub(super) struct KeyOfCall {
-    pub(super) text: String,
+    pub(super) text: Arc<str>,
     pub(super) cacheable: bool,
 }
 
 /// Where the answer to a call is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Place {
-    pub(super) key: String,
-    pub(super) binding: String,
+    pub(super) key: Arc<str>,
+    pub(super) binding: Arc<str>,
 }
 
 /// What a peek found.
@@ -74,14 +76,14 @@ pub(super) fn key_of(spec: &ToolSpec, arguments: &Node<'_>) -> KeyOfCall {
             strip_control(&mut node);
             redact(&mut node, &|name| is_origin_secret(name));
             KeyOfCall {
-                text: spell(command, &node),
+                text: spell(command, &node).into(),
                 cacheable: may_keep(spec),
             }
         }
         None => {
             let secrets = redact(&mut node, &|name| is_secret(name));
             KeyOfCall {
-                text: spell(spec.name.as_str(), &node),
+                text: spell(spec.name.as_str(), &node).into(),
                 cacheable: !secrets && may_keep(spec),
             }
         }
@@ -194,21 +196,20 @@ pub(super) async fn peek(
     valid: &Valid,
     trail: &mut Trail,
 ) -> Result<Peeked, Stop> {
-    if !valid.key.cacheable || valid.effect {
+    let Some(place) = valid.known.place().cloned() else {
         return Ok(Peeked {
             place: None,
             answered: false,
         });
-    }
-    trail.cache = CacheUse::Miss;
-    let place = Place {
-        key: valid.key.text.clone(),
-        binding: binding(inner, valid, trail),
     };
+    trail.cache = CacheUse::Miss;
     let now = inner.clock.now();
     let answered = session.peek(&place.key, &place.binding, now)
         || (session.lifetime() == Lifetime::Stored
             && inner.store.peek(&stored_key(session, &place), now).await?);
+    if answered {
+        inner.known.keep(&valid.known);
+    }
     Ok(Peeked {
         place: Some(place),
         answered,
@@ -217,15 +218,11 @@ pub(super) async fn peek(
 
 /// What an entry is bound to beyond its key: spec, sanitiser and, where the key is ours
 /// and not the origin's, the arguments to the last digit.
-fn binding(inner: &Inner, valid: &Valid, trail: &Trail) -> String {
-    let own = valid.listing.spec.service_command.is_none();
-    let arguments = trail.arguments.as_ref().filter(|_| own);
-    format!(
-        "{}:{}:{}",
-        valid.listing.digest,
-        inner.cleaner.version(),
-        arguments.map_or("", |arguments| &arguments.fingerprint)
-    )
+pub(super) fn binding(inner: &Inner, listing: &Listing, fingerprint: &str) -> Arc<str> {
+    let own = listing.spec.service_command.is_none();
+    let arguments = if own { fingerprint } else { "" };
+    let version = inner.cleaner.version();
+    format!("{}:{version}:{arguments}", listing.digest).into()
 }
 
 /// Opens the kept answer of a permitted call.
@@ -234,13 +231,13 @@ pub(super) async fn open(
     session: &SessionState,
     permitted: &Permitted,
     trail: &Trail,
-) -> Result<Option<Arc<Kept>>, StoreError> {
+) -> Result<Option<Recalled>, StoreError> {
     let Some(place) = permitted.place() else {
         return Ok(None);
     };
     let now = trail.at.max(inner.clock.now());
-    if let Some(kept) = session.recall(&place.key, &place.binding, now) {
-        return Ok(Some(kept));
+    if let Some(recalled) = session.recall(&place.key, &place.binding, now) {
+        return Ok(Some(recalled));
     }
     if session.lifetime() == Lifetime::Process {
         return Ok(None);
@@ -248,7 +245,10 @@ pub(super) async fn open(
     let stored = inner.store.recall(&stored_key(session, place), now).await?;
     Ok(stored
         .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-        .map(Arc::new))
+        .map(|kept| Recalled {
+            kept: Arc::new(kept),
+            source: None,
+        }))
 }
 
 /// Only the cache was asked, and it has no answer.
@@ -278,8 +278,8 @@ pub(super) fn remember(session: &SessionState, keeping: Option<&Keeping>, kept: 
 pub(super) fn stored_key(session: &SessionState, place: &Place) -> CacheKey {
     CacheKey {
         session: session.key().clone(),
-        key: place.key.clone(),
-        binding: place.binding.clone(),
+        key: place.key.as_ref().to_owned(),
+        binding: place.binding.as_ref().to_owned(),
     }
 }
 

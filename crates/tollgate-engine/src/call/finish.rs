@@ -3,7 +3,7 @@
 //! Invariant: an outcome leaves only after its ending is committed. If the store
 //! cannot take the ending, the answer is withheld and the caller is told so.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
@@ -20,16 +20,20 @@ use super::{
 };
 use crate::{
     catalog::Listing,
-    record::{self, CacheUse, Note, Trail},
+    record::{self, CacheUse, CleanArguments, Note, Trail},
     review,
     sanitize::{Clean, Found},
-    session::{Kept, Lifetime, SessionState},
+    session::{Kept, Lifetime, Recalled, SessionState, Source},
 };
+
+/// For how long calls refer to a body that was kept before; then it is kept anew, so
+/// that it is not forgotten while calls that refer to it are young.
+const BODY_SHARED: Duration = Duration::from_secs(3600);
 
 /// How a call went, before it is written down.
 pub(super) enum End {
     Answered(Answered),
-    Hit(Arc<Kept>),
+    Hit(Recalled),
     Recorded(Box<Recorded>),
     DryRun(Payload),
     NeedsInput(InputRequest),
@@ -130,6 +134,7 @@ pub(super) async fn finish(
             consumed,
             source,
             replayable,
+            body_of: shown.source.as_ref().map(|source| source.call.as_str()),
             reviews: &ids,
         },
     );
@@ -146,6 +151,9 @@ pub(super) async fn finish(
     match inner.store.commit(batch).await {
         Ok(receipt) => {
             inner.probe(&trail, Stage::Record);
+            if replayable.is_ok() {
+                locate(&trail, session, &shown);
+            }
             let shown = name_question(inner, shown).await;
             answer(inner, &trail, session, shown, receipt, ids)
         }
@@ -198,7 +206,10 @@ fn show(
             let redactions = answered.redactions;
             Shown::kept(answered.kept, call, redactions)
         }
-        End::Hit(kept) => Shown::kept(kept, call, 0),
+        End::Hit(Recalled { kept, source }) => Shown {
+            source: source.filter(|source| serves(source, trail, &kept)),
+            ..Shown::kept(kept, call, 0)
+        },
         End::Recorded(recorded) => {
             trail.cache = CacheUse::Recorded;
             let mut shown = match (recorded.ending.kept, recorded.ending.failure) {
@@ -308,6 +319,33 @@ fn keep(inner: &Inner, session: &SessionState, answered: &Answered, changes: &mu
     }
 }
 
+/// Whether a body kept before says all that this call's own would, and lasts about as long.
+fn serves(source: &Source, trail: &Trail, kept: &Kept) -> bool {
+    let same = |arguments: &CleanArguments| arguments.fingerprint == source.input;
+    trail.at < source.at.plus(BODY_SHARED)
+        && kept.fingerprint == source.output
+        && trail.arguments.as_deref().is_some_and(same)
+}
+
+/// The body is committed: those who get this answer again may refer to it.
+fn locate(trail: &Trail, session: &SessionState, shown: &Shown) {
+    if let (Some(arguments), Some(kept), Some(key), None) = (
+        &trail.arguments,
+        &shown.kept,
+        &trail.cache_key,
+        &shown.source,
+    ) && trail.cache != CacheUse::Off
+    {
+        let source = Source {
+            call: trail.call.clone(),
+            input: arguments.fingerprint.clone(),
+            output: kept.fingerprint.clone(),
+            at: trail.at,
+        };
+        session.locate(key, source);
+    }
+}
+
 /// Keeps what replay needs, or says why it cannot.
 fn keep_body(
     inner: &Inner,
@@ -320,6 +358,9 @@ fn keep_body(
     };
     if shown.warnings.contains(&Warning::DryRun) {
         return Err("dry_run");
+    }
+    if shown.source.is_some() {
+        return Ok(());
     }
     let limit = inner.settings.max_body;
     let data = shown.kept.as_ref().map(|kept| kept.payload.raw());

@@ -18,6 +18,7 @@ use tollgate_core::{
 use super::{
     Caller, Changed, Outcome, Request, Stage, StageProbe, Stop,
     flight::Flights,
+    known::KnownArguments,
     notices,
     owned::{Owned, Panicked},
 };
@@ -92,6 +93,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) sessions: Sessions,
     pub(crate) flights: Flights,
+    pub(super) known: KnownArguments,
     log: Arc<dyn LogSink>,
     pub(crate) spans: Arc<dyn SpanSink>,
     probe: Option<Arc<dyn StageProbe>>,
@@ -114,6 +116,7 @@ impl Gateway {
             settings: parts.settings,
             sessions: Sessions::new(),
             flights: Flights::default(),
+            known: KnownArguments::default(),
             log: parts.log,
             spans: parts.spans,
             probe: parts.probe,
@@ -263,7 +266,7 @@ impl Inner {
             scope: caller.scope.clone(),
             spelling: caller.spelling,
             asks: caller.asks,
-            tool: self.cleaner.preview(&self.cleaner.line(&request.tool), 128),
+            tool: self.tool_name(&request.tool),
             command: None,
             provider: None,
             spec_digest: None,
@@ -287,6 +290,14 @@ impl Inner {
             ran: false,
             attempt: request.attempt,
         }
+    }
+
+    /// The name a caller gave, fit to be written down; one of ours is as it is.
+    fn tool_name(&self, given: &str) -> String {
+        if self.catalog().has_exactly(given) {
+            return given.to_owned();
+        }
+        self.cleaner.preview(&self.cleaner.line(given), 128)
     }
 
     pub(super) fn probe(&self, trail: &Trail, stage: Stage) {

@@ -17,6 +17,7 @@ mod finish;
 mod flight;
 mod gateway;
 mod invoke;
+mod known;
 mod listing;
 mod notices;
 mod outcome;
@@ -90,10 +91,6 @@ impl From<tollgate_core::StoreError> for Stop {
 }
 
 /// Where opening the cache or running the tool has led.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it is taken apart at once, and a box would cost every call"
-)]
 enum Reached {
     End(End),
     /// The kept answer that made the call free is no longer there.
@@ -161,14 +158,14 @@ impl Inner {
     ) -> Result<Reached, Stop> {
         let mut waited = 0;
         loop {
-            if let Some(kept) = cache::open(self, session, &permitted, trail).await? {
+            if let Some(recalled) = cache::open(self, session, &permitted, trail).await? {
                 trail.cache = if waited > 0 {
                     CacheUse::Shared
                 } else {
                     CacheUse::Hit
                 };
                 self.probe(trail, Stage::OpenCache);
-                return Ok(Reached::End(End::Hit(kept)));
+                return Ok(Reached::End(End::Hit(recalled)));
             }
             if permitted.valid().control.from_cache {
                 return Err(cache::missed());

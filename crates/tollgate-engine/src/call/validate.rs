@@ -16,13 +16,14 @@ use tollgate_core::{
 use super::{
     HumanConsent, Inner, Stop,
     admit::Resolved,
-    cache::{self, KeyOfCall},
+    cache::{self, Place},
+    known::Known,
     state::Resumed,
 };
 use crate::{
     catalog::Listing,
     policy::Action,
-    record::Trail,
+    record::{CleanArguments, Trail},
     schema::{self, Problem},
 };
 
@@ -35,7 +36,7 @@ pub(super) struct Valid {
     pub(super) capability: Capability,
     pub(super) estimate: Estimate,
     pub(super) effect: bool,
-    pub(super) key: KeyOfCall,
+    pub(super) known: Arc<Known>,
     pub(super) human: Option<HumanConsent>,
     pub(super) responses: Option<InputResponses>,
     /// The question that `responses` answers, once it is known to be genuine.
@@ -68,48 +69,77 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         let message = format!("the arguments are larger than {limit} bytes");
         return Err(Stop::new(ErrorCode::RequestTooLarge, message));
     }
-    let node = Node::of(&request.arguments);
-    let (clean, redacted) = shown(inner, &request.arguments, node.as_ref().ok());
-    trail.arguments = Some(crate::record::CleanArguments {
-        fingerprint: fingerprint(inner, &request.arguments, node.as_ref().ok()),
-        text: clean,
-        redacted,
-    });
-    let node = node.map_err(|error| not_canonical(&error))?;
-    let spec = &listing.spec;
+    let known = match inner.known.find(&listing, request.arguments.raw()) {
+        Some(known) => known,
+        None => Arc::new(work_out(inner, &listing, request.arguments, trail)?),
+    };
+    trail.arguments = Some(Arc::clone(&known.clean));
+    trail.cache_key = Some(Arc::clone(&known.key.text));
+    trail.capability = Some(known.capability);
+    trail.estimate = known.estimate;
+    trail.effect = known.effect;
     let mut control = request.control;
-    if spec.service_command.is_some() {
-        lift_control(request.arguments.value(), &mut control);
+    if listing.spec.service_command.is_some() {
+        lift_control(known.arguments.value(), &mut control);
     }
-    let key = cache::key_of(spec, &node);
-    trail.cache_key = Some(key.text.clone());
-    if request.arguments.value().is_null() && request.arguments.raw().trim_start().starts_with('{')
-    {
-        let message = "the arguments hold a number or an escape that cannot be represented";
-        return Err(Stop::new(ErrorCode::InvalidArguments, message));
-    }
-    check_input(&listing, request.arguments.value())?;
-    let arguments = as_object(request.arguments.value());
-    let capability = spec.raise.apply(spec.capability, arguments);
-    let estimate = spec.cost.estimate(arguments);
-    let effect = spec.has_side_effects() || capability > Capability::L0;
-    trail.capability = Some(capability);
-    trail.estimate = estimate;
-    trail.effect = effect;
     Ok(Valid {
         action: request.action,
-        arguments: request.arguments.clone(),
+        arguments: known.arguments.clone(),
         control,
-        capability,
-        estimate,
-        effect,
-        key,
+        capability: known.capability,
+        estimate: known.estimate,
+        effect: known.effect,
+        known,
         human: request.human,
         responses: request.responses,
         resumes: None,
         events: request.events,
         cancel: request.cancel,
         listing,
+    })
+}
+
+/// All that follows from tool and arguments alone; as far as it gets, it is in the trail.
+fn work_out(
+    inner: &Inner,
+    listing: &Arc<Listing>,
+    arguments: Payload,
+    trail: &mut Trail,
+) -> Result<Known, Stop> {
+    let node = Node::of(&arguments);
+    let (text, redacted) = shown(inner, &arguments, node.as_ref().ok());
+    let clean = Arc::new(CleanArguments {
+        fingerprint: fingerprint(inner, &arguments, node.as_ref().ok()),
+        text,
+        redacted,
+    });
+    trail.arguments = Some(Arc::clone(&clean));
+    let spec = &listing.spec;
+    let key = match &node {
+        Ok(node) => cache::key_of(spec, node),
+        Err(error) => return Err(not_canonical(error)),
+    };
+    trail.cache_key = Some(Arc::clone(&key.text));
+    if arguments.value().is_null() && arguments.raw().trim_start().starts_with('{') {
+        let message = "the arguments hold a number or an escape that cannot be represented";
+        return Err(Stop::new(ErrorCode::InvalidArguments, message));
+    }
+    check_input(listing, arguments.value())?;
+    let fields = as_object(arguments.value());
+    let capability = spec.raise.apply(spec.capability, fields);
+    let effect = spec.has_side_effects() || capability > Capability::L0;
+    Ok(Known {
+        estimate: spec.cost.estimate(fields),
+        place: (key.cacheable && !effect).then(|| Place {
+            key: Arc::clone(&key.text),
+            binding: cache::binding(inner, listing, &clean.fingerprint),
+        }),
+        listing: Arc::downgrade(listing),
+        arguments: arguments.clone(),
+        clean,
+        key,
+        capability,
+        effect,
     })
 }
 

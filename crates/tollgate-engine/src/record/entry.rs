@@ -3,10 +3,14 @@
 use serde::Serialize;
 use serde_json::Value;
 use tollgate_core::{
-    Capability, ConsumedSource, ErrorCode, Status, Timestamp, Warning, audit::AuditEntry,
+    Capability, ConsumedSource, ErrorCode, Status, Timestamp, Warning,
+    audit::{AuditEntry, Columns},
 };
 
 use super::trail::Trail;
+
+/// Room for an ordinary ending, so that it is not moved while it grows.
+const USUAL_BYTES: usize = 2048;
 
 /// What an ending says beyond the trail.
 pub(crate) struct Note<'a> {
@@ -21,6 +25,7 @@ pub(crate) struct Note<'a> {
     pub(crate) consumed: Option<u64>,
     pub(crate) source: ConsumedSource,
     pub(crate) replayable: Result<(), &'static str>,
+    pub(crate) body_of: Option<&'a str>,
     pub(crate) reviews: &'a [String],
 }
 
@@ -70,6 +75,9 @@ struct Ending<'a> {
     replayable: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_replayable: Option<&'static str>,
+    /// The call whose body is this one's as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_of: Option<&'a str>,
 }
 
 /// `tool.<name>`, as document 002 names steps.
@@ -127,8 +135,24 @@ pub(crate) fn ending(trail: &Trail, note: &Note<'_>) -> AuditEntry {
         reviews: note.reviews,
         replayable: note.replayable.is_ok(),
         not_replayable: note.replayable.err(),
+        body_of: note.body_of,
     };
-    AuditEntry::new(serde_json::to_string(&body).unwrap_or_default())
+    let columns = Columns {
+        at: body.at.0,
+        kind: body.kind.to_owned(),
+        call_id: Some(body.call_id.to_owned()),
+        trace_id: Some(body.trace_id.to_owned()),
+        principal: Some(body.principal.to_owned()),
+        session: Some(body.session.to_owned()),
+        tool: Some(body.tool.to_owned()),
+        status: Some(body.status.to_owned()),
+    };
+    let mut text = Vec::with_capacity(USUAL_BYTES);
+    let printed = serde_json::to_writer(&mut text, &body).ok();
+    match printed.and_then(|()| String::from_utf8(text).ok()) {
+        Some(text) => AuditEntry::with_columns(text, columns),
+        None => AuditEntry::new(String::new()),
+    }
 }
 
 /// That a call is about to happen.

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tollgate_core::{
-    Block, Payload, ServiceInfo, Shape, Status, Timestamp, ToolResult, Warning,
+    Block, CallId, Payload, ServiceInfo, Shape, Status, Timestamp, ToolResult, Warning,
     canonical::hex_digest,
 };
 
@@ -94,14 +94,53 @@ struct Entry {
     binding: String,
     until: Option<Timestamp>,
     kept: Arc<Kept>,
+    source: Option<Arc<Source>>,
     tick: u64,
 }
 
+/// The call whose committed body holds exactly these arguments and this answer, so
+/// that calls which get the answer again need not keep another.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) call: CallId,
+    /// The fingerprint of its arguments.
+    pub(crate) input: String,
+    /// The fingerprint of its answer.
+    pub(crate) output: String,
+    pub(crate) at: Timestamp,
+}
+
+/// A kept answer, and where its body is.
+pub(crate) struct Recalled {
+    pub(crate) kept: Arc<Kept>,
+    pub(crate) source: Option<Arc<Source>>,
+}
+
 impl Memory {
-    pub(super) fn get(&self, key: &str, binding: &str, now: Timestamp) -> Option<Arc<Kept>> {
+    pub(super) fn has(&self, key: &str, binding: &str, now: Timestamp) -> bool {
+        self.entry(key, binding, now).is_some()
+    }
+
+    pub(super) fn get(&self, key: &str, binding: &str, now: Timestamp) -> Option<Recalled> {
+        self.entry(key, binding, now).map(|entry| Recalled {
+            kept: Arc::clone(&entry.kept),
+            source: entry.source.clone(),
+        })
+    }
+
+    fn entry(&self, key: &str, binding: &str, now: Timestamp) -> Option<&Entry> {
         let entry = self.entries.get(key)?;
         let fresh = entry.until.is_none_or(|until| now < until);
-        (fresh && entry.binding == binding).then(|| Arc::clone(&entry.kept))
+        (fresh && entry.binding == binding).then_some(entry)
+    }
+
+    /// Notes where the body of an answer is; another answer in its place has another.
+    pub(super) fn locate(&mut self, key: &str, source: Source) {
+        if let Some(entry) = self.entries.get_mut(key)
+            && entry.kept.fingerprint == source.output
+        {
+            entry.source = Some(Arc::new(source));
+        }
     }
 
     pub(super) fn by_key(&self, key: &str, now: Timestamp) -> Option<Arc<Kept>> {
@@ -128,6 +167,7 @@ impl Memory {
             binding: binding.to_owned(),
             until,
             kept,
+            source: None,
             tick: self.tick,
         };
         if let Some(old) = self.entries.insert(key.to_owned(), entry) {

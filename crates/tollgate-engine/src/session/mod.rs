@@ -17,8 +17,8 @@ use tollgate_core::{
     store::{Change, Session},
 };
 
-pub(crate) use memory::Kept;
 use memory::Memory;
+pub(crate) use memory::{Kept, Recalled, Source};
 use taint::Marks;
 pub(crate) use taint::tainted_runs;
 
@@ -106,10 +106,10 @@ impl SessionState {
     }
 
     pub(crate) fn peek(&self, key: &str, binding: &str, now: Timestamp) -> bool {
-        self.with(|state| state.memory.get(key, binding, now).is_some())
+        self.with(|state| state.memory.has(key, binding, now))
     }
 
-    pub(crate) fn recall(&self, key: &str, binding: &str, now: Timestamp) -> Option<Arc<Kept>> {
+    pub(crate) fn recall(&self, key: &str, binding: &str, now: Timestamp) -> Option<Recalled> {
         self.with(|state| state.memory.get(key, binding, now))
     }
 
@@ -126,6 +126,11 @@ impl SessionState {
         kept: Arc<Kept>,
     ) {
         self.with(|state| state.memory.put(key, binding, until, kept));
+    }
+
+    /// Notes which call keeps the body of a kept answer.
+    pub(crate) fn locate(&self, key: &str, source: Source) {
+        self.with(|state| state.memory.locate(key, source));
     }
 
     pub(crate) fn forget(&self) {

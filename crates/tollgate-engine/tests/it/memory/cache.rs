@@ -241,6 +241,54 @@ async fn a_changed_spec_is_another_tool() {
 }
 
 #[tokio::test]
+async fn arguments_seen_before_are_judged_by_the_schema_of_today() {
+    let world = shop().await;
+    for said_then in ["ok", "hit", "hit", "hit"] {
+        assert_eq!(
+            said(&world.call("shelf.look", r#"{"n":1}"#).await),
+            said_then
+        );
+    }
+    let strict = ToolSpec {
+        input_schema: json!({"type": "object", "properties": {"n": {"type": "string"}}}),
+        ..spec_kept("shelf.look")
+    };
+    let strict = FakeProvider::new("fake").tool(strict, says(json!({"n": 2})));
+    world.now_offers(strict).await;
+    let refused = world.call("shelf.look", r#"{"n":1}"#).await;
+    assert_eq!(said(&refused), "invalid_arguments");
+}
+
+#[tokio::test]
+async fn arguments_seen_before_are_written_down_clean_for_everyone() {
+    let world = shop().await;
+    let arguments = r#"{"to":"ann@example.com","text":"hello"}"#;
+    let mut endings = Vec::new();
+    for (handle, said_then) in [("s1", "ok"), ("s1", "hit"), ("s1", "hit"), ("s2", "ok")] {
+        let outcome = world
+            .call_as(&caller(handle), "shelf.look", arguments)
+            .await;
+        assert_eq!(said(&outcome), said_then, "{handle}");
+        endings.push(world.ending(&outcome).await);
+    }
+    let facts = |ending: &serde_json::Value| {
+        [
+            "args_preview",
+            "input_fingerprint",
+            "cache_key",
+            "capability",
+        ]
+        .map(|name| ending[name].clone())
+    };
+    assert!(
+        endings
+            .iter()
+            .all(|ending| facts(ending) == facts(&endings[0]))
+    );
+    assert!(!endings[0]["args_preview"].to_string().contains("ann@"));
+}
+
+#[tokio::test]
 async fn a_session_forgets_when_a_human_says_so() {
     let world = shop().await;
     world.call("shelf.look", "{}").await;

@@ -1,5 +1,7 @@
 //! What was called before: played back, decided anew, or really called again.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tollgate_engine::{
     Decided, Outcome, Request,
@@ -7,7 +9,7 @@ use tollgate_engine::{
 };
 use tollgate_testkit::fakes::{FakeProvider, says};
 
-use crate::support::{Setup, World, caller, request, said, spec_read, spec_write};
+use crate::support::{Setup, World, caller, request, said, spec_kept, spec_read, spec_write};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
@@ -161,6 +163,48 @@ async fn calling_an_effect_again_needs_consent_again() {
     assert_eq!(world.fake.count(), 1);
 }
 
+#[tokio::test]
+async fn an_answer_given_again_is_played_back_from_the_body_kept_first() {
+    let world = shop().await;
+    let first = world.call("shelf.keep", r#"{"n":1}"#).await;
+    let again = world.call("shelf.keep", r#"{ "n": 1 }"#).await;
+    assert_eq!((said(&first), said(&again)), ("ok", "hit"));
+    let ending = world.ending(&again).await;
+    assert_eq!(ending["body_of"], json!(first.call.as_str()));
+    assert_eq!(ending["replayable"], true);
+    assert_eq!(world.ending(&first).await.get("body_of"), None);
+    assert_eq!(world.gateway.store().body(&again.call).await.unwrap(), None);
+    let step = recorded(&world, &again).await;
+    assert_eq!(step.arguments.as_deref(), Some(r#"{"n":1}"#));
+    assert_eq!(step.data.as_deref(), Some(r#"{"price":6}"#));
+    assert!(!step.altered);
+}
+
+#[tokio::test]
+async fn a_body_is_kept_anew_before_it_is_old() {
+    let world = shop().await;
+    world.call("shelf.keep", "{}").await;
+    world.later(Duration::from_secs(2 * 3600));
+    let late = world.call("shelf.keep", "{}").await;
+    let later = world.call("shelf.keep", "{}").await;
+    assert_eq!((said(&late), said(&later)), ("hit", "hit"));
+    assert_eq!(world.ending(&late).await.get("body_of"), None);
+    assert!(recorded(&world, &late).await.data.is_some());
+    let ending = world.ending(&later).await;
+    assert_eq!(ending["body_of"], json!(late.call.as_str()));
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_replayed_is_not_referred_to() {
+    let world = shop().await;
+    world.call("shelf.leaks_kept", "{}").await;
+    let again = world.call("shelf.leaks_kept", "{}").await;
+    let ending = world.ending(&again).await;
+    assert_eq!(said(&again), "hit");
+    assert_eq!(ending["not_replayable"], "redacted");
+    assert_eq!(ending.get("body_of"), None);
+}
+
 async fn recorded(world: &World, outcome: &Outcome) -> Recorded {
     let id = &outcome.envelope.get().meta.call_id;
     world.gateway.recorded(id).await.unwrap().remove(0)
@@ -181,6 +225,11 @@ async fn shop() -> World {
         .tool(spec_read("shelf.look"), says(json!({"price": 5})))
         .tool(
             spec_read("shelf.leaks"),
+            says(json!({"mail": "ann@example.com"})),
+        )
+        .tool(spec_kept("shelf.keep"), says(json!({"price": 6})))
+        .tool(
+            spec_kept("shelf.leaks_kept"),
             says(json!({"mail": "ann@example.com"})),
         )
         .tool(spec_write("shelf.write"), says(json!({"n": 1})))
