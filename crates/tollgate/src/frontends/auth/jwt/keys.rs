@@ -218,3 +218,79 @@ fn point(jwk: &Jwk, length: usize) -> Option<Vec<u8>> {
     point.extend(coordinate(jwk.y.as_deref(), length)?);
     Some(point)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Whether a key made this compact token.
+    fn made(jwk: &Value, algorithm: Algorithm, token: &str) -> bool {
+        let keys = KeySet::read(json!({"keys": [jwk]}).to_string().as_bytes()).unwrap();
+        let (message, signature) = token.rsplit_once('.').unwrap();
+        let trial = Trial {
+            algorithm,
+            kid: None,
+            message: message.as_bytes(),
+            signature: &URL_SAFE_NO_PAD.decode(signature).unwrap(),
+        };
+        keys.verify(&trial).is_ok()
+    }
+
+    #[test]
+    fn the_examples_of_the_standards_verify() {
+        // RFC 7515, appendix A.3.
+        let curve = json!({"kty": "EC", "crv": "P-256",
+            "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+            "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"});
+        let token = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
+        assert!(made(&curve, Algorithm::ES256, token));
+        // RFC 8037, appendix A.4.
+        let edwards = json!({"kty": "OKP", "crv": "Ed25519",
+            "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"});
+        let token = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
+        assert!(made(&edwards, Algorithm::EdDSA, token));
+    }
+
+    #[test]
+    fn keys_that_cannot_check_a_signature_are_not_there() {
+        let x = URL_SAFE_NO_PAD.encode([1; 32]);
+        let key = |changes: Value| {
+            let mut jwk = json!({"kty": "OKP", "crv": "Ed25519", "x": x});
+            for (name, value) in changes.as_object().unwrap() {
+                jwk[name] = value.clone();
+            }
+            KeySet::read(json!({"keys": [jwk]}).to_string().as_bytes()).is_ok()
+        };
+        assert!(key(json!({})));
+        assert!(key(json!({"use": "sig", "key_ops": ["verify"]})));
+        for unusable in [
+            json!({"use": "enc"}),
+            json!({"key_ops": ["encrypt"]}),
+            json!({"crv": "X25519"}),
+            json!({"kty": "oct", "k": "c2VjcmV0"}),
+            json!({"x": "AQ"}),
+            json!({"x": 7}),
+        ] {
+            assert!(!key(unusable.clone()), "{unusable}");
+        }
+    }
+
+    #[test]
+    fn a_key_for_one_algorithm_serves_no_other() {
+        let n = URL_SAFE_NO_PAD.encode([255; 256]);
+        let document = json!({"keys": [{"kty": "RSA", "n": n, "e": "AQAB", "alg": "RS256"}]});
+        let keys = KeySet::read(document.to_string().as_bytes()).unwrap();
+        let knows = |algorithm| {
+            keys.know(&Trial {
+                algorithm,
+                kid: None,
+                message: b"",
+                signature: b"",
+            })
+        };
+        assert!(knows(Algorithm::RS256));
+        assert!(!knows(Algorithm::PS256) && !knows(Algorithm::RS512));
+    }
+}

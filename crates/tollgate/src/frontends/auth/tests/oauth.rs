@@ -184,6 +184,24 @@ async fn a_signature_cannot_be_left_out_or_moved() {
 }
 
 #[tokio::test]
+async fn no_change_of_a_single_character_is_accepted() {
+    let world = World::new().await;
+    let open = world.door.open();
+    let good = world.ed.token("ed");
+    assert!(from_elsewhere(&open, &good).await.is_ok());
+    for place in 0..good.len() {
+        let other = match good.as_bytes()[place] {
+            b'A' => "B",
+            _ => "A",
+        };
+        let mut changed = good.clone();
+        changed.replace_range(place..=place, other);
+        let answer = from_elsewhere(&open, &changed).await;
+        assert!(matches!(answer, Err(Refused::Invalid(_))), "{place}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_is_used_for_its_own_algorithm_only() {
     let mut world = World::new().await;
     let public = Key::Rsa.jwk("rsa");
