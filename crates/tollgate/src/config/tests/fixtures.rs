@@ -264,6 +264,7 @@ fn what_is_written_is_what_is_resolved() {
                 units: 3,
                 delay: 20ms,
             },
+            conformance: false,
         },
         serve: Serve {
             host: "0.0.0.0",

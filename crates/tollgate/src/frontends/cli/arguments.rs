@@ -94,6 +94,9 @@ pub(crate) struct Listed {
     /// Do not list these tools, between commas; a name may end in *
     #[arg(long, value_name = "NAMES")]
     pub(crate) exclude_tools: Option<String>,
+    /// Offer what the MCP conformance suite looks for
+    #[arg(long, hide = true)]
+    pub(crate) conformance_fixtures: bool,
 }
 
 #[derive(Debug, Args)]
@@ -112,9 +115,6 @@ pub(crate) struct Serve {
     /// The port to listen on; 0 takes any free one
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
-    /// Offer what the MCP conformance suite looks for
-    #[arg(long, hide = true)]
-    pub(crate) conformance_fixtures: bool,
 }
 
 #[derive(Debug, Args)]

@@ -40,7 +40,7 @@ use crate::{
 };
 
 pub use arguments::Cli;
-use arguments::{Command, Listed};
+use arguments::{Command, Listed, Mcp};
 pub(crate) use arguments::{Jsonl, Serve};
 use console::Console;
 pub(crate) use reply::Exit;
@@ -199,10 +199,11 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         | Command::Jsonl(_)
         | Command::Bench(_) => {}
     }
-    let config = Config::load(&environment, &flags).map_err(|errors| Stop {
+    let mut config = Config::load(&environment, &flags).map_err(|errors| Stop {
         exit: Exit::Usage,
         lines: errors.iter().map(ToString::to_string).collect(),
     })?;
+    config.providers.conformance = wants_fixtures(&cli.command);
     for notice in &config.notices {
         console.note(&notice.to_string());
     }
@@ -227,11 +228,23 @@ fn session(cli: &Cli, environment: &Environment) -> String {
     named.unwrap_or("default").to_owned()
 }
 
+fn wants_fixtures(command: &Command) -> bool {
+    if let Command::Mcp(Mcp { listed }) | Command::Serve(Serve { listed, .. }) = command {
+        return listed.conformance_fixtures;
+    }
+    false
+}
+
 /// What the command line wants listed.
 fn selected(listed: &Listed, scene: &Scene<'_>) -> Selection {
     let names = |names: &Option<String>| names.as_deref().map(split);
+    let mut toolsets = names(&listed.toolsets);
+    if listed.conformance_fixtures {
+        let sets = toolsets.get_or_insert_default();
+        sets.push("conformance".to_owned());
+    }
     Selection {
-        toolsets: names(&listed.toolsets),
+        toolsets,
         allow_tools: names(&listed.allow_tools),
         exclude_tools: names(&listed.exclude_tools),
         profile: scene.profile.clone(),

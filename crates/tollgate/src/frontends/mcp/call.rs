@@ -83,9 +83,8 @@ async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> R
     };
     match given.state {
         input::State::Consent(sealed) => {
-            let granted = match consent::answer(&given.answers) {
-                Some(granted) => granted,
-                None => return consent::ask_again(server, exchange, &request).await,
+            let Some(granted) = consent::answer(&given.answers) else {
+                return consent::ask_again(server, exchange, &request).await;
             };
             if let Err(reply) = consent::take(server, exchange, &request, &sealed, granted).await {
                 return reply;

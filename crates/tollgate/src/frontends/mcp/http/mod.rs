@@ -69,7 +69,7 @@ struct Peer(SocketAddr);
 /// Serves until it is told to stop, then lets calls finish.
 pub(crate) async fn serve(
     args: &Serve,
-    mut selection: Selection,
+    selection: Selection,
     scene: &Scene<'_>,
 ) -> Result<Exit, Stop> {
     let mut config = scene.config.clone();
@@ -78,11 +78,6 @@ pub(crate) async fn serve(
     }
     if let Some(port) = args.port {
         config.serve.port = port;
-    }
-    if args.conformance_fixtures {
-        config.providers.conformance = true;
-        let sets = selection.toolsets.get_or_insert_default();
-        sets.push("conformance".to_owned());
     }
     let address = resolve(&config.serve)?;
     let wired = wire::wire(&config, &scene.environment).await?;
@@ -245,7 +240,9 @@ async fn admit(web: &Web, parts: &Parts) -> Result<Identity, Response> {
             Refused::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
         let mut response = (status, "a valid bearer token is needed here\n").into_response();
-        let challenge = web.auth.challenge(&refused, &own_url(&parts.headers, METADATA));
+        let challenge = web
+            .auth
+            .challenge(&refused, &own_url(&parts.headers, METADATA));
         if let Ok(value) = HeaderValue::from_str(&challenge) {
             response
                 .headers_mut()

@@ -129,6 +129,7 @@ struct Open {
     web: Arc<Web>,
     id: Id,
     running: Option<Running>,
+    reply: Option<Reply>,
     messages: mpsc::Receiver<String>,
     _cancel: DropGuard,
     _guard: Option<Guard>,
@@ -144,18 +145,24 @@ async fn answer(
     let cancel = exchange.cancel.clone();
     let id = exchange.asked.id.clone();
     let mut running = counted(Arc::clone(&web), exchange);
-    let first = tokio::select! {
+    // What was said just before the answer travels before it.
+    let (first, reply) = tokio::select! {
         biased;
-        message = messages.recv() => message,
-        reply = &mut running => {
+        message = messages.recv() => (message, None),
+        reply = &mut running => (messages.try_recv().ok(), Some(reply)),
+    };
+    let reply = match (&first, reply) {
+        (None, Some(reply)) => {
             drop(guard);
             return whole(&web, &id, reply);
         }
+        (_, reply) => reply,
     };
     let open = Open {
         _cancel: cancel.drop_guard(),
         _guard: guard,
-        running: Some(running),
+        running: reply.is_none().then_some(running),
+        reply,
         messages,
         web,
         id,
@@ -174,19 +181,27 @@ async fn answer(
 
 impl Open {
     async fn next(&mut self) -> Option<String> {
-        let running = self.running.as_mut()?;
-        tokio::select! {
-            biased;
-            Some(message) = self.messages.recv() => Some(body::event(&message)),
-            reply = running => {
-                self.running = None;
+        loop {
+            if let Ok(message) = self.messages.try_recv() {
+                return Some(body::event(&message));
+            }
+            if let Some(reply) = self.reply.take() {
                 let text = printed(&self.id, &reply.result);
                 if let Some(arrived) = arrival(&self.web, reply) {
                     arrived();
                 }
-                Some(body::event(&text))
+                return Some(body::event(&text));
             }
-            () = tokio::time::sleep(body::KEEP_ALIVE) => Some(body::ALIVE.to_owned()),
+            let running = self.running.as_mut()?;
+            tokio::select! {
+                biased;
+                Some(message) = self.messages.recv() => return Some(body::event(&message)),
+                reply = running => {
+                    self.running = None;
+                    self.reply = Some(reply);
+                }
+                () = tokio::time::sleep(body::KEEP_ALIVE) => return Some(body::ALIVE.to_owned()),
+            }
         }
     }
 }
