@@ -166,6 +166,7 @@ impl Gateway {
         let facts = json!({
             "token_id": credential.id, "status": "created",
             "token_kind": credential.kind.as_str(), "label": credential.label,
+            "scopes": credential.scopes, "expires": credential.expires,
         });
         let change = Change::AddCredential(credential.clone());
         self.write("token", at, facts, vec![change]).await?;

@@ -419,21 +419,8 @@ pub(crate) struct Token {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenAction {
-    /// Make a token; it is shown once
-    Create {
-        /// For approving and reviewing; keep it away from agents
-        #[arg(long, required = true)]
-        approver: bool,
-        /// What you call it
-        #[arg(long)]
-        label: Option<String>,
-        /// Days until it ends
-        #[arg(long, value_name = "DAYS")]
-        expires: Option<u64>,
-        /// Print the token and nothing else
-        #[arg(long)]
-        quiet: bool,
-    },
+    /// Make a token for calling over HTTP; it is shown once
+    Create(NewToken),
     /// List tokens
     List,
     /// End a token
@@ -441,6 +428,39 @@ pub(crate) enum TokenAction {
         /// Its id
         id: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewToken {
+    /// For approving and reviewing instead; keep it away from agents
+    #[arg(long, conflicts_with_all = ["toolset", "trust", "session_limit"])]
+    pub(crate) approver: bool,
+    /// A toolset the bearer may use, and no others; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    pub(crate) toolset: Vec<String>,
+    /// How far the bearer is trusted
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "remote")]
+    pub(crate) trust: Trusted,
+    /// What each session of the bearer may consume
+    #[arg(long, value_name = "N")]
+    pub(crate) session_limit: Option<u64>,
+    /// What you call it
+    #[arg(long)]
+    pub(crate) label: Option<String>,
+    /// Days until it ends
+    #[arg(long, value_name = "DAYS")]
+    pub(crate) expires: Option<u64>,
+    /// Print the token and nothing else
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Trusted {
+    /// As somebody reached over HTTP
+    Remote,
+    /// As a process of yours on this machine
+    Local,
 }
 
 #[derive(Debug, Args)]

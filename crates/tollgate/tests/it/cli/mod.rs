@@ -10,5 +10,6 @@ mod doctor;
 mod init;
 mod policy;
 mod replay;
+mod tokens;
 mod tools;
 mod trust;
