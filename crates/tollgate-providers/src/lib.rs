@@ -9,6 +9,7 @@ use tollgate_core::Provider;
 
 pub mod builtin;
 pub mod conformance;
+pub mod files;
 pub mod stub;
 
 macro_rules! providers {
@@ -38,5 +39,6 @@ macro_rules! providers {
 
 providers! {
     builtin,
+    files,
     stub,
 }

@@ -12,3 +12,4 @@ pub mod telemetry;
 pub mod wire;
 
 mod keys;
+mod pages;

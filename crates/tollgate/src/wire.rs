@@ -21,6 +21,7 @@ use crate::{
     config::{self, Config, Environment, PolicyScope},
     keys,
     logfile::LogFile,
+    pages::PAGES,
     telemetry::Exporter,
 };
 
@@ -81,7 +82,7 @@ impl Wired {
 pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, WireError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Arc::new(open_store(config, &clock)?);
-    let gate_tools = GateTools::default();
+    let gate_tools = GateTools::with_pages(PAGES.to_vec());
     let catalog = catalog(config, &gate_tools).await?;
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
@@ -174,6 +175,9 @@ fn provider_settings(config: &Config) -> tollgate_providers::Settings {
     tollgate_providers::Settings {
         stub: tollgate_providers::stub::Settings {
             tools: stubs.collect(),
+        },
+        files: tollgate_providers::files::Settings {
+            roots: config.resources.roots.clone(),
         },
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()

@@ -5,6 +5,7 @@
 
 mod listing;
 mod offered;
+mod spelled;
 
 use std::{
     collections::{BTreeMap, HashMap},

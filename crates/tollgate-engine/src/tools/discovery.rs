@@ -93,14 +93,16 @@ async fn search(
 ) -> Result<Found, ProviderError> {
     let inner = engine(&handle)?;
     let viewer = Viewer::of_call(&cx);
+    let catalog = inner.catalog();
     let tools = found(&inner, &viewer, &args.query, args.limit)
         .into_iter()
         .map(|(listing, score)| Hit {
             name: viewer.spelling.of(&listing.spec.name),
             title: listing.spec.title.clone(),
-            summary: inner
-                .cleaner
-                .preview(&listing.spec.description, SUMMARY_CHARACTERS),
+            summary: inner.cleaner.preview(
+                &catalog.spelled(&listing.spec.description, viewer.spelling),
+                SUMMARY_CHARACTERS,
+            ),
             toolsets: listing.spec.toolsets.clone(),
             capability: listing.spec.capability.as_str().to_owned(),
             score,
@@ -162,7 +164,7 @@ async fn describe(
     Ok(Described {
         name: cx.spelling.of(&spec.name),
         title: spec.title.clone(),
-        description: spec.description.clone(),
+        description: catalog.spelled(&spec.description, cx.spelling).into_owned(),
         input_schema: object(&spec.input_schema),
         output_schema: object(&tollgate_core::envelope::schema(
             spec.output_schema.as_ref(),

@@ -107,11 +107,36 @@ async fn one_consent_is_not_many_however_often_the_answer_is_sent() {
 }
 
 #[tokio::test]
+async fn answers_without_a_state_reach_the_tool_and_are_no_consent() {
+    let world = shop().await;
+    let unasked = InputRequest {
+        asks: BTreeMap::new(),
+        state: Vec::new(),
+    };
+    let outcome = world.ask(answering("form.read", "{}", &unasked)).await;
+    assert_eq!(said(&outcome), "ok");
+    let outcome = world.ask(answering("form.send", "{}", &unasked)).await;
+    assert_eq!(said(&outcome), "confirmation_required");
+    assert_eq!(world.fake.count(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_is_used_once() {
+    let world = shop().await;
+    let input = input(&world.call("form.read", "{}").await);
+    let outcome = world.ask(answering("form.read", "{}", &input)).await;
+    assert_eq!(said(&outcome), "ok");
+    let outcome = world.ask(answering("form.read", "{}", &input)).await;
+    assert_eq!(said(&outcome), "state_rejected");
+    assert_eq!(world.fake.count(), 2);
+}
+
+#[tokio::test]
 async fn a_forged_state_is_refused() {
     let world = shop().await;
     let input = input(&world.call("form.read", "{}").await);
     let mut sealed: Value = serde_json::from_slice(&input.state).unwrap();
-    let mut forgeries: Vec<Vec<u8>> = vec![Vec::new(), b"page 2".to_vec(), b"{}".to_vec()];
+    let mut forgeries: Vec<Vec<u8>> = vec![b"page 2".to_vec(), b"{}".to_vec()];
     for (field, value) in [
         ("state", json!(b"page 9".to_vec())),
         ("consent", json!(2)),
@@ -129,14 +154,14 @@ async fn a_forged_state_is_refused() {
             state,
         };
         let outcome = world.ask(answering("form.read", "{}", &forged)).await;
-        assert_eq!(said(&outcome), "input_rejected");
+        assert_eq!(said(&outcome), "state_rejected");
         let with_human = Request {
             human: Some(HumanConsent {
                 by: "elicitation".to_owned(),
             }),
             ..answering("form.read", "{}", &forged)
         };
-        assert_eq!(said(&world.ask(with_human).await), "input_rejected");
+        assert_eq!(said(&world.ask(with_human).await), "state_rejected");
     }
     assert_eq!(world.fake.count(), 1);
 }
@@ -157,7 +182,7 @@ async fn a_state_belongs_to_one_call_of_one_session() {
             .gateway
             .call(&who, answering(tool, arguments, &input))
             .await;
-        assert_eq!(said(&outcome), "input_rejected", "{tool} {arguments}");
+        assert_eq!(said(&outcome), "state_rejected", "{tool} {arguments}");
         assert_eq!(
             error(&outcome)["message"],
             "this answer belongs to no open question"
@@ -172,7 +197,7 @@ async fn a_question_does_not_stay_open_forever() {
     let input = input(&world.call("form.read", "{}").await);
     world.later(Duration::from_secs(3600));
     let outcome = world.ask(answering("form.read", "{}", &input)).await;
-    assert_eq!(said(&outcome), "input_rejected");
+    assert_eq!(said(&outcome), "state_rejected");
 }
 
 /// The question of an approved call.

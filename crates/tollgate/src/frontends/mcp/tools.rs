@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tollgate_core::{Shape, ToolSpec};
+use tollgate_engine::Catalog;
 
 use super::{Exchange, Server, pages, reply, rpc::RpcError, select::Selection};
 
@@ -11,6 +12,7 @@ pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcEr
     let listings = server.gateway.list(&exchange.caller);
     let profiles: Vec<&str> = server.profiles.iter().map(String::as_str).collect();
     selection.check(listings.iter().map(|listing| &**listing), &profiles)?;
+    let catalog = server.gateway.catalog();
     let tools: Vec<Value> = listings
         .iter()
         .filter(|listing| selection.shows(listing))
@@ -18,7 +20,7 @@ pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcEr
             let off = server
                 .gateway
                 .inactive_reason(selection.profile.as_deref(), listing);
-            entry(&listing.spec, exchange, off)
+            entry(&listing.spec, exchange, &catalog, off)
         })
         .collect();
     let (tools, cursor) = pages::page(exchange.params(), tools)?;
@@ -36,7 +38,7 @@ pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcEr
 }
 
 /// One tool as it is listed.
-fn entry(spec: &ToolSpec, exchange: &Exchange, off: Option<String>) -> Value {
+fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<String>) -> Value {
     let mut meta = json!({"tollgate/name": spec.name.as_str(), "tollgate/active": off.is_none()});
     if let Some(reason) = off {
         meta["tollgate/inactive_reason"] = Value::String(reason);
@@ -44,7 +46,7 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, off: Option<String>) -> Value {
     let mut tool = json!({
         "name": exchange.caller.spelling.of(&spec.name),
         "title": spec.title,
-        "description": spec.description,
+        "description": catalog.spelled(&spec.description, exchange.caller.spelling),
         "inputSchema": spec.input_schema,
     });
     match (spec.shape, &spec.output_schema) {

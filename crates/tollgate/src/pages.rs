@@ -1,0 +1,28 @@
+//! The documentation inside the program, so that an agent can read it where it works.
+
+use tollgate_engine::Page;
+
+macro_rules! pages {
+    ($($name:literal: $about:literal,)*) => {
+        &[$(Page {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("../../../docs/", $name, ".md")),
+        },)*]
+    };
+}
+
+/// Every page for users.
+pub(crate) const PAGES: &[Page] = pages! {
+    "approvals": "How consent is asked for and given.",
+    "cli": "Every command.",
+    "clients": "How agents' programs are set up.",
+    "config": "Every key of the configuration.",
+    "errors": "Every error code and what to do.",
+    "mcp": "Tollgate as an MCP server.",
+    "operations": "Running Tollgate, its state and its faults.",
+    "policy": "How rules decide.",
+    "replay": "Looking at recorded calls again.",
+    "sanitizing": "What is cleaned, and how.",
+    "tools": "Every builtin tool.",
+};
