@@ -1,0 +1,3 @@
+//! The MCP front ends, seen from outside.
+
+mod peers;
