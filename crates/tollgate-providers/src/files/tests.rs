@@ -1,3 +1,5 @@
+//! Nothing outside a named folder is read, and what is inside is read whole.
+
 use std::{fs, os::unix::fs::symlink};
 
 use tempfile::TempDir;
