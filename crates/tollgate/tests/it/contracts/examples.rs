@@ -72,7 +72,7 @@ fn story() -> (TestEnv, Vec<(&'static str, Value)>) {
     (env, told)
 }
 
-fn clean(value: &Value) -> Value {
+pub(super) fn clean(value: &Value) -> Value {
     let mut value = value.clone();
     mask(&mut value);
     value

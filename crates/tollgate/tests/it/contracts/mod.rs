@@ -6,6 +6,7 @@
 mod commands;
 mod examples;
 mod matrix;
+mod mcp;
 mod pages;
 mod surfaces;
 
@@ -32,6 +33,7 @@ const PARTS: &[&str] = &[
     "errors.txt",
     "jsonl",
     "log",
+    "mcp",
     "policy",
     "policy-uncovered.txt",
     "sql",

@@ -20,7 +20,12 @@ impl Lines {
     pub(crate) fn start(env: &TestEnv, more: &[&str]) -> Self {
         let mut arguments = vec!["jsonl"];
         arguments.extend(more);
-        let mut child = env.start(&arguments);
+        Self::command(env, &arguments)
+    }
+
+    /// Any command that answers in lines.
+    pub(crate) fn command(env: &TestEnv, arguments: &[&str]) -> Self {
+        let mut child = env.start(arguments);
         Self {
             input: child.stdin.take(),
             output: child.stdout.take().map(BufReader::new),
