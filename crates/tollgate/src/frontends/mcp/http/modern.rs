@@ -1,6 +1,12 @@
 //! Requests from 2026-07-28 on: each for itself, and gone when its stream is closed.
 
-use std::{convert::Infallible, future::Future, pin::Pin, sync::Arc, time::Instant};
+use std::{
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use axum::response::Response;
@@ -33,6 +39,7 @@ pub(super) async fn run(
     parts: Parts,
     asked: Asked,
     meta: &Value,
+    left: Option<Duration>,
 ) -> Response {
     let id = asked.id.clone();
     let exchange = match exchange(&web, caller.clone(), &parts, asked, meta) {
@@ -50,7 +57,7 @@ pub(super) async fn run(
         Ok(guard) => guard,
         Err(seconds) => return overloaded(&web, &exchange, seconds).await,
     };
-    answer(web, exchange, messages, Some(guard)).await
+    answer(web, exchange, messages, Some(guard), left).await
 }
 
 fn exchange(
@@ -131,6 +138,8 @@ struct Open {
     running: Option<Running>,
     reply: Option<Reply>,
     messages: mpsc::Receiver<String>,
+    /// When whoever asked is no longer let in.
+    ends: Option<tokio::time::Instant>,
     _cancel: DropGuard,
     _guard: Option<Guard>,
 }
@@ -141,6 +150,7 @@ async fn answer(
     exchange: Exchange,
     mut messages: mpsc::Receiver<String>,
     guard: Option<Guard>,
+    left: Option<Duration>,
 ) -> Response {
     let cancel = exchange.cancel.clone();
     let id = exchange.asked.id.clone();
@@ -163,6 +173,7 @@ async fn answer(
         _guard: guard,
         running: reply.is_none().then_some(running),
         reply,
+        ends: left.map(|left| tokio::time::Instant::now() + left),
         messages,
         web,
         id,
@@ -201,8 +212,17 @@ impl Open {
                     self.reply = Some(reply);
                 }
                 () = tokio::time::sleep(body::KEEP_ALIVE) => return Some(body::ALIVE.to_owned()),
+                () = reached(self.ends) => return None,
             }
         }
+    }
+}
+
+/// Resolves when a time has come; without one, never.
+pub(super) async fn reached(ends: Option<tokio::time::Instant>) {
+    match ends {
+        Some(ends) => tokio::time::sleep_until(ends).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -341,7 +341,11 @@ pub(super) fn listen(web: &Arc<Web>, identity: &Identity, headers: &HeaderMap) -
         return (StatusCode::CONFLICT, "somebody listens already\n").into_response();
     }
     let changes = web.server.gateway.changes();
-    let listening = Listening(Arc::clone(&session));
+    let left = post::left(web, identity);
+    let listening = Listening {
+        session: Arc::clone(&session),
+        ends: left.map(|left| tokio::time::Instant::now() + left),
+    };
     let stop = web.server.stop.clone();
     let first = Some(body::ALIVE.to_owned());
     body::events(stream::unfold(
@@ -357,7 +361,11 @@ pub(super) fn listen(web: &Arc<Web>, identity: &Identity, headers: &HeaderMap) -
 }
 
 /// Somebody reads what concerns no request.
-struct Listening(Arc<Session>);
+struct Listening {
+    session: Arc<Session>,
+    /// When whoever listens is no longer let in.
+    ends: Option<tokio::time::Instant>,
+}
 
 impl Listening {
     async fn next(
@@ -368,12 +376,13 @@ impl Listening {
         use tokio::sync::broadcast::error::RecvError;
         loop {
             tokio::select! {
-                () = self.0.ended.cancelled() => return None,
+                () = self.session.ended.cancelled() => return None,
+                () = modern::reached(self.ends) => return None,
                 () = stop.cancelled() => return None,
                 () = tokio::time::sleep(body::KEEP_ALIVE) => return Some(body::ALIVE.to_owned()),
                 changed = changes.recv() => match changed {
                     Ok(changed) => {
-                        if let Some(message) = self.0.conversation.told(&changed) {
+                        if let Some(message) = self.session.conversation.told(&changed) {
                             return Some(body::event(&message));
                         }
                     }
@@ -387,7 +396,7 @@ impl Listening {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.listened.store(false, Ordering::SeqCst);
+        self.session.listened.store(false, Ordering::SeqCst);
     }
 }
 

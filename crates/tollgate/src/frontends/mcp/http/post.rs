@@ -1,6 +1,6 @@
 //! A message that was posted: read within bounds, and given to the era it speaks.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Bytes,
@@ -33,6 +33,7 @@ pub(super) async fn run(
     incoming: axum::body::Body,
 ) -> Response {
     let caller = caller_of(&identity);
+    let left = left(&web, &identity);
     let text = match read(&web, &parts.headers, incoming).await {
         Ok(text) => text,
         Err((status, error)) => {
@@ -40,7 +41,7 @@ pub(super) async fn run(
         }
     };
     match rpc::read(&text) {
-        Ok(Incoming::Asked(asked)) => ask(web, caller, parts, asked).await,
+        Ok(Incoming::Asked(asked)) => ask(web, caller, parts, asked, left).await,
         Ok(Incoming::Told(told)) => old::hear(&web, &caller, &parts.headers, &told),
         Ok(Incoming::Answered(answered)) => old::answered(&web, &caller, &parts.headers, answered),
         Err(unreadable) => {
@@ -95,7 +96,13 @@ async fn read(
     })
 }
 
-async fn ask(web: Arc<Web>, caller: Caller, parts: Parts, asked: Asked) -> Response {
+async fn ask(
+    web: Arc<Web>,
+    caller: Caller,
+    parts: Parts,
+    asked: Asked,
+    left: Option<Duration>,
+) -> Response {
     let meta = meta_of(&asked.params);
     let said = meta.get(VERSION_KEY).and_then(Value::as_str);
     let version = headers::text(&parts.headers, headers::VERSION);
@@ -123,7 +130,14 @@ async fn ask(web: Arc<Web>, caller: Caller, parts: Parts, asked: Asked) -> Respo
             .await;
         }
     }
-    modern::run(web, caller, parts, asked, &meta).await
+    modern::run(web, caller, parts, asked, &meta, left).await
+}
+
+/// How long this identity is still good for; `None` is without end.
+pub(super) fn left(web: &Web, identity: &Identity) -> Option<Duration> {
+    let now = web.server.gateway.clock().now();
+    let left = identity.expires?.0.saturating_sub(now.0);
+    Some(Duration::from_millis(u64::try_from(left).unwrap_or(0)))
 }
 
 /// Answers a message that is none, and writes it down.
