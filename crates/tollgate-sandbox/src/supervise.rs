@@ -1,0 +1,280 @@
+//! A child process that is never lost sight of.
+//!
+//! Each child leads a process group of its own, so that it ends with everything it started.
+//! The thread that starts it also waits for it: the parent-death signal is bound to that
+//! thread, and would come too early from one that ends before the child.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io,
+    os::{
+        fd::OwnedFd,
+        unix::process::{CommandExt, ExitStatusExt},
+    },
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::{
+    io::AsyncReadExt,
+    net::unix::pipe,
+    sync::{oneshot, watch},
+    time::timeout,
+};
+
+use crate::{guard, ring::Ring};
+
+/// The thread only starts one process and waits for it.
+const STACK: usize = 256 << 10;
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The program, looked up in `PATH` of `env` unless it has a slash.
+    pub command: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Where it starts; here, if nowhere is said.
+    pub cwd: Option<PathBuf>,
+    /// All of its environment; nothing of ours is handed on.
+    pub env: BTreeMap<OsString, OsString>,
+    /// How much of its standard error is kept.
+    pub stderr_bytes: usize,
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// A running child with its two ends.
+#[derive(Debug)]
+pub struct Supervised {
+    /// What it reads.
+    pub stdin: pipe::Sender,
+    /// What it says.
+    pub stdout: pipe::Receiver,
+    /// How it is, and how it is ended.
+    pub watch: Watch,
+}
+
+/// Sees how a child is and can end it. Dropping the last one ends the child at once.
+#[derive(Debug, Clone)]
+pub struct Watch(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    group: Pid,
+    stderr: Arc<Ring>,
+    ended: watch::Receiver<Option<Ended>>,
+}
+
+impl Watch {
+    /// The child's process id, which is also its group's.
+    pub fn pid(&self) -> u32 {
+        self.0.group.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// The end of what it said on standard error.
+    pub fn stderr(&self) -> &Arc<Ring> {
+        &self.0.stderr
+    }
+
+    /// How it ended, if it has.
+    pub fn has_ended(&self) -> Option<Ended> {
+        *self.0.ended.borrow()
+    }
+
+    /// Waits for its end.
+    pub async fn ended(&self) -> Ended {
+        let mut ended = self.0.ended.clone();
+        let seen = ended.wait_for(Option::is_some).await;
+        seen.ok().and_then(|seen| *seen).unwrap_or(Ended::Code(-1))
+    }
+
+    /// Ends the whole group: asked first, then, after `grace`, without asking. Ending twice is
+    /// ending once.
+    pub async fn end(&self, grace: Duration) -> Ended {
+        if !grace.is_zero() {
+            self.0.signal(Signal::TERM);
+            // Whoever ignores the request is not asked twice.
+            let _obeyed = timeout(grace, self.ended()).await.is_ok();
+        }
+        self.0.signal(Signal::KILL);
+        self.ended().await
+    }
+}
+
+impl Inner {
+    /// A leader that has been waited for left nobody behind, and its number may be another's.
+    fn signal(&self, signal: Signal) {
+        if self.ended.borrow().is_none() {
+            hit(self.group, signal);
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+/// Starts a program under supervision; must be called within a runtime.
+pub async fn spawn_supervised(program: Program) -> io::Result<Supervised> {
+    let (started, starting) = oneshot::channel();
+    let (end, ended) = watch::channel(None);
+    let stderr = Arc::new(Ring::new(program.stderr_bytes));
+    thread::Builder::new()
+        .name("supervisor".to_owned())
+        .stack_size(STACK)
+        .spawn(move || supervise(&program, started, &end))?;
+    let mut child = starting.await.map_err(io::Error::other)??;
+    let lost = || io::Error::other("a stream of the child is missing");
+    let inner = Inner {
+        group: child.group,
+        stderr: Arc::clone(&stderr),
+        ended,
+    };
+    let watch = Watch(Arc::new(inner));
+    let says = pipe::Receiver::from_owned_fd(child.stderr.take().ok_or_else(lost)?)?;
+    tokio::spawn(keep(says, stderr));
+    Ok(Supervised {
+        stdin: pipe::Sender::from_owned_fd(child.stdin.take().ok_or_else(lost)?)?,
+        stdout: pipe::Receiver::from_owned_fd(child.stdout.take().ok_or_else(lost)?)?,
+        watch,
+    })
+}
+
+/// A child as its thread hands it over.
+struct Started {
+    group: Pid,
+    stdin: Option<OwnedFd>,
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+}
+
+/// Starts the child, hands its ends over, and stays until it has ended.
+fn supervise(
+    program: &Program,
+    started: oneshot::Sender<io::Result<Started>>,
+    end: &watch::Sender<Option<Ended>>,
+) {
+    let mut child = match start(program) {
+        Ok(child) => child,
+        Err(error) => return drop(started.send(Err(error))),
+    };
+    let group = child.id();
+    guard::watch(group);
+    let handed = Started {
+        group: Pid::from_child(&child),
+        stdin: child.stdin.take().map(OwnedFd::from),
+        stdout: child.stdout.take().map(OwnedFd::from),
+        stderr: child.stderr.take().map(OwnedFd::from),
+    };
+    let unwanted = started.send(Ok(handed)).is_err();
+    let leader = Pid::from_child(&child);
+    if unwanted {
+        hit(leader, Signal::KILL);
+    }
+    // Its number stays taken until it is waited for, so nobody else can be hit.
+    let seen = waitid(
+        WaitId::Pid(leader),
+        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+    );
+    if seen.is_ok() {
+        hit(leader, Signal::KILL);
+    }
+    let status = child.wait();
+    guard::forget(group);
+    end.send_replace(Some(how(status)));
+}
+
+/// Signals a whole group; one that is gone is what was wanted.
+fn hit(group: Pid, signal: Signal) {
+    let _gone = kill_process_group(group, signal).is_err();
+}
+
+fn how(status: io::Result<ExitStatus>) -> Ended {
+    match status {
+        Ok(status) => status
+            .signal()
+            .map_or_else(|| Ended::Code(status.code().unwrap_or(-1)), Ended::Signal),
+        Err(_) => Ended::Code(-1),
+    }
+}
+
+fn start(program: &Program) -> io::Result<Child> {
+    #[expect(clippy::disallowed_methods, reason = "processes start in this crate")]
+    let mut command = Command::new(&program.command);
+    command
+        .args(&program.args)
+        .env_clear()
+        .envs(&program.env)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    if let Some(cwd) = &program.cwd {
+        command.current_dir(cwd);
+    }
+    die_with_parent(&mut command);
+    command.spawn()
+}
+
+/// Has the child killed when the thread that starts it ends.
+#[cfg(target_os = "linux")]
+fn die_with_parent(command: &mut Command) {
+    use rustix::process::{getpid, getppid, set_parent_process_death_signal};
+
+    let parent = getpid();
+    let prepare = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have died before the signal was set.
+        if getppid() == Some(parent) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::Interrupted.into())
+        }
+    };
+    // SAFETY: between fork and exec only `prctl` and `getppid` run, which neither allocate
+    // nor take a lock; an error from them carries no allocation either.
+    #[expect(unsafe_code, reason = "there is no other way to run code before exec")]
+    unsafe {
+        command.pre_exec(prepare);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent(_: &mut Command) {}
+
+/// Reads standard error to its end and keeps the last of it.
+async fn keep(mut says: pipe::Receiver, ring: Arc<Ring>) {
+    let mut buffer = [0; 8192];
+    while let Ok(read) = says.read(&mut buffer).await {
+        if read == 0 {
+            return;
+        }
+        ring.push(&buffer[..read]);
+        // A child that never stops must not keep others waiting.
+        tokio::task::yield_now().await;
+    }
+}

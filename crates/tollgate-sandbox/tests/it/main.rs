@@ -1,0 +1,4 @@
+//! Real children on a real system.
+
+#[cfg(test)]
+mod supervised;

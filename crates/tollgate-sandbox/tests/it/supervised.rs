@@ -1,0 +1,114 @@
+//! Starting, hearing and ending children.
+
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+
+use rustix::process::{Pid, test_kill_process};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tollgate_sandbox::{Ended, Program, Supervised, spawn_supervised};
+
+fn shell(script: &str) -> Program {
+    Program {
+        command: "/bin/sh".into(),
+        args: vec!["-c".into(), script.into()],
+        cwd: None,
+        env: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
+        stderr_bytes: 1024,
+    }
+}
+
+async fn start(script: &str) -> Supervised {
+    spawn_supervised(shell(script)).await.unwrap()
+}
+
+fn is_alive(pid: i32) -> bool {
+    test_kill_process(Pid::from_raw(pid).unwrap()).is_ok()
+}
+
+async fn first_line(child: Supervised) -> (String, Supervised) {
+    let Supervised {
+        stdin,
+        stdout,
+        watch,
+    } = child;
+    let mut reader = BufReader::new(stdout);
+    let mut line = String::new();
+    reader.read_line(&mut line).await.unwrap();
+    let stdout = reader.into_inner();
+    (
+        line.trim().to_owned(),
+        Supervised {
+            stdin,
+            stdout,
+            watch,
+        },
+    )
+}
+
+#[tokio::test]
+async fn a_child_hears_and_answers_with_nothing_of_our_environment() {
+    let mut child = start("read line; echo \"$line $HOME\"; echo trouble >&2; exit 3").await;
+    child.stdin.write_all(b"hello\n").await.unwrap();
+    let (line, child) = first_line(child).await;
+    assert_eq!(line, "hello");
+    assert_eq!(child.watch.ended().await, Ended::Code(3));
+    while child.watch.stderr().text() != "trouble\n" {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn the_whole_group_ends_and_ending_twice_is_ending_once() {
+    let (line, child) = first_line(start("trap '' TERM; sleep 1000 & echo $!; wait").await).await;
+    let grandchild: i32 = line.parse().unwrap();
+    assert!(is_alive(grandchild));
+    let how = child.watch.end(Duration::from_millis(50)).await;
+    assert_eq!(how, Ended::Signal(9));
+    assert_eq!(child.watch.end(Duration::from_secs(10)).await, how);
+    while is_alive(grandchild) && !is_zombie(grandchild) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Without an init to wait for it, a killed grandchild stays as an entry of the table.
+fn is_zombie(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')')
+        .next()
+        .is_some_and(|rest| rest.trim_start().starts_with('Z'))
+}
+
+#[tokio::test]
+async fn dropping_the_last_watch_ends_the_child() {
+    let (line, child) = first_line(start("echo $$; exec sleep 1000").await).await;
+    let pid: i32 = line.parse().unwrap();
+    drop(child);
+    while is_alive(pid) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_an_error() {
+    let mut program = shell("");
+    program.command = "/nowhere/at/all".into();
+    let error = spawn_supervised(program).await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn two_hundred_children_leave_no_descriptor_behind() {
+    let open = || fs::read_dir(Path::new("/proc/self/fd")).map_or(0, Iterator::count);
+    drop(start("exit 0").await);
+    let before = open();
+    for _ in 0..200 {
+        let child = start("exit 0").await;
+        child.watch.ended().await;
+        // The reader of standard error ends on its own.
+        while child.watch.stderr().total() > 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    while open() > before + 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
