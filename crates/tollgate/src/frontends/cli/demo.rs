@@ -47,6 +47,7 @@ pub(super) async fn run(_: &Environment, console: &Console) -> Result<Exit, Stop
         environment,
         config,
         session: "demo".to_owned(),
+        named: None,
         profile: None,
     };
     let played = play(&scene).await;

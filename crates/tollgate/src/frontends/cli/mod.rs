@@ -134,6 +134,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) environment: Environment,
     pub(crate) config: Config,
     pub(crate) session: String,
+    /// The same, if somebody named one.
+    pub(crate) named: Option<String>,
     pub(crate) profile: Option<String>,
 }
 
@@ -210,22 +212,23 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
     let scene = Scene {
         console,
         config,
-        session: session(&cli, &environment),
+        session: session(&cli, &environment).unwrap_or_else(|| "default".to_owned()),
+        named: session(&cli, &environment),
         environment,
         profile: cli.profile.clone(),
     };
     dispatch(cli.command, &scene).await
 }
 
-/// The flag, else the variable, else the stored session everybody starts with.
-fn session(cli: &Cli, environment: &Environment) -> String {
+/// The session that the flag names, else the variable.
+fn session(cli: &Cli, environment: &Environment) -> Option<String> {
     let named = cli.session.as_deref();
     let named = named.or_else(|| {
         environment
             .text("TOLLGATE_SESSION")
             .filter(|it| !it.is_empty())
     });
-    named.unwrap_or("default").to_owned()
+    named.map(str::to_owned)
 }
 
 fn wants_fixtures(command: &Command) -> bool {

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use tokio::{io::AsyncWriteExt, sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{ErrorCode, Payload, TrustLevel};
-use tollgate_engine::{Caller, random_hex};
+use tollgate_engine::{Caller, random_hex, session::Lifetime};
 
 use super::{
     Exchange, Server, Transport, caller,
@@ -62,9 +62,8 @@ pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit,
     let (out, written) = mpsc::channel(QUEUE);
     let gone = CancellationToken::new();
     let writer = tokio::spawn(write(written, gone.clone()));
-    let handle = format!("stdio-{}", random_hex(8));
     let connection = Arc::new(Connection {
-        caller: caller(principal(), &handle, TrustLevel::Local),
+        caller: own(scene),
         server,
         out,
         conversation: Mutex::default(),
@@ -78,6 +77,20 @@ pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit,
     drop(writer.await);
     wired.close().await;
     Ok(Exit::Ok)
+}
+
+/// The process is the session, unless somebody names a stored one.
+fn own(scene: &Scene<'_>) -> Caller {
+    match &scene.named {
+        Some(named) => Caller {
+            lifetime: Lifetime::Stored,
+            ..caller(principal(), named, TrustLevel::Local)
+        },
+        None => {
+            let handle = format!("stdio-{}", random_hex(8));
+            caller(principal(), &handle, TrustLevel::Local)
+        }
+    }
 }
 
 /// Writes messages in order, as many at once as there are.
