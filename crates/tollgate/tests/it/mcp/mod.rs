@@ -1,3 +1,4 @@
 //! The MCP front ends, seen from outside.
 
 mod peers;
+mod wire;

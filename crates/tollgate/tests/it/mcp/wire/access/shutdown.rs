@@ -1,0 +1,53 @@
+//! How a gate ends: nothing is cut off, nothing new begins.
+
+use std::net::TcpStream;
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::{
+    mcp::wire::peer::{Ask, Gate, Open, result, until},
+    support::TestEnv,
+};
+
+const SLOW: &str = "[providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 1500\n";
+
+fn running(gate: &Gate) {
+    until(|| {
+        let figures = gate.ask(&Ask::new("GET", "/metrics")).body;
+        figures.contains("\ntollgate_running 1\n")
+    });
+}
+
+#[test]
+fn calls_in_flight_finish_and_nothing_new_begins() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let env = TestEnv::with_config(SLOW);
+        let mut gate = Gate::open(&env);
+        let stream = gate.send(&Ask::call("slow.read", json!({})));
+        running(&gate);
+        gate.signal(signal);
+        until(|| TcpStream::connect(gate.address).is_err());
+        let heard = Open::answering(stream).unwrap().whole().has(200);
+        let done = result(&heard.json());
+        assert_eq!(done["structuredContent"]["status"], "ok");
+        assert_eq!(gate.wait(), Some(0));
+        env.whole();
+    }
+}
+
+#[test]
+fn whoever_only_listens_does_not_hold_the_end_up() {
+    let env = TestEnv::new();
+    let mut gate = Gate::open(&env);
+    let session = gate.session(|ask| ask);
+    let mut listener = gate.begin(&Ask::new("GET", "/mcp").header("mcp-session-id", &session));
+    let wanted = json!({"notifications": {"toolsListChanged": true}});
+    let mut modern = gate.begin(&Ask::modern("subscriptions/listen", wanted));
+    modern.event().unwrap();
+    let _idle = TcpStream::connect(gate.address).unwrap();
+    gate.signal(Signal::TERM);
+    assert!(modern.event().unwrap()["result"].is_object());
+    assert_eq!(listener.event(), None);
+    assert_eq!(gate.wait(), Some(0));
+}

@@ -1,0 +1,154 @@
+//! Headers that say something else than the body.
+
+use serde_json::{Value, json};
+
+use super::{MALFORMED, endings, good, undisturbed};
+use crate::{
+    mcp::wire::peer::{Ask, CAPABILITIES_KEY, Gate, Stdio, VERSION_KEY, code, error, meta, result},
+    support::TestEnv,
+};
+
+#[test]
+fn headers_must_say_what_the_body_says() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let read = Ask::modern("resources/read", json!({"uri": "tollgate://tools"}));
+    let prompt = Ask::modern("prompts/get", json!({"name": "report_activity"}));
+    let wrong = [
+        good().without("mcp-method"),
+        good().header("mcp-method", "tools/list"),
+        good().header("mcp-method", "Tools/Call"),
+        good().without("mcp-name"),
+        good().header("mcp-name", "text.find"),
+        good().header("mcp-name", "=?base64?????="),
+        good().without("mcp-protocol-version"),
+        good().header("mcp-protocol-version", "2030-01-01"),
+        read.clone().without("mcp-name"),
+        read.header("mcp-name", "tollgate://policy"),
+        prompt.clone().without("mcp-name"),
+        prompt.header("mcp-name", "start_task"),
+    ];
+    for (number, ask) in wrong.iter().enumerate() {
+        let heard = gate.ask(ask).has(400);
+        assert_eq!(code(&heard.json()), -32020, "{number}: {heard:?}");
+        assert_eq!(heard.json()["id"], 1);
+        assert_eq!(endings(&env, MALFORMED), number + 1, "recorded");
+    }
+    undisturbed(&gate);
+}
+
+#[test]
+fn a_legacy_version_in_the_header_of_a_modern_request_is_refused() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let heard = gate.ask(&good().header("mcp-protocol-version", "2025-11-25"));
+    assert_eq!(code(&heard.has(400).json()), -32020);
+    undisturbed(&gate);
+}
+
+#[test]
+fn a_name_that_no_header_can_carry_travels_encoded() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let ask = good().header("mcp-name", "=?base64?dGV4dC5zdGF0cw==?=");
+    assert_eq!(gate.result(&ask)["isError"], false);
+}
+
+#[test]
+fn arguments_that_are_mirrored_must_be_the_same() {
+    let env = TestEnv::new();
+    let gate = Gate::open_with(&env, &["--conformance-fixtures"]);
+    let ask = Ask::call("test_header_param", json!({"region": "north"}));
+    let done = gate.result(&ask.clone().header("mcp-param-region", "north"));
+    assert_eq!(done["content"][0]["text"], "the region is north");
+    for wrong in [
+        ask.clone(),
+        ask.clone().header("mcp-param-region", "south"),
+        ask.header("mcp-param-region", ""),
+    ] {
+        assert_eq!(code(&gate.ask(&wrong).has(400).json()), -32020);
+    }
+}
+
+#[test]
+fn a_modern_request_must_say_its_version_and_what_it_can() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let mut client = Stdio::modern(&env, &[]);
+    let without = |key: &str| -> Value {
+        let mut meta = meta();
+        meta.as_object_mut().unwrap().remove(key);
+        meta
+    };
+    for lacking in [VERSION_KEY, CAPABILITIES_KEY] {
+        let ask = Ask::saying(&without(lacking), "tools/list", json!({}));
+        let refused = error(&gate.ask(&ask).has(400).json());
+        assert_eq!(refused["code"], -32602);
+        assert!(refused["message"].as_str().unwrap().contains(lacking));
+        client.meta = Some(without(lacking));
+        assert_eq!(client.error("tools/list", json!({}))["code"], -32602);
+    }
+    for odd in [json!(null), json!([]), json!("all")] {
+        let mut said = meta();
+        said[CAPABILITIES_KEY] = odd;
+        let heard = gate.ask(&Ask::saying(&said, "tools/list", json!({})));
+        assert_eq!(code(&heard.has(400).json()), -32602);
+    }
+    client.meta = Some(meta());
+    client.result("tools/list", json!({}));
+}
+
+#[test]
+fn an_old_request_needs_none_of_these_headers() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let bare = gate.ask(&Ask::legacy("", "tools/list", json!({})));
+    assert!(result(&bare.has(200).json())["tools"].is_array());
+    let session = gate.session(|ask| ask);
+    let versionless = Ask::legacy(&session, "tools/list", json!({}));
+    let heard = gate.ask(&versionless.without("mcp-protocol-version"));
+    assert!(result(&heard.has(200).json())["tools"].is_array());
+}
+
+#[test]
+fn evil_hosts_and_origins_are_refused_before_anything_is_read() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let port = gate.address.port();
+    for wrong in [
+        good().header("host", "evil.example"),
+        good().header("host", &format!("evil.example:{port}")),
+        good().header("host", "localhost.evil.example"),
+        good().header("origin", "http://evil.example"),
+        good().header("origin", "null"),
+        good().header("origin", "http://localhost.evil.example"),
+        good().header("origin", &format!("http://127.0.0.1:{}", port ^ 1)),
+        Ask::new("GET", "/mcp").header("origin", "http://evil.example"),
+        Ask::new("OPTIONS", "/mcp").header("origin", "http://evil.example"),
+        Ask::new("GET", "/metrics").header("host", "evil.example"),
+    ] {
+        let heard = gate.ask(&wrong).has(403);
+        assert_eq!(heard.header("access-control-allow-origin"), None);
+    }
+    gate.result(&good().header("host", &format!("localhost:{port}")));
+    gate.result(&good().header("origin", &format!("http://{}", gate.address)));
+    let rows = env.recorded();
+    let endings = rows.iter().filter(|row| row["kind"] == "ending");
+    assert_eq!(endings.count(), 2);
+}
+
+#[test]
+fn an_origin_the_operator_lets_in_may_read_the_answer() {
+    let env = TestEnv::with_config("[serve]\nallowed_origins = [\"https://app.example\"]\n");
+    let gate = Gate::open(&env);
+    let heard = gate.ask(&good().header("origin", "https://app.example"));
+    let allowed = heard.has(200);
+    assert_eq!(
+        allowed.header("access-control-allow-origin"),
+        Some("https://app.example")
+    );
+    let first = Ask::new("OPTIONS", "/mcp").header("origin", "https://app.example");
+    let first = gate.ask(&first).has(204);
+    let headers = first.header("access-control-allow-headers").unwrap();
+    assert!(headers.contains("mcp-method") && headers.contains("authorization"));
+}

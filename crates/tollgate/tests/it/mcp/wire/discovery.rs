@@ -1,0 +1,183 @@
+//! Which tools a list shows, and who may say so.
+
+use serde_json::{Value, json};
+
+use super::peer::{Ask, Gate, Stdio, code, error, names};
+use crate::support::TestEnv;
+
+const DISCOVERY: [&str; 3] = ["tools.call", "tools.describe", "tools.search"];
+const STUBS: &str = "[providers.stub]\ntools = [\"weather.today\", \"weather.later\"]\n";
+
+/// The names on a list, sorted.
+fn sorted(listed: &Value) -> Vec<&str> {
+    let mut names = names(listed);
+    names.sort_unstable();
+    names
+}
+
+/// The three tools of every list and these.
+fn and(more: &[&'static str]) -> Vec<&'static str> {
+    let mut all = DISCOVERY.to_vec();
+    all.extend(more);
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn a_list_is_three_tools_unless_somebody_says_more() {
+    let env = TestEnv::with_config(STUBS);
+    let gate = Gate::open(&env);
+    let mut client = Stdio::modern(&env, &[]);
+    let here = client.result("tools/list", json!({}));
+    let there = gate.result(&Ask::modern("tools/list", json!({})));
+    assert_eq!(sorted(&here), DISCOVERY);
+    assert_eq!(sorted(&there), DISCOVERY);
+    assert!(here.get("nextCursor").is_none());
+    assert_eq!(here["_meta"]["tollgate/list"]["toolsets"], json!([]));
+    let mut old = Stdio::legacy(&env, json!({}));
+    assert_eq!(sorted(&old.result("tools/list", json!({}))), DISCOVERY);
+}
+
+#[test]
+fn a_request_says_which_toolsets_it_wants() {
+    let env = TestEnv::with_config(STUBS);
+    let mut client = Stdio::modern(&env, &[]);
+    let both = and(&["weather.later", "weather.today"]);
+    for params in [
+        json!({"toolset": "stub"}),
+        json!({"toolsets": "stub"}),
+        json!({"toolsets": ["stub"]}),
+    ] {
+        let listed = client.result("tools/list", params);
+        assert_eq!(sorted(&listed), both);
+        assert_eq!(
+            listed["_meta"]["tollgate/list"]["toolsets"],
+            json!(["stub"])
+        );
+    }
+    let several = client.result("tools/list", json!({"toolsets": "stub, results"}));
+    let expected = and(&[
+        "weather.later",
+        "weather.today",
+        "result.slice",
+        "result.search",
+    ]);
+    assert_eq!(sorted(&several), expected);
+    let all = client.result("tools/list", json!({"toolset": "all"}));
+    let all = names(&all);
+    assert!(all.contains(&"weather.today") && all.contains(&"text.stats"));
+}
+
+#[test]
+fn the_command_line_the_address_and_the_file_say_so_too() {
+    let env = TestEnv::with_config(STUBS);
+    let both = and(&["weather.later", "weather.today"]);
+    let mut client = Stdio::modern(&env, &["--toolsets", "stub"]);
+    assert_eq!(sorted(&client.result("tools/list", json!({}))), both);
+    let narrower = client.result("tools/list", json!({"toolsets": []}));
+    assert_eq!(sorted(&narrower), DISCOVERY, "a request says it better");
+
+    let gate = Gate::open(&env);
+    let list = Ask::modern("tools/list", json!({}));
+    let listed = gate.result(&list.clone().at("/mcp?toolsets=stub"));
+    assert_eq!(sorted(&listed), both);
+    let listed = gate.result(&list.at("/mcp?toolset=stub&exclude_tools=weather.l%2A"));
+    assert_eq!(sorted(&listed), and(&["weather.today"]));
+    let gate = Gate::open_with(&env, &["--toolsets", "stub"]);
+    let listed = gate.result(&Ask::modern("tools/list", json!({})));
+    assert_eq!(sorted(&listed), both);
+
+    env.configure(&format!("{STUBS}[discovery]\ntoolsets = [\"stub\"]\n"));
+    let mut client = Stdio::modern(&env, &[]);
+    assert_eq!(sorted(&client.result("tools/list", json!({}))), both);
+}
+
+#[test]
+fn tools_are_let_in_and_left_out_by_name() {
+    let env = TestEnv::with_config(STUBS);
+    let mut client = Stdio::modern(&env, &["--toolsets", "stub"]);
+    for (params, expected) in [
+        (
+            json!({"allow_tools": ["weather.today"]}),
+            vec!["weather.today"],
+        ),
+        (
+            json!({"allow_tools": "weather_today"}),
+            vec!["weather.today"],
+        ),
+        (json!({"exclude_tools": "weather.*"}), DISCOVERY.to_vec()),
+        (
+            json!({"allow_tools": "weather.*", "exclude_tools": "weather.later"}),
+            vec!["weather.today"],
+        ),
+    ] {
+        let listed = client.result("tools/list", params.clone());
+        assert_eq!(sorted(&listed), expected, "{params}");
+    }
+    let flags = ["--toolsets", "stub", "--exclude-tools", "weather.later"];
+    let mut client = Stdio::modern(&env, &flags);
+    let listed = client.result("tools/list", json!({}));
+    assert_eq!(sorted(&listed), and(&["weather.today"]));
+    let flags = ["--toolsets", "stub", "--allow-tools", "weather.later"];
+    let mut client = Stdio::modern(&env, &flags);
+    let listed = client.result("tools/list", json!({}));
+    assert_eq!(sorted(&listed), ["weather.later"]);
+}
+
+#[test]
+fn a_pinned_tool_is_on_every_list() {
+    let config = format!("{STUBS}[discovery]\npinned = [\"text.stats\"]\n");
+    let env = TestEnv::with_config(&config);
+    let mut client = Stdio::modern(&env, &[]);
+    let listed = client.result("tools/list", json!({}));
+    assert_eq!(sorted(&listed), and(&["text.stats"]));
+    let listed = client.result("tools/list", json!({"toolsets": "stub"}));
+    assert!(names(&listed).contains(&"text.stats"));
+}
+
+#[test]
+fn what_is_not_listed_can_still_be_found_described_and_called() {
+    let env = TestEnv::with_config(STUBS);
+    let mut client = Stdio::modern(&env, &[]);
+    let found = client.call("tools.search", json!({"query": "weather today"}));
+    assert!(found.to_string().contains("weather.today"), "{found}");
+    let inner = json!({"name": "weather.today", "arguments": {"city": "Oslo"}});
+    let by_name = client.call("tools.call", inner);
+    assert_eq!(by_name["structuredContent"]["tool"], "weather.today");
+    let direct = client.call("weather.today", json!({"city": "Oslo"}));
+    assert_eq!(
+        direct["structuredContent"]["data"],
+        by_name["structuredContent"]["data"]
+    );
+    assert_eq!(direct["structuredContent"]["cache_hit"], true);
+}
+
+#[test]
+fn an_unknown_toolset_or_profile_is_answered_with_the_known_ones() {
+    let env = TestEnv::with_config("[profiles.calm]\ninactive = [\"text.*\"]\n");
+    let gate = Gate::open(&env);
+    let mut client = Stdio::modern(&env, &[]);
+    let refused = client.error("tools/list", json!({"toolsets": ["moon"]}));
+    assert_eq!(refused["code"], -32602);
+    assert!(refused["message"].as_str().unwrap().contains("`moon`"));
+    let known = refused["data"]["toolsets"].as_array().unwrap();
+    for set in ["all", "discovery", "gate", "results"] {
+        assert!(known.contains(&json!(set)), "{refused}");
+    }
+    let refused = client.error("tools/list", json!({"profile": "loud"}));
+    assert_eq!(refused["code"], -32602);
+    assert_eq!(refused["data"]["profiles"], json!(["calm"]));
+
+    let list = Ask::modern("tools/list", json!({}));
+    let heard = gate.ask(&list.clone().at("/mcp?toolsets=moon"));
+    assert_eq!(error(&heard.json())["data"]["toolsets"], json!(known));
+    let heard = gate.ask(&list.at("/mcp?profile=loud"));
+    assert_eq!(code(&heard.json()), -32602);
+
+    for (flag, known) in [("--toolsets", "gate"), ("--profile", "calm")] {
+        let (exit, said) = Stdio::modern(&env, &[flag, "moon"]).finish();
+        assert_eq!(exit, Some(2));
+        assert!(said.contains("`moon`") && said.contains(known), "{said}");
+        env.run(&["serve", "--port", "0", flag, "moon"]).exits(2);
+    }
+}

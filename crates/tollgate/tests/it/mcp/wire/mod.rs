@@ -1,0 +1,15 @@
+//! What goes over the wire, on both transports and in both eras.
+
+mod access;
+mod bad;
+mod consent;
+mod discovery;
+mod documents;
+mod eras;
+mod events;
+mod lists;
+mod peer;
+mod profiles;
+mod results;
+mod spelling;
+mod spill;

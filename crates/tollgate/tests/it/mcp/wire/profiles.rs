@@ -1,0 +1,67 @@
+//! Profiles: what is off says so, and is refused before anything runs.
+
+use serde_json::{Value, json};
+
+use super::peer::{Ask, Gate, Stdio};
+use crate::support::TestEnv;
+
+const CALM: &str = "[profiles.calm]\ninactive = [\"text.*\"]\nreason = \"no texts today\"\n";
+
+fn meta_of(listed: &Value, tool: &str) -> Value {
+    let tools = listed["tools"].as_array().unwrap();
+    let found = tools.iter().find(|it| it["name"] == tool);
+    found.unwrap()["_meta"].clone()
+}
+
+#[track_caller]
+fn is_inactive(result: &Value) {
+    assert_eq!(result["isError"], true, "{result}");
+    let failure = &result["structuredContent"]["error"];
+    assert_eq!(failure["kind"], "inactive_tool", "{failure}");
+    assert!(failure.to_string().contains("no texts today"), "{failure}");
+}
+
+#[test]
+fn a_profile_marks_what_it_turns_off() {
+    let env = TestEnv::with_config(CALM);
+    let mut client = Stdio::modern(&env, &[]);
+    let params = json!({"toolsets": "gate", "profile": "calm"});
+    let listed = client.result("tools/list", params);
+    let off = meta_of(&listed, "text.stats");
+    assert_eq!(off["tollgate/active"], false);
+    assert_eq!(off["tollgate/inactive_reason"], "no texts today");
+    let on = meta_of(&listed, "time.now");
+    assert_eq!(on["tollgate/active"], true);
+    assert!(on.get("tollgate/inactive_reason").is_none());
+    assert_eq!(listed["_meta"]["tollgate/list"]["profile"], "calm");
+    let without = client.result("tools/list", json!({"toolsets": "gate"}));
+    assert_eq!(meta_of(&without, "text.stats")["tollgate/active"], true);
+}
+
+#[test]
+fn a_call_under_a_profile_is_refused_if_the_tool_is_off() {
+    let env = TestEnv::with_config(CALM);
+    let text = json!({"text": "hello"});
+    let mut client = Stdio::modern(&env, &[]);
+    let params = json!({"name": "text.stats", "arguments": text, "profile": "calm"});
+    is_inactive(&client.result("tools/call", params));
+    let without = client.call("text.stats", text.clone());
+    assert_eq!(without["structuredContent"]["status"], "ok");
+
+    let mut client = Stdio::modern(&env, &["--profile", "calm"]);
+    is_inactive(&client.call("text.stats", text.clone()));
+    let inner = json!({"name": "text.stats", "arguments": text});
+    is_inactive(&client.call("tools.call", inner));
+    assert_eq!(client.call("time.now", json!({}))["isError"], false);
+
+    let gate = Gate::open(&env);
+    let call = Ask::call("text.stats", text.clone()).at("/mcp?profile=calm");
+    is_inactive(&gate.result(&call));
+
+    env.configure(&format!("{CALM}[discovery]\nprofile = \"calm\"\n"));
+    let mut client = Stdio::modern(&env, &[]);
+    is_inactive(&client.call("text.stats", text));
+    let listed = client.result("tools/list", json!({"toolsets": "gate"}));
+    let off = meta_of(&listed, "text.stats");
+    assert_eq!(off["tollgate/active"], false, "the list says so as well");
+}

@@ -1,0 +1,134 @@
+//! How names are spelled: for each client as it can take them, everywhere the same.
+
+use serde_json::{Value, json};
+
+use super::peer::{Ask, CLIENT_KEY, Gate, Stdio, meta, names};
+use crate::support::TestEnv;
+
+const STUBS: &str = "[providers.stub]\ntools = [\"notes.add\", \"notes.list\"]\n\
+                     writes = [\"notes.add\"]\n";
+
+/// What a client of this name says of itself.
+fn called(name: &str) -> Value {
+    let mut meta = meta();
+    meta[CLIENT_KEY] = json!({"name": name, "version": "1"});
+    meta
+}
+
+fn client(env: &TestEnv, name: &str) -> Stdio {
+    let mut client = Stdio::modern(env, &[]);
+    client.meta = Some(called(name));
+    client
+}
+
+#[test]
+fn strangers_get_names_without_dots() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    for (name, dots) in [
+        ("mcp", true),
+        ("mcp-inspector", true),
+        ("Visual Studio Code", true),
+        ("claude-code", false),
+        ("claude-ai", false),
+        ("somebody", false),
+    ] {
+        let expected = if dots { "tools.search" } else { "tools_search" };
+        let listed = client(&env, name).result("tools/list", json!({}));
+        assert!(names(&listed).contains(&expected), "{name}: {listed}");
+        let ask = Ask::saying(&called(name), "tools/list", json!({}));
+        assert_eq!(names(&gate.result(&ask)), names(&listed));
+        for tool in listed["tools"].as_array().unwrap() {
+            let canonical = tool["_meta"]["tollgate/name"].as_str().unwrap();
+            assert!(canonical.contains('.'), "{canonical}");
+        }
+    }
+    let mut nameless = meta();
+    nameless.as_object_mut().unwrap().remove(CLIENT_KEY);
+    let ask = Ask::saying(&nameless, "tools/list", json!({}));
+    assert!(names(&gate.result(&ask)).contains(&"tools_search"));
+}
+
+#[test]
+fn an_older_client_is_known_by_its_handshake() {
+    let env = TestEnv::new();
+    let mut old = Stdio::silent(&env, &[]);
+    let params = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "claude-code", "version": "1"}});
+    let said = old.result("initialize", params);
+    let instructions = said["instructions"].as_str().unwrap();
+    assert!(instructions.contains("`tools_search`"), "{instructions}");
+    let listed = old.result("tools/list", json!({}));
+    assert!(names(&listed).contains(&"tools_search"));
+}
+
+#[test]
+fn the_operator_decides_over_the_client() {
+    for (names_key, client_name, expected) in [
+        ("safe", "mcp", "tools_search"),
+        ("canonical", "claude-code", "tools.search"),
+    ] {
+        let env = TestEnv::with_config(&format!("[discovery]\nnames = \"{names_key}\"\n"));
+        let listed = client(&env, client_name).result("tools/list", json!({}));
+        assert!(names(&listed).contains(&expected));
+    }
+}
+
+#[test]
+fn calls_take_every_spelling() {
+    let env = TestEnv::with_config(STUBS);
+    let gate = Gate::open(&env);
+    for name in ["mcp", "claude-code"] {
+        let mut client = client(&env, name);
+        let expected = if name == "mcp" {
+            "notes.list"
+        } else {
+            "notes_list"
+        };
+        for spelled in ["notes.list", "notes_list"] {
+            let done = client.call(spelled, json!({}));
+            assert_eq!(done["structuredContent"]["tool"], expected);
+            let params = json!({"name": spelled});
+            let done = gate.result(&Ask::saying(&called(name), "tools/call", params));
+            assert_eq!(done["structuredContent"]["tool"], expected);
+            let done = client.call("tools.call", json!({"name": spelled}));
+            assert_eq!(done["structuredContent"]["tool"], expected);
+        }
+    }
+}
+
+#[test]
+fn names_inside_results_are_spelled_like_the_list() {
+    let env = TestEnv::with_config(STUBS);
+    for (name, list, describe, add) in [
+        ("mcp", "notes.list", "tools.describe", "notes.add"),
+        ("claude-code", "notes_list", "tools_describe", "notes_add"),
+    ] {
+        let mut client = client(&env, name);
+        let found = client.call("tools.search", json!({"query": "notes list"}));
+        let hits = found["structuredContent"]["data"].to_string();
+        assert!(hits.contains(&format!("\"{list}\"")), "{hits}");
+
+        let shown = client.call("tools.describe", json!({"name": "notes.list"}));
+        let shown = shown["structuredContent"]["data"].to_string();
+        assert!(shown.contains(&format!("\"{list}\"")), "{shown}");
+
+        let wrong = client.call("tools.describe", json!({"name": "notes.lists"}));
+        let failure = &wrong["structuredContent"]["error"];
+        let expected = json!([describe.replace("describe", "search")]);
+        assert_eq!(failure["next_steps"], expected);
+        let near = failure["details"]["nearest"].as_array().unwrap();
+        assert!(near.contains(&json!(list)), "{failure}");
+
+        let refused = client.call("notes.add", json!({"text": "x"}));
+        let details = &refused["structuredContent"]["error"]["details"];
+        assert_eq!(details["resume_with"]["tool"], add);
+
+        let index = client.result("resources/read", json!({"uri": "tollgate://tools"}));
+        let index = index["contents"][0]["text"].as_str().unwrap();
+        assert!(index.contains(&format!("\"{list}\"")), "{index}");
+        let prompt = json!({"name": "start_task", "arguments": {"task": "rest"}});
+        let prompt = client.result("prompts/get", prompt);
+        assert!(prompt["messages"].to_string().contains(describe));
+    }
+}
