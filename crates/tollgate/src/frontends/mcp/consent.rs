@@ -114,7 +114,7 @@ fn granted(answer: &Payload) -> Option<bool> {
 /// Asks in the client's dialog while the call is open; `None` if nobody answered.
 pub(super) async fn dialog(exchange: &Exchange, question: &Question) -> Option<bool> {
     let params = Payload::from(question.params.clone());
-    let answer = exchange.outlet.ask("elicitation/create", &params).await;
+    let answer = exchange.ask("elicitation/create", &params).await;
     granted(&answer.ok()?)
 }
 

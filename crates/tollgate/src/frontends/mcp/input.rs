@@ -158,7 +158,6 @@ pub(super) async fn asked(
     for (id, ask) in &request.asks {
         let (method, _, params) = method(ask);
         let answer = exchange
-            .outlet
             .ask(method, params)
             .await
             .map_err(|failed| unanswered(method, &failed))?;

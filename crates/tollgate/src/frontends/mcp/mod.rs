@@ -29,12 +29,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use tollgate_core::{CallId, TrustLevel};
+use tollgate_core::{CallId, Payload, TrustLevel};
 use tollgate_engine::{Caller, Gateway};
 
 use self::{
     era::{Client, Era, Said},
-    outlet::Outlet,
+    outlet::{AskFailed, Outlet},
     rpc::{Asked, RpcError},
     select::Selection,
 };
@@ -116,6 +116,15 @@ impl Exchange {
     fn is_modern(&self) -> bool {
         self.client.era == Era::Modern
     }
+
+    /// Asks the client while this request is open; one that was taken back asks nothing.
+    async fn ask(&self, method: &str, params: &Payload) -> Result<Payload, AskFailed> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(AskFailed::Silent),
+            answer = self.outlet.ask(method, params) => answer,
+        }
+    }
 }
 
 /// How a request ends.
@@ -179,7 +188,7 @@ fn caller(principal: tollgate_core::Principal, handle: &str, trust: TrustLevel) 
 }
 
 /// The `_meta` of a request's parameters.
-fn meta_of(params: &tollgate_core::Payload) -> Value {
+fn meta_of(params: &Payload) -> Value {
     #[derive(serde::Deserialize)]
     struct WithMeta {
         #[serde(default, rename = "_meta")]

@@ -147,3 +147,30 @@ fn a_dialog_waits_without_holding_up_anything_else() {
     assert_eq!(done["id"], call);
     ran(&done["result"]);
 }
+
+#[test]
+fn a_call_can_be_taken_back_while_its_dialog_is_open() {
+    let env = TestEnv::with_config(NOTES);
+    let mut client = Stdio::legacy(&env, json!({"elicitation": {}}));
+    let (call, id) = open_dialog(&mut client);
+    let params = json!({"requestId": call});
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+    client.send(&json!({"jsonrpc": "2.0", "id": id, "result": yes()}));
+    assert_eq!(client.result("ping", json!({})), json!({}));
+    assert_eq!(
+        client.end(),
+        Vec::<Value>::new(),
+        "no answer to what was taken back"
+    );
+    assert_eq!(effects(&env), 0);
+}
+
+#[test]
+fn a_client_that_leaves_during_a_dialog_leaves_nothing_behind() {
+    let env = TestEnv::with_config(NOTES);
+    let mut client = Stdio::legacy(&env, json!({"elicitation": {}}));
+    open_dialog(&mut client);
+    let (code, _) = client.finish();
+    assert_eq!(code, Some(0));
+    assert_eq!(effects(&env), 0);
+}
