@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
-use tollgate_core::{Envelope, ErrorCode, Payload, Spelling, ToolName};
-use tollgate_engine::{Disposition, Outcome, Request};
+use tollgate_core::{Envelope, ErrorCode, Failure, Payload, Spelling, ToolName};
+use tollgate_engine::{Catalog, Disposition, Outcome, Request};
 
 use super::{
     Exchange, Reply, Server, consent, input, native, outlet::Live, reply, rpc::RpcError, spill,
@@ -150,7 +150,9 @@ pub(super) async fn finished(
         && is_protocol_error(*code)
         && let Some(failure) = &outcome.envelope.get().error
     {
-        return reply::error(exchange, failure).into();
+        let mut failure = failure.clone();
+        spelled_failure(server, exchange.caller.spelling, &mut failure);
+        return reply::error(exchange, &failure).into();
     }
     let undelivered = outcome.wants_receipt.then(|| outcome.call.clone());
     let result = if native::is_native(&outcome) && !spill::wants_native(server, &outcome) {
@@ -190,37 +192,38 @@ const fn is_protocol_error(code: ErrorCode) -> bool {
 
 /// Spells every tool's name as this client was listed it.
 fn spelled(server: &Server, spelling: Spelling, envelope: &mut Envelope) {
-    if spelling == Spelling::Canonical {
-        return;
+    envelope.tool = spell(&server.gateway.catalog(), spelling, &envelope.tool);
+    if let Some(failure) = &mut envelope.error {
+        spelled_failure(server, spelling, failure);
     }
+}
+
+fn spelled_failure(server: &Server, spelling: Spelling, failure: &mut Failure) {
     let catalog = server.gateway.catalog();
-    let spell = |name: &str| {
-        let known = catalog
-            .find(name)
-            .map(|listing| spelling.of(&listing.spec.name));
-        known.unwrap_or_else(|| {
-            ToolName::new(name).map_or_else(|_| name.to_owned(), |name| spelling.of(&name))
-        })
-    };
-    envelope.tool = spell(&envelope.tool);
-    let Some(failure) = &mut envelope.error else {
-        return;
+    let respell = |name: &mut Value| {
+        if let Value::String(name) = name {
+            *name = spell(&catalog, spelling, name);
+        }
     };
     for name in &mut failure.next_steps {
-        *name = spell(name);
+        *name = spell(&catalog, spelling, name);
     }
-    if let Some(Value::String(name)) = failure
-        .details
-        .get_mut("resume_with")
-        .and_then(|resume| resume.get_mut("tool"))
-    {
-        *name = spell(name);
+    let said = std::iter::once(&mut failure.message).chain(&mut failure.recovery_suggestion);
+    for text in said {
+        *text = catalog.spelled(text, spelling).into_owned();
     }
-    if let Some(Value::Array(names)) = failure.details.get_mut("nearest") {
-        for name in names {
-            if let Value::String(name) = name {
-                *name = spell(name);
-            }
-        }
+    let details = &mut failure.details;
+    let resumed = details.get_mut("resume_with");
+    if let Some(name) = resumed.and_then(|resumed| resumed.get_mut("tool")) {
+        respell(name);
     }
+    let near = details.get_mut("nearest").and_then(Value::as_array_mut);
+    near.into_iter().flatten().for_each(respell);
+}
+
+fn spell(catalog: &Catalog, spelling: Spelling, name: &str) -> String {
+    let known = catalog.find(name).map(|it| spelling.of(&it.spec.name));
+    known.unwrap_or_else(|| {
+        ToolName::new(name).map_or_else(|_| name.to_owned(), |name| spelling.of(&name))
+    })
 }

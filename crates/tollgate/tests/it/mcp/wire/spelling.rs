@@ -132,3 +132,38 @@ fn names_inside_results_are_spelled_like_the_list() {
         assert!(prompt["messages"].to_string().contains(describe));
     }
 }
+
+#[test]
+fn an_unknown_tool_is_answered_with_names_as_they_are_listed() {
+    let env = TestEnv::with_config(STUBS);
+    for (name, near, search) in [
+        ("mcp", "notes.list", "`tools.search`"),
+        ("claude-code", "notes_list", "`tools_search`"),
+    ] {
+        let mut client = client(&env, name);
+        let params = json!({"name": "notes.lists", "arguments": {}});
+        let refused = client.error("tools/call", params);
+        assert_eq!(refused["code"], -32602);
+        let failure = &refused["data"]["tollgate/error"];
+        assert_eq!(failure["details"]["nearest"][0], near);
+        let said = failure["recovery_suggestion"].as_str().unwrap();
+        assert!(said.contains(search), "{said}");
+    }
+}
+
+#[test]
+fn sentences_name_tools_as_they_are_listed() {
+    let env = TestEnv::with_config(STUBS);
+    for (name, stats, describe) in [
+        ("mcp", "`text.stats`", "`tools.describe`"),
+        ("claude-code", "`text_stats`", "`tools_describe`"),
+    ] {
+        let wrong = client(&env, name).call("text.stats", json!({"texts": 1}));
+        let failure = &wrong["structuredContent"]["error"];
+        assert_eq!(failure["kind"], "invalid_arguments");
+        let said = failure["message"].as_str().unwrap();
+        assert!(said.contains(stats), "{said}");
+        let said = failure["recovery_suggestion"].as_str().unwrap();
+        assert!(said.contains(describe), "{said}");
+    }
+}
