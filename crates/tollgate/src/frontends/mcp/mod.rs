@@ -62,6 +62,8 @@ pub(super) struct Server {
     dialogs: Dialogs,
     /// Set when this process is to end: whatever would go on forever ends by itself.
     stop: CancellationToken,
+    /// Set when even running calls have to end: whatever can be cut off is a child of it.
+    cut: CancellationToken,
 }
 
 impl Server {
@@ -76,6 +78,7 @@ impl Server {
             open_world_text: config.sanitize.open_world_text_bytes,
             dialogs: config.consent.dialogs,
             stop: CancellationToken::new(),
+            cut: CancellationToken::new(),
         }
     }
 

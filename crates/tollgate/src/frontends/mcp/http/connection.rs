@@ -32,6 +32,8 @@ use super::{Peer, Web};
 const HEAD_BYTES: usize = 64 << 10;
 /// The most headers of a request.
 const HEADERS: usize = 100;
+/// How long calls that are cut off may take to end.
+const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait when the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -103,7 +105,17 @@ pub(super) async fn accept(
     drop(listener);
     web.draining.store(true, Ordering::Relaxed);
     web.server.stop.cancel();
-    drop(tokio::time::timeout(web.serve.drain, graceful.shutdown()).await);
+    web.detached.close();
+    let ended = async { tokio::join!(graceful.shutdown(), web.detached.wait()) };
+    tokio::pin!(ended);
+    if tokio::time::timeout(web.serve.drain, &mut ended)
+        .await
+        .is_err()
+    {
+        // Whatever is still running ends as cancelled, so that it has an ending at all.
+        web.server.cut.cancel();
+        drop(tokio::time::timeout(GRACE, ended).await);
+    }
 }
 
 /// What a connection is doing.

@@ -31,6 +31,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use tokio::net::TcpListener;
+use tokio_util::task::TaskTracker;
 use tollgate_core::Principal;
 
 use self::{guard::Hosts, metrics::Metrics, sessions::Sessions};
@@ -60,6 +61,8 @@ struct Web {
     message_bytes: usize,
     metrics: Metrics,
     draining: AtomicBool,
+    /// Requests that go on although their connection broke.
+    detached: TaskTracker,
 }
 
 /// The other end of a connection.
@@ -112,6 +115,7 @@ pub(crate) async fn serve(
         message_bytes: config.limits.message_bytes,
         metrics: Metrics::default(),
         draining: AtomicBool::new(false),
+        detached: TaskTracker::new(),
         server,
         auth,
         serve,

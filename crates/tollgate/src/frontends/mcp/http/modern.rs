@@ -14,7 +14,7 @@ use futures_util::stream;
 use http::{HeaderValue, StatusCode, header, request::Parts};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 use tollgate_core::Payload;
 use tollgate_engine::Caller;
 
@@ -79,7 +79,7 @@ fn exchange(
     let (sender, messages) = mpsc::channel(QUEUE);
     let exchange = Exchange {
         selection: selection.over(&web.server.base),
-        cancel: CancellationToken::new(),
+        cancel: web.server.cut.child_token(),
         outlet: Arc::new(Channel(sender)),
         asked,
         client,

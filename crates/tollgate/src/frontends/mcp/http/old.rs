@@ -133,7 +133,7 @@ fn exchange(
     }
     Ok(Exchange {
         selection: selection.over(&web.server.base),
-        cancel: CancellationToken::new(),
+        cancel: web.server.cut.child_token(),
         outlet: Arc::new(Mute),
         asked,
         client,
@@ -266,7 +266,7 @@ async fn in_session(
     });
     let primed = exchange.client.version.as_str() >= LEGACY;
     let cancel = exchange.cancel.clone();
-    let task = tokio::spawn({
+    let task = web.detached.spawn({
         let (web, session, log) = (Arc::clone(&web), Arc::clone(&session), Arc::clone(&log));
         let id = id.clone();
         async move {

@@ -37,6 +37,44 @@ fn calls_in_flight_finish_and_nothing_new_begins() {
 }
 
 #[test]
+fn a_call_that_takes_too_long_to_finish_is_cancelled_in_order() {
+    let config = format!(
+        "{}[serve]\ndrain_seconds = 0\n",
+        SLOW.replace("1500", "4000")
+    );
+    let env = TestEnv::with_config(&config);
+    let mut gate = Gate::open(&env);
+    let _stream = gate.send(&Ask::call("slow.read", json!({})));
+    running(&gate);
+    gate.signal(Signal::TERM);
+    assert_eq!(gate.wait(), Some(0));
+    let rows = env.recorded();
+    let endings: Vec<_> = rows
+        .iter()
+        .filter(|row| row["kind"] == "ending" && row["tool"] == "slow.read")
+        .collect();
+    assert_eq!(endings.len(), 1, "exactly one ending: {endings:?}");
+    assert_eq!(endings[0]["error_code"], "tool.gate.invoke.cancelled");
+    env.whole();
+}
+
+#[test]
+fn a_call_whose_client_is_gone_finishes_too() {
+    let env = TestEnv::with_config(SLOW);
+    let mut gate = Gate::open(&env);
+    let session = gate.session(|ask| ask);
+    let call = json!({"name": "slow.read"});
+    let stream = gate.send(&Ask::legacy(&session, "tools/call", call));
+    running(&gate);
+    drop(stream);
+    gate.signal(Signal::TERM);
+    assert_eq!(gate.wait(), Some(0));
+    let rows = env.recorded();
+    let mut endings = rows.iter().filter(|row| row["tool"] == "slow.read");
+    assert_eq!(endings.next().unwrap()["status"], "ok");
+}
+
+#[test]
 fn whoever_only_listens_does_not_hold_the_end_up() {
     let env = TestEnv::new();
     let mut gate = Gate::open(&env);
