@@ -18,6 +18,8 @@ use crate::{
     policy::Action,
 };
 
+/// The provider of the gate's own tools and documents.
+const GATE: &str = "builtin";
 /// How long a read may take.
 const TIMEOUT_MS: u64 = 30_000;
 
@@ -79,6 +81,17 @@ impl Offered {
     }
 }
 
+/// What is read at the gate was cleaned as what it is; numbers in it are not prose.
+fn own_documents() -> Value {
+    let text = json!({"type": "string", "x-identifier": true});
+    let content = json!({"type": "object", "properties": {"text": text}});
+    json!({
+        "type": "object",
+        "required": ["contents"],
+        "properties": {"contents": {"type": "array", "items": content}},
+    })
+}
+
 fn text(longest: u32) -> Value {
     json!({"type": "string", "minLength": 1, "maxLength": longest})
 }
@@ -96,7 +109,7 @@ fn spec(
         title: title.to_owned(),
         description: title.to_owned(),
         input_schema: json!({"type": "object", "required": [first], "properties": properties}),
-        output_schema: None,
+        output_schema: (provider == GATE && name == offer::READ).then(own_documents),
         annotations: Annotations {
             open_world,
             ..Annotations::READ
@@ -211,7 +224,7 @@ impl Catalog {
     /// Whether somebody limited to toolsets may look at what this provider offers.
     pub(crate) fn is_in_scope(&self, offered: &Offered, scope: Option<&[String]>) -> bool {
         let provider = offered.provider.id();
-        provider == "builtin"
+        provider == GATE
             || self.tools.values().any(|listing| {
                 listing.spec.provider_id == provider && within(scope, &listing.spec.toolsets)
             })

@@ -192,6 +192,8 @@ struct Slice {
     total_lines: usize,
     /// Where to go on; absent at the end.
     next_offset: Option<usize>,
+    /// The text, as it was cleaned when it was kept.
+    #[schemars(extend("x-identifier" = true))]
     text: String,
 }
 
@@ -306,7 +308,8 @@ struct Match {
     offset: usize,
     /// The line it is on, from 1.
     line: usize,
-    /// The match with what is around it.
+    /// The match with what is around it, as it was cleaned when it was kept.
+    #[schemars(extend("x-identifier" = true))]
     text: String,
 }
 
