@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""Measures the MCP front ends, beside a bare `rmcp` server in the same run, and prints tables.
+
+usage: bench/run.py [--tollgate FILE] [--programs FOLDER] [--rounds N] [--seconds S] [--only PART,...]
+
+Parts: calls, sessions, crowd, start, lists.
+Build first:
+  cargo build --release -p tollgate
+  cargo build --release --manifest-path bench/Cargo.toml
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TICKS = os.sysconf("SC_CLK_TCK")
+MODERN = "2026-07-28"
+CONFIG = """
+[serve]
+requests_per_second = 1000000
+burst = 1000000
+concurrent_calls = 4096
+
+[providers.stub]
+tools = ["bench.slow"]
+delay_ms = 50
+"""
+TOOLSETS = ["default", "gate", "discovery", "results", "all"]
+
+
+class Tollgate:
+    """The program in a home of its own."""
+
+    def __init__(self, program, home, config=CONFIG):
+        self.program, self.home = program, pathlib.Path(home)
+        self.home.mkdir(parents=True)
+        self.config = self.home / "bench.toml"
+        self.config.write_text(config)
+
+    def command(self, *words):
+        return [str(self.program), "--config", str(self.config), *words]
+
+    def environment(self):
+        return {"HOME": str(self.home)}
+
+    def serve(self):
+        return Server(self.command("serve", "--port", "0"), self.environment(), self.home)
+
+
+class Server:
+    """A process that prints its address on the first line."""
+
+    def __init__(self, command, environment, folder):
+        self.process = subprocess.Popen(
+            command, env=environment, cwd=folder, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )
+        line = self.process.stdout.readline()
+        self.url = next(word for word in line.split() if word.startswith("http://"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait(30)
+        self.process.stdout.close()
+
+    def cpu_seconds(self):
+        """CPU time of the process so far."""
+        stat = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text()
+        fields = stat.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def resident(self, field="VmRSS"):
+        """Resident memory in MB."""
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) / 1024
+        return float("nan")
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder, self.homes = options, pathlib.Path(folder), 0
+
+    def program(self, name):
+        return str(self.options.programs / name)
+
+    def tollgate(self, config=CONFIG):
+        self.homes += 1
+        return Tollgate(self.options.tollgate, self.folder / f"home{self.homes}", config)
+
+    def echo(self):
+        return Server([self.program("rmcp-echo")], {}, self.folder)
+
+    def load(self, server, *words):
+        """Runs the load generator and adds what it cost the server."""
+        before = server.cpu_seconds()
+        command = [self.program("mcp-load"), "--url", server.url, *map(str, words)]
+        seen = json.loads(subprocess.check_output(command, text=True))
+        spent = server.cpu_seconds() - before
+        seen["cpu_us"] = spent * 1e6 / max(seen["calls_in_all"], 1)
+        seen["resident"] = server.resident()
+        return seen
+
+    def calls(self):
+        """Calls of a trivial tool through the whole path, and a bare echo beside them."""
+        rows = []
+        with self.echo() as echo, self.tollgate().serve() as gate:
+            targets = [
+                ("rmcp echo", echo, ["--tool", "echo"]),
+                ("text.stats", gate, ["--tool", "text_stats"]),
+                ("text.stats, cache hit", gate, ["--tool", "text_stats", "--same-text", "hello"]),
+            ]
+            for connections in (1, 32):
+                seen = {name: [] for name, _, _ in targets}
+                for _ in range(self.options.rounds):
+                    for name, server, words in targets:
+                        timing = ["--connections", connections, "--seconds", self.options.seconds]
+                        seen[name].append(self.load(server, *timing, *words))
+                base = seen["rmcp echo"]
+                rows += [call_row(name, connections, seen[name], base) for name in seen]
+        header = ["call", "connections", "a second", "of rmcp", "p50 µs", "p50 beyond rmcp", "p99 µs",
+                  "CPU µs a call", "resident MB", "errors"]
+        table("Calls (targets: >= 0.5x; p50 within 200 µs at 1 connection)", header, rows)
+
+    def sessions(self):
+        """Sessions of older clients that nobody uses."""
+        rows = []
+        with self.tollgate().serve() as gate:
+            self.load(gate, "--sessions", 16)
+            time.sleep(1)
+            start = gate.resident(), gate.resident("RssAnon")
+            seen = self.load(gate, "--sessions", 10_000)
+            time.sleep(1)
+            rows.append([
+                seen["calls"], f"{start[0]:.1f}", f"{gate.resident():.1f}",
+                f"{gate.resident() - start[0]:.1f}", f"{gate.resident('RssAnon') - start[1]:.1f}",
+                errors([seen]),
+            ])
+        header = ["idle sessions", "MB before", "MB after", "more", "of it its own", "errors"]
+        table("Sessions (target: <= 100 MB)", header, rows)
+
+    def crowd(self):
+        """A thousand calls at the same moment."""
+        rows = []
+        stub = CONFIG[CONFIG.index("[providers.stub]"):]
+        for limits, config in (("raised", CONFIG), ("default", stub)):
+            with self.tollgate(config).serve() as gate:
+                for tool in ("text_stats", "bench_slow"):
+                    for _ in range(self.options.rounds):
+                        seen = self.load(gate, "--once", "--connections", 1000, "--tool", tool)
+                        rows.append([
+                            tool, limits, seen["calls"], micros(seen["p50_us"]),
+                            micros(seen["longest_us"]), errors([seen]),
+                        ])
+                        time.sleep(2.5)
+        header = ["1,000 at once", "limits", "answered", "p50 µs", "longest µs", "errors"]
+        table("A crowd (target: no error but `overloaded`)", header, rows)
+
+    def start(self):
+        """From the start of the process to the first list."""
+        gate = self.tollgate()
+        first = listed(gate)[0]
+        taken, versions = [], []
+        for _ in range(30):
+            taken.append(listed(gate)[0])
+            began = time.perf_counter()
+            subprocess.run(gate.command("--version"), env=gate.environment(), check=True,
+                           stdout=subprocess.DEVNULL)
+            versions.append((time.perf_counter() - began) * 1e3)
+        rows = [
+            ["the first start ever", f"{first:.1f}", "", ""],
+            ["start to `tools/list`", *spread(taken)],
+            ["`--version`, for comparison", *spread(versions)],
+        ]
+        table("stdio (target: <= 20 ms)", ["what", "median ms", "least", "most"], rows)
+
+    def lists(self):
+        """What the lists cost a model."""
+        gate, rows = self.tollgate(""), []
+        for name in TOOLSETS:
+            tools, cursor = [], None
+            while True:
+                params = {} if name == "default" else {"toolsets": [name]}
+                result = listed(gate, params | ({"cursor": cursor} if cursor else {}))[1]
+                tools += result["tools"]
+                cursor = result.get("nextCursor")
+                if not cursor:
+                    break
+            counted = subprocess.check_output(
+                [self.program("tokens")], input=json.dumps({"tools": tools}) + "\n", text=True)
+            cost = json.loads(counted)
+            rows.append([name, cost["tools"], cost["whole"]["bytes"], cost["whole"]["tokens"],
+                         cost["shown"]["bytes"], cost["shown"]["tokens"]])
+        header = ["toolset", "tools", "bytes", "tokens", "bytes shown", "tokens shown"]
+        table("Lists (target: the default <= 2,000 tokens)", header, rows)
+
+
+def listed(gate, params=None):
+    """How long a new process takes to answer `tools/list`, in ms, and its answer."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "0.1.0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {**(params or {}), "_meta": meta}}
+    line = (json.dumps(request) + "\n").encode()
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        gate.command("mcp"), env=gate.environment(), cwd=gate.home,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )
+    process.stdin.write(line)
+    process.stdin.flush()
+    answer = process.stdout.readline()
+    took = (time.perf_counter() - began) * 1e3
+    process.stdin.close()
+    process.wait(30)
+    process.stdout.close()
+    return took, json.loads(answer)["result"]
+
+
+def call_row(name, connections, seen, base):
+    middle = lambda key: statistics.median(one[key] for one in seen)
+    ratios = [one["per_second"] / other["per_second"] for one, other in zip(seen, base)]
+    beyond = [one["p50_us"] - other["p50_us"] for one, other in zip(seen, base)]
+    rates = [one["per_second"] for one in seen]
+    return [
+        name, connections, f"{middle('per_second'):,.0f} ({min(rates):,.0f} to {max(rates):,.0f})",
+        f"{statistics.median(ratios):.2f}x ({min(ratios):.2f} to {max(ratios):.2f})",
+        micros(middle("p50_us")), micros(statistics.median(beyond)), micros(middle("p99_us")),
+        f"{middle('cpu_us'):.0f}", f"{seen[-1]['resident']:.1f}", errors(seen),
+    ]
+
+
+def spread(values):
+    return [f"{statistics.median(values):.1f}", f"{min(values):.1f}", f"{max(values):.1f}"]
+
+
+def micros(value):
+    return "" if value is None else f"{value:,.0f}"
+
+
+def errors(seen):
+    """Every kind of error with its number."""
+    total = {}
+    for one in seen:
+        for kind, count in one["errors"].items():
+            total[kind] = total.get(kind, 0) + count
+    return ", ".join(f"{count} {kind}" for kind, count in total.items()) or "none"
+
+
+def table(title, header, rows):
+    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"\n{title}; load {load}\n")
+    for row in [header, ["---"] * len(header), *rows]:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--tollgate", type=pathlib.Path, default=HERE.parent / "target/release/tollgate")
+    parser.add_argument("--programs", type=pathlib.Path, default=HERE / "target/release")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--only", default="calls,sessions,crowd,start,lists")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as folder:
+        bench = Bench(options, folder)
+        for part in options.only.split(","):
+            getattr(bench, part)()
+
+
+if __name__ == "__main__":
+    main()
