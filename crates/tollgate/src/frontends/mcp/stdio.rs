@@ -10,7 +10,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use tokio::{io::AsyncWriteExt, sync::mpsc, task::JoinSet};
+use tokio::{
+    io::AsyncWriteExt,
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{ErrorCode, Payload, TrustLevel};
 use tollgate_engine::{Caller, random_hex, session::Lifetime};
@@ -35,11 +39,26 @@ const QUEUE: usize = 1024;
 /// How long calls may take to end once the client has closed its side.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// A message on its way out, and who wants to hear that it was written.
+struct Outgoing {
+    text: String,
+    written: Option<oneshot::Sender<()>>,
+}
+
+impl From<String> for Outgoing {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            written: None,
+        }
+    }
+}
+
 /// What all requests of this connection share.
 struct Connection {
     server: Server,
     caller: Caller,
-    out: mpsc::Sender<String>,
+    out: mpsc::Sender<Outgoing>,
     conversation: Mutex<Option<Arc<Conversation>>>,
     running: Mutex<HashMap<String, CancellationToken>>,
     gone: CancellationToken,
@@ -94,19 +113,19 @@ fn own(scene: &Scene<'_>) -> Caller {
 }
 
 /// Writes messages in order, as many at once as there are.
-async fn write(mut messages: mpsc::Receiver<String>, gone: CancellationToken) {
+async fn write(mut messages: mpsc::Receiver<Outgoing>, gone: CancellationToken) {
     let mut stdout = tokio::io::stdout();
     let mut batch = String::new();
-    while let Some(message) = messages.recv().await {
+    let mut waiting = Vec::new();
+    while let Some(first) = messages.recv().await {
         batch.clear();
-        batch.push_str(&message);
-        batch.push('\n');
-        while batch.len() < 64 << 10 {
-            let Ok(message) = messages.try_recv() else {
-                break;
-            };
-            batch.push_str(&message);
+        let mut next = Some(first);
+        while let Some(message) = next {
+            batch.push_str(&message.text);
             batch.push('\n');
+            waiting.extend(message.written);
+            let room = batch.len() < 64 << 10;
+            next = room.then(|| messages.try_recv().ok()).flatten();
         }
         let written = async {
             stdout.write_all(batch.as_bytes()).await?;
@@ -115,6 +134,9 @@ async fn write(mut messages: mpsc::Receiver<String>, gone: CancellationToken) {
         if written.await.is_err() {
             gone.cancel();
             return;
+        }
+        for waits in waiting.drain(..) {
+            waits.send(()).ok();
         }
     }
 }
@@ -136,7 +158,7 @@ impl Connection {
                     if let (Ok(changed), Some(conversation)) = (changed, self.conversation())
                         && let Some(message) = conversation.told(&changed)
                     {
-                        drop(self.out.try_send(message));
+                        drop(self.out.try_send(message.into()));
                     }
                 },
                 () = self.gone.cancelled() => break,
@@ -287,20 +309,23 @@ impl Connection {
         if cancel.is_cancelled() {
             return;
         }
-        self.send(&id, &reply.result).await;
-        if let Some(call) = &reply.undelivered
-            && !self.gone.is_cancelled()
-        {
+        let Some(call) = &reply.undelivered else {
+            return self.send(&id, &reply.result).await;
+        };
+        let (written, arrived) = oneshot::channel();
+        let message = Outgoing {
+            text: printed(&id, &reply.result),
+            written: Some(written),
+        };
+        drop(self.out.send(message).await);
+        // Whoever reads nothing any more has not got the answer.
+        if arrived.await.is_ok() {
             drop(self.server.gateway.arrived(call).await);
         }
     }
 
     async fn send(&self, id: &Id, result: &Result<String, RpcError>) {
-        let message = match result {
-            Ok(result) => rpc::answer(id, result),
-            Err(error) => rpc::failure(Some(id), error),
-        };
-        drop(self.out.send(message).await);
+        drop(self.out.send(printed(id, result).into()).await);
     }
 
     /// Answers and records what is no request.
@@ -310,24 +335,32 @@ impl Connection {
             .gateway
             .refuse(&self.caller, code, &error.message)
             .await;
-        drop(self.out.send(rpc::failure(id.as_ref(), &error)).await);
+        let message = rpc::failure(id.as_ref(), &error);
+        drop(self.out.send(message.into()).await);
+    }
+}
+
+fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
+    match result {
+        Ok(result) => rpc::answer(id, result),
+        Err(error) => rpc::failure(Some(id), error),
     }
 }
 
 #[async_trait]
 impl Outlet for Connection {
     fn offer(&self, message: String) {
-        drop(self.out.try_send(message));
+        drop(self.out.try_send(message.into()));
     }
 
     async fn send(&self, message: String) -> bool {
-        self.out.send(message).await.is_ok() && !self.gone.is_cancelled()
+        self.out.send(message.into()).await.is_ok() && !self.gone.is_cancelled()
     }
 
     async fn ask(&self, method: &str, params: &Payload) -> Result<Payload, AskFailed> {
         let conversation = self.conversation().ok_or(AskFailed::Impossible)?;
         let (message, waiting) = conversation.question(method, params);
-        if self.out.send(message).await.is_err() {
+        if self.out.send(message.into()).await.is_err() {
             return Err(AskFailed::Silent);
         }
         tokio::select! {

@@ -278,13 +278,12 @@ async fn in_session(
                 log.end();
                 return Some(reply);
             }
-            if !cancel.is_cancelled() {
-                log.add(&printed(&id, &reply.result));
-                if let Some(arrived) = modern::arrival(&web, reply) {
-                    arrived();
-                }
+            if cancel.is_cancelled() {
+                log.end();
+            } else {
+                let text = printed(&id, &reply.result);
+                log.finish(&text, modern::arrival(&web, reply));
             }
-            log.end();
             None
         }
     });

@@ -6,6 +6,7 @@
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
+    task::Poll,
 };
 
 use tokio::sync::Notify;
@@ -16,6 +17,9 @@ use super::super::legacy::locked;
 const EVENTS: usize = 1000;
 /// The most bytes of them.
 const BYTES: usize = 8 << 20;
+
+/// Hears that an event has been read.
+type Arrived = Box<dyn FnOnce() + Send>;
 
 /// The events of one request.
 #[derive(Default)]
@@ -31,21 +35,39 @@ struct State {
     first: usize,
     bytes: usize,
     ended: bool,
+    /// Wants to hear that the event of this number has been read.
+    arrived: Option<(usize, Arrived)>,
+}
+
+impl State {
+    /// Adds an event; gives its number.
+    fn push(&mut self, message: &str) -> usize {
+        self.bytes += message.len();
+        self.events.push_back(message.into());
+        while self.events.len() > EVENTS || (self.bytes > BYTES && self.events.len() > 1) {
+            if let Some(gone) = self.events.pop_front() {
+                self.bytes -= gone.len();
+                self.first += 1;
+            }
+        }
+        self.first + self.events.len() - 1
+    }
 }
 
 impl Log {
     /// Adds an event.
     pub(super) fn add(&self, message: &str) {
+        locked(&self.state).push(message);
+        self.changed.notify_waiters();
+    }
+
+    /// Adds the last event; `arrived` is called once somebody reads it.
+    pub(super) fn finish(&self, message: &str, arrived: Option<Arrived>) {
         {
             let mut state = locked(&self.state);
-            state.bytes += message.len();
-            state.events.push_back(message.into());
-            while state.events.len() > EVENTS || (state.bytes > BYTES && state.events.len() > 1) {
-                if let Some(gone) = state.events.pop_front() {
-                    state.bytes -= gone.len();
-                    state.first += 1;
-                }
-            }
+            let number = state.push(message);
+            state.arrived = arrived.map(|arrived| (number, arrived));
+            state.ended = true;
         }
         self.changed.notify_waiters();
     }
@@ -60,21 +82,33 @@ impl Log {
         locked(&self.state).events.is_empty()
     }
 
+    /// What `next` waits for, if it is there.
+    fn read(&self, seen: usize) -> Poll<Option<(usize, Arc<str>)>> {
+        let mut state = locked(&self.state);
+        let at = seen.max(state.first);
+        let Some(event) = state.events.get(at - state.first).cloned() else {
+            return if state.ended {
+                Poll::Ready(None)
+            } else {
+                Poll::Pending
+            };
+        };
+        let arrived = state.arrived.take_if(|(number, _)| *number == at);
+        drop(state);
+        if let Some((_, arrived)) = arrived {
+            arrived();
+        }
+        Poll::Ready(Some((at, event)))
+    }
+
     /// The event after `seen` others, and its number; `None` when all is said.
     pub(super) async fn next(&self, seen: usize) -> Option<(usize, Arc<str>)> {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            {
-                let state = locked(&self.state);
-                let at = seen.max(state.first);
-                if let Some(event) = state.events.get(at - state.first) {
-                    return Some((at, Arc::clone(event)));
-                }
-                if state.ended {
-                    return None;
-                }
+            if let Poll::Ready(read) = self.read(seen) {
+                return read;
             }
             changed.await;
         }

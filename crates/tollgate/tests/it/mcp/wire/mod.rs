@@ -3,6 +3,7 @@
 mod access;
 mod bad;
 mod consent;
+mod delivery;
 mod discovery;
 mod documents;
 mod eras;

@@ -49,16 +49,19 @@ fn too_many_requests_are_told_when_to_come_back() {
 #[test]
 fn only_so_many_calls_of_one_principal_run_at_once() {
     let config = "[serve]\nconcurrent_calls = 1\n\
-                  [providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 1500\n";
+                  [providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 4000\n";
     let env = TestEnv::with_config(config);
     let token = bearer(&env, &[]);
     let gate = Gate::open(&env);
     let first = gate.send(&Ask::call("slow.read", json!({})));
     let call = Ask::call("time.now", json!({}));
     until(|| {
-        let done = result(&gate.ask(&call).has(200).json());
-        done["structuredContent"]["error"]["kind"] == "overloaded"
+        let figures = gate.ask(&Ask::new("GET", "/metrics")).body;
+        figures.contains("\ntollgate_running 1\n")
     });
+    let refused = gate.result(&call);
+    let kind = &refused["structuredContent"]["error"]["kind"];
+    assert_eq!(kind, "overloaded");
     gate.result(&call.clone().bearing(&token));
     let first = Open::answering(first).unwrap().whole().has(200);
     assert_eq!(result(&first.json())["isError"], false);

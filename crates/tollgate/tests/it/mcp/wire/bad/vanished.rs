@@ -110,8 +110,8 @@ fn an_older_client_that_vanishes_finds_its_answer() {
     let session = gate.session(|ask| ask);
     let params = json!({"name": "slow.write", "arguments": {"text": "milk"}});
     let call = Ask::legacy(&session, "tools/call", params);
-    let ask = || result(&gate.ask(&call).has(200).json());
-    approved(&env, &ask());
+    let ask = |id| result(&gate.ask(&call.again(id)).has(200).json());
+    approved(&env, &ask(2));
     let stream = gate.send(&call);
     env.wait_for_intent();
     drop(stream);
@@ -120,14 +120,14 @@ fn an_older_client_that_vanishes_finds_its_answer() {
         endings[1]["status"], "ok",
         "a broken line cancels nothing here"
     );
-    let again = ask();
+    let again = ask(3);
     assert_eq!(again["structuredContent"]["status"], "ok");
     assert_eq!(
         again["structuredContent"]["warnings"],
         json!(["recorded_ending"])
     );
     assert_eq!(rows(&env, "intent", "slow.write").len(), 1);
-    let third = ask();
+    let third = ask(4);
     let kind = &third["structuredContent"]["error"]["kind"];
     assert_eq!(kind, "confirmation_required");
 }

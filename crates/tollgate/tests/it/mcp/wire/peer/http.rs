@@ -97,6 +97,16 @@ impl Ask {
         self
     }
 
+    /// The same request under another id.
+    pub(in super::super) fn again(&self, id: u64) -> Self {
+        let mut ask = self.clone();
+        let body = String::from_utf8(ask.body).unwrap();
+        ask.body = body
+            .replacen("\"id\":1", &format!("\"id\":{id}"), 1)
+            .into_bytes();
+        ask
+    }
+
     /// The request as it travels.
     pub(in super::super) fn bytes(&self, host: SocketAddr) -> Vec<u8> {
         let mut head = format!("{} {} HTTP/1.1\r\n", self.verb, self.target);
@@ -211,6 +221,11 @@ impl Open {
 
     /// The next message of a stream of events; `None` at its end.
     pub(in super::super) fn event(&mut self) -> Option<Value> {
+        self.numbered().map(|(_, message)| message)
+    }
+
+    /// The next message and the id under which a client can come back to it.
+    pub(in super::super) fn numbered(&mut self) -> Option<(String, Value)> {
         assert_eq!(self.header("content-type"), Some("text/event-stream"));
         loop {
             let end = self.unread.windows(2).position(|two| two == b"\n\n");
@@ -222,10 +237,11 @@ impl Open {
             };
             let event: Vec<u8> = self.unread.drain(..end + 2).collect();
             let event = String::from_utf8(event).unwrap();
-            let data = event.lines().find_map(|line| line.strip_prefix("data: "));
+            let field = |name| event.lines().find_map(|line| line.strip_prefix(name));
             // Signs of life and what only says when to come back carry no message.
-            if let Some(data) = data.filter(|data| !data.is_empty()) {
-                return Some(serde_json::from_str(data).unwrap());
+            if let Some(data) = field("data: ").filter(|data| !data.is_empty()) {
+                let id = field("id: ").unwrap_or_default().to_owned();
+                return Some((id, serde_json::from_str(data).unwrap()));
             }
         }
     }
