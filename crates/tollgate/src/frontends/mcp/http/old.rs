@@ -47,6 +47,10 @@ pub(super) async fn begin(web: Arc<Web>, caller: Caller, parts: &Parts, asked: A
             return post::refused(&web, &caller, StatusCode::BAD_REQUEST, Some(&id), error).await;
         }
     };
+    let _guard = match web.limits.enter(&caller.session.principal, Instant::now()) {
+        Ok(guard) => guard,
+        Err(seconds) => return modern::overloaded(&web, &exchange, seconds).await,
+    };
     let reply = web.server.handle(exchange).await;
     web.metrics.answered(
         "initialize",

@@ -78,4 +78,7 @@ fn older_clients_have_the_same_limits() {
         let done = result(&gate.ask(&call).json());
         done["structuredContent"]["error"]["kind"] == "overloaded"
     });
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
+    let begin = Ask::legacy("", "initialize", params);
+    until(|| gate.ask(&begin).header("retry-after").is_some());
 }
