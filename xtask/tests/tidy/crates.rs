@@ -30,6 +30,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
         &["tollgate-core", "tollgate-sanitize"],
         &["tollgate-store", "tollgate-testkit"],
     ),
+    ("tollgate-keepa", &[], &[]),
     (
         "tollgate-providers",
         &["tollgate-core", "tollgate-sandbox"],

@@ -1,0 +1,13 @@
+//! Amazon product data from Keepa: what its answers mean, what its requests cost, and what an agent should read of them.
+//!
+//! Invariants: the crate knows nothing of tools, sessions or the gate, opens no connection of its own, and reads no
+//! clock, file or environment variable. An absent value is absent in every view; it is never a zero.
+
+#![forbid(unsafe_code)]
+
+mod domain;
+pub mod series;
+mod time;
+
+pub use domain::{Domain, UnknownDomain};
+pub use time::KeepaMinute;
