@@ -5,9 +5,18 @@
 
 #![forbid(unsafe_code)]
 
+mod command;
+pub mod cost;
 mod domain;
+mod error;
+mod params;
+pub mod request;
 pub mod series;
 mod time;
 
+pub use command::{Command, Effect};
 pub use domain::{Domain, UnknownDomain};
+pub use error::{Error, Kind};
+pub use params::Params;
+pub use request::ApiKey;
 pub use time::KeepaMinute;

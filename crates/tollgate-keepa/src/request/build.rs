@@ -1,0 +1,312 @@
+//! From a command and its parameters to a request.
+
+use serde_json::{Map, Value, json};
+
+use super::{Method, Request};
+use crate::{Domain, Error, Kind, command::Command, params::Params};
+
+/// What one request may ask for at once.
+const MOST_PRODUCTS: usize = 100;
+const MOST_PRODUCTS_WITH_OFFERS: usize = 20;
+const MOST_CATEGORIES: usize = 10;
+const MOST_SELLERS: usize = 100;
+
+/// Options of products that are sent as they are given.
+const PRODUCT_OPTIONS: &[&str] = &[
+    "stats",
+    "update",
+    "history",
+    "days",
+    "offers",
+    "code-limit",
+    "only-live-offers",
+    "videos",
+    "aplus",
+    "rating",
+    "buybox",
+    "stock",
+    "historical-variations",
+];
+
+/// Builds the request of a command. What stays on this machine has none.
+pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
+    let request = Request::get(command.endpoint());
+    let domain = params.domain()?;
+    match command {
+        Command::ProductsGet | Command::ProductsCompare => products(request, params, domain),
+        Command::HistoryExport | Command::HistoryTrend => {
+            let asin = params.required("asin")?;
+            Ok(request
+                .with("domain", domain.id())
+                .with("asin", asin)
+                .with("history", 1))
+        }
+        Command::ProductsSearch => {
+            let request = request.with("domain", domain.id()).with("type", "product");
+            let request = request.with("term", params.required("term")?);
+            Ok(options(
+                request,
+                params,
+                &["page", "asins-only", "stats", "update", "history", "rating"],
+            ))
+        }
+        Command::CategoriesSearch => {
+            let request = request.with("domain", domain.id()).with("type", "category");
+            Ok(request.with("term", params.required("term")?))
+        }
+        Command::CategoriesGet => {
+            let ids = several(params, &["category", "categories"], MOST_CATEGORIES)?;
+            let request = request.with("domain", domain.id()).with("category", ids);
+            Ok(request.with("parents", u8::from(params.is_on("parents"))))
+        }
+        Command::CategoriesProducts | Command::BestsellersGet => {
+            let request = request.with("domain", domain.id());
+            let request = request.with("category", params.required("category")?);
+            Ok(options(
+                request,
+                params,
+                &["range", "month", "year", "variations", "sublist"],
+            ))
+        }
+        Command::FinderQuery => {
+            let selection = selection(params)?;
+            let request = request.with("domain", domain.id());
+            Ok(options(
+                request.with("selection", compact(&selection)),
+                params,
+                &["stats"],
+            ))
+        }
+        Command::DealsQuery => {
+            let mut selection = selection(params)?;
+            let given = selection
+                .entry("domainId")
+                .or_insert_with(|| json!(domain.id()));
+            let id = given
+                .as_i64()
+                .and_then(Domain::from_id)
+                .unwrap_or(domain)
+                .id();
+            Ok(request
+                .with("domain", id)
+                .with("selection", compact(&selection)))
+        }
+        Command::SellersGet => sellers(request, params, domain),
+        Command::TopsellersList => {
+            let mut request = request.with("domain", domain.id());
+            if domain == Domain::Br {
+                return Err(Error::argument("there is no list of top sellers for BR"));
+            }
+            if params.text(&["category"]).is_some() {
+                request
+                    .warnings
+                    .push("top sellers have no categories; `category` was not sent");
+            }
+            Ok(request)
+        }
+        Command::LightningdealsList => Ok(options(
+            request.with("domain", domain.id()),
+            params,
+            &["asin"],
+        )),
+        Command::GraphsImage => {
+            let mut request = request.with("domain", domain.id());
+            request.is_binary = true;
+            let request = request.with("asin", params.required("asin")?);
+            Ok(options(
+                request,
+                params,
+                &[
+                    "range",
+                    "width",
+                    "height",
+                    "amazon",
+                    "new",
+                    "used",
+                    "salesrank",
+                    "bb",
+                    "fba",
+                    "fbm",
+                    "yzoom",
+                ],
+            ))
+        }
+        Command::TokensStatus => Ok(request),
+        Command::TrackingList => {
+            let request = of_list(request, params).with("type", "list");
+            let request = options(request, params, &["page", "perPage"]);
+            Ok(if params.is_on("asins_only") {
+                request.with("asins-only", 1)
+            } else {
+                request
+            })
+        }
+        Command::TrackingListNames => Ok(request.with("type", "listNames")),
+        Command::TrackingGet => by_asin(request, params, "get"),
+        Command::TrackingNotifications => notifications(request, params),
+        Command::TrackingAdd => add_tracking(writing(request), params),
+        Command::TrackingRemove => by_asin(writing(request), params, "remove"),
+        Command::TrackingRemoveAll => {
+            Ok(of_list(writing(request), params).with("type", "removeAll"))
+        }
+        Command::TrackingWebhook => {
+            let url = params.required("url")?;
+            Ok(writing(request).with("type", "webhook").with("url", url))
+        }
+        Command::CategoriesFinderSelection
+        | Command::WorkflowPlan
+        | Command::ResearchGraphMerge
+        | Command::ResearchBriefExport
+        | Command::DocsIndex
+        | Command::DocsRead
+        | Command::ContextPolicy
+        | Command::ResearchTargetResolve
+        | Command::ResearchContextQuery
+        | Command::AuditCost
+        | Command::CassettesSanitize
+        | Command::CassettesPromote
+        | Command::CassettesPromoteAndVerify
+        | Command::ReportsBuild
+        | Command::BrowseSnapshot => {
+            let message = format!("{} sends nothing to Keepa", command.name());
+            Err(Error::new(Kind::UnsupportedCommand, message))
+        }
+    }
+}
+
+fn products(mut request: Request, params: &Params, domain: Domain) -> Result<Request, Error> {
+    let asins = params.list(&["asin", "asins"]);
+    let codes = params.list(&["code", "codes"]);
+    let (name, all) = match (asins.is_empty(), codes.is_empty()) {
+        (false, true) => ("asin", asins),
+        (true, false) => ("code", codes),
+        _ => return Err(Error::argument("give either asin or code")),
+    };
+    let has_offers = params.number("offers", 0)? > 0;
+    let most = if has_offers {
+        MOST_PRODUCTS_WITH_OFFERS
+    } else {
+        MOST_PRODUCTS
+    };
+    if all.len() > most {
+        let message = format!("at most {most} products in one request, not {}", all.len());
+        return Err(Error::argument(message));
+    }
+    request = request
+        .with("domain", domain.id())
+        .with(name, all.join(","));
+    if params.is_on("full") {
+        let window = params
+            .text(&["stats_window"])
+            .unwrap_or_else(|| "0".to_owned());
+        request = request.with("history", 1).with("stats", window);
+        request = request.with("videos", 1).with("aplus", 1);
+    }
+    Ok(options(request, params, PRODUCT_OPTIONS))
+}
+
+fn sellers(request: Request, params: &Params, domain: Domain) -> Result<Request, Error> {
+    let ids = params.list(&["seller", "sellers"]);
+    let is_storefront = params.is_on("storefront");
+    if is_storefront && ids.len() > 1 {
+        return Err(Error::argument(
+            "a storefront can be asked for one seller at a time",
+        ));
+    }
+    let ids = several(params, &["seller", "sellers"], MOST_SELLERS)?;
+    let mut request = request.with("domain", domain.id()).with("seller", ids);
+    if is_storefront {
+        request = request.with("storefront", 1);
+    }
+    Ok(options(request, params, &["update"]))
+}
+
+fn of_list(request: Request, params: &Params) -> Request {
+    options(request, params, &["list"])
+}
+
+fn writing(mut request: Request) -> Request {
+    request.is_read = false;
+    request
+}
+
+fn by_asin(request: Request, params: &Params, what: &str) -> Result<Request, Error> {
+    let request = of_list(request, params).with("type", what);
+    Ok(request.with("asin", params.required("asin")?))
+}
+
+/// Without `readOnly` Keepa marks what it sends as read, and reading must not change anything.
+fn notifications(request: Request, params: &Params) -> Result<Request, Error> {
+    let since = params.number("since", 0)?;
+    let revise = u8::from(params.is_on("revise"));
+    let request = of_list(request, params).with("type", "notification");
+    Ok(request
+        .with("readOnly", 1)
+        .with("since", since)
+        .with("revise", revise))
+}
+
+fn add_tracking(request: Request, params: &Params) -> Result<Request, Error> {
+    let all = params.get(&["trackings", "tracking"]).cloned();
+    let all = all.ok_or_else(|| Error::argument("trackings is required"))?;
+    let mut request = of_list(request, params).with("type", "add");
+    request.method = Method::Post;
+    request.body = Some(if all.is_array() {
+        all
+    } else {
+        Value::Array(vec![all])
+    });
+    Ok(request)
+}
+
+/// Adds the options that are given.
+fn options(mut request: Request, params: &Params, names: &[&str]) -> Request {
+    for name in names {
+        if let Some(value) = params.text(&[name.replace('-', "_").as_str()]) {
+            request = request.with(name, value);
+        }
+    }
+    request
+}
+
+/// A comma text of at least one and not too many.
+fn several(params: &Params, names: &[&str], most: usize) -> Result<String, Error> {
+    let all = params.list(names);
+    let name = names.first().copied().unwrap_or_default();
+    match all.len() {
+        0 => Err(Error::argument(format!("{name} is required"))),
+        len if len > most => Err(Error::argument(format!(
+            "at most {most} of {name}, not {len}"
+        ))),
+        _ => Ok(all.join(",")),
+    }
+}
+
+/// The selection of a finder or deal query: an object, or the text of one.
+fn selection(params: &Params) -> Result<Map<String, Value>, Error> {
+    let wrong = || Error::argument("selection must be an object, or a text that holds one");
+    match params.get(&["selection"]) {
+        Some(Value::Object(map)) => Ok(map.clone()),
+        Some(Value::String(text)) => serde_json::from_str(text).map_err(|_| wrong()),
+        Some(_) => Err(wrong()),
+        None => Err(Error::argument("selection is required")),
+    }
+}
+
+/// Compact JSON with sorted names, so that equal selections are equal requests.
+fn compact(selection: &Map<String, Value>) -> String {
+    fn sorted(value: &Value) -> Value {
+        match value {
+            Value::Object(map) => {
+                let mut all: Vec<_> = map.iter().collect();
+                all.sort_by(|a, b| a.0.cmp(b.0));
+                all.into_iter()
+                    .map(|(name, value)| (name.clone(), sorted(value)))
+                    .collect()
+            }
+            Value::Array(all) => all.iter().map(sorted).collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+        }
+    }
+    sorted(&Value::Object(selection.clone())).to_string()
+}

@@ -1,0 +1,121 @@
+//! What requests look like, and that none shows the key.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{Error, command::Command, params::Params};
+
+fn built(command: &str, params: Value) -> Result<Request, Error> {
+    build(Command::named(command).unwrap(), &Params::of(&params))
+}
+
+fn query(command: &str, params: Value) -> Value {
+    json!(built(command, params).unwrap().query)
+}
+
+#[test]
+fn products_have_the_options_that_were_given() {
+    let params = json!({"asin": ["B001", "B002"], "full": true, "offers": "40", "stats": 90, "domain": "de"});
+    let expected = json!({
+        "aplus": "1", "asin": "B001,B002", "domain": "3", "history": "1", "offers": "40", "stats": "90", "videos": "1",
+    });
+    assert_eq!(query("products.get", params), expected);
+    assert_eq!(
+        query(
+            "products.get",
+            json!({"code": 4006381333931_i64, "code_limit": 2})
+        ),
+        json!({"code": "4006381333931", "code-limit": "2", "domain": "1"})
+    );
+}
+
+#[test]
+fn products_are_named_one_way_and_not_too_many() {
+    let many: Vec<String> = (0..101).map(|one| format!("B{one:09}")).collect();
+    for params in [
+        json!({}),
+        json!({"asin": "A", "code": "1"}),
+        json!({"asin": many}),
+        json!({"asin": many[..21], "offers": 20}),
+        json!({"asin": "A", "domain": "XX"}),
+    ] {
+        let error = built("products.get", params.clone()).unwrap_err();
+        assert_eq!(error.kind.name(), "invalid_argument", "{params}");
+    }
+    assert!(built("products.get", json!({"asin": many[..100]})).is_ok());
+}
+
+#[test]
+fn selections_are_compact_sorted_and_bring_their_domain() {
+    let selection = json!({"perPage": 50, "categories_include": [1]});
+    let expected =
+        json!({"domain": "1", "selection": r#"{"categories_include":[1],"perPage":50}"#});
+    let as_text = json!({"selection": selection.to_string(), "max_tokens": 25});
+    assert_eq!(
+        query("finder.query", json!({"selection": selection})),
+        expected
+    );
+    assert_eq!(query("finder.query", as_text), expected);
+    let deals = query(
+        "deals.query",
+        json!({"selection": {"priceTypes": [0]}, "domain": "JP"}),
+    );
+    assert_eq!(deals["selection"], r#"{"domainId":5,"priceTypes":[0]}"#);
+    assert!(built("deals.query", json!({})).is_err());
+    assert!(built("finder.query", json!({"selection": "[1]"})).is_err());
+}
+
+#[test]
+fn reading_notifications_does_not_mark_them() {
+    let expected = json!({"readOnly": "1", "revise": "0", "since": "0", "type": "notification"});
+    assert_eq!(query("tracking.notifications", json!({})), expected);
+    assert_eq!(
+        query("tracking.list-names", json!({"asins_only": true})),
+        json!({"type": "listNames"})
+    );
+    assert_eq!(
+        query("tracking.list", json!({"asins_only": true})),
+        json!({"asins-only": "1", "type": "list"})
+    );
+}
+
+#[test]
+fn only_reads_may_be_repeated() {
+    let add = built("tracking.add", json!({"trackings": {"asin": "B001"}})).unwrap();
+    assert_eq!((add.method, add.is_read), (Method::Post, false));
+    assert_eq!(add.body, Some(json!([{"asin": "B001"}])));
+    assert!(!built("tracking.remove-all", json!({})).unwrap().is_read);
+    assert!(built("tokens.status", json!({})).unwrap().is_read);
+}
+
+#[test]
+fn top_sellers_take_no_category() {
+    let request = built("topsellers.list", json!({"category": 5})).unwrap();
+    assert!(!request.query.contains_key("category"));
+    assert_eq!(request.warnings.len(), 1);
+}
+
+#[test]
+fn nothing_shows_the_key() {
+    let key = ApiKey::new("s3cret/key+of=ours");
+    let request = built("products.search", json!({"term": "tea & cups"})).unwrap();
+    let url = request.url("https://api.example.org/", &key);
+    let whole = "https://api.example.org/search?key=s3cret%2Fkey%2Bof%3Dours&domain=1&term=tea%20%26%20cups&type=product";
+    assert_eq!(url.expose(), whole);
+    for shown in [
+        format!("{key:?} {url:?} {request:?}"),
+        json!(request).to_string(),
+        request.params_hash(),
+        key.scrub(&format!("got {} for s3cret/key+of=ours", url.expose())),
+    ] {
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+    assert_eq!(ApiKey::new(" ").scrub("text"), "text");
+}
+
+#[test]
+fn a_fingerprint_is_of_sorted_compact_json() {
+    let empty = built("tokens.status", json!({})).unwrap();
+    let known = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
+    assert_eq!(empty.params_hash(), known);
+}
