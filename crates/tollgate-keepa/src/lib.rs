@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod client;
 mod command;
 pub mod cost;
 mod domain;

@@ -1,0 +1,178 @@
+//! Reads what came back: unpacks it, tells errors from answers, and finds the tokens in both.
+
+use std::{io::Read as _, time::Duration};
+
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+
+use super::{Bucket, Incoming};
+use crate::{Error, Kind};
+
+/// What an answer may unpack to: a hundred products with all they have are about 60 MB.
+const MOST_BYTES: u64 = 128 << 20;
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const PNG: [u8; 4] = [0x89, b'P', b'N', b'G'];
+
+/// What an answer holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// JSON, as it came.
+    Json(String),
+    /// A picture.
+    Picture {
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// Its media type.
+        content_type: String,
+    },
+}
+
+/// A good answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// What it holds.
+    pub body: Body,
+    /// The tokens, where it told.
+    pub bucket: Option<Bucket>,
+    /// How long a refill was waited for.
+    pub waited: Option<Duration>,
+}
+
+/// An answer, good or not.
+pub(super) enum Read {
+    Fine(Answer),
+    Wrong {
+        error: Error,
+        bucket: Option<Bucket>,
+        refill: Option<Duration>,
+    },
+}
+
+impl Read {
+    pub(super) fn bucket(&self) -> Option<Bucket> {
+        match self {
+            Self::Fine(answer) => answer.bucket,
+            Self::Wrong { bucket, .. } => *bucket,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    error: Option<Reported>,
+    #[serde(rename = "refillIn")]
+    refill_in: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Reported {
+    r#type: Option<String>,
+    message: Option<String>,
+    details: Option<serde_json::Value>,
+}
+
+pub(super) fn read(incoming: &Incoming, is_binary: bool) -> Read {
+    let bytes = match unpack(&incoming.body) {
+        Ok(bytes) => bytes,
+        Err(message) => return wrong(incoming, broken(message), None, None),
+    };
+    if is_binary && incoming.status == 200 && bytes.starts_with(&PNG) {
+        let content_type = incoming.content_type.clone();
+        let content_type = content_type.unwrap_or_else(|| "image/png".to_owned());
+        let body = Body::Picture {
+            bytes,
+            content_type,
+        };
+        return Read::Fine(Answer {
+            body,
+            bucket: None,
+            waited: None,
+        });
+    }
+    let envelope: Option<Envelope> = serde_json::from_slice(&bytes).ok();
+    let bucket = Bucket::read(&bytes);
+    let refill_in = envelope.as_ref().and_then(|one| one.refill_in);
+    let refill = refill_in
+        .map(Duration::from_millis)
+        .or_else(|| incoming.retry_after.map(Duration::from_secs));
+    let is_json = envelope.is_some();
+    let reported = envelope.and_then(|one| one.error);
+    if incoming.status != 200 || reported.is_some() {
+        let error = reported_error(incoming.status, reported.unwrap_or_default(), refill);
+        return wrong(incoming, error, bucket, refill);
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) if is_json && !is_binary => Read::Fine(Answer {
+            body: Body::Json(text),
+            bucket,
+            waited: None,
+        }),
+        _ => wrong(
+            incoming,
+            broken("the answer is not what was asked for"),
+            bucket,
+            None,
+        ),
+    }
+}
+
+fn wrong(
+    incoming: &Incoming,
+    error: Error,
+    bucket: Option<Bucket>,
+    refill: Option<Duration>,
+) -> Read {
+    let status = Some(incoming.status);
+    let error = Error { status, ..error };
+    Read::Wrong {
+        error,
+        bucket,
+        refill,
+    }
+}
+
+fn broken(message: impl Into<String>) -> Error {
+    Error::new(Kind::NetworkOrParseError, message)
+}
+
+/// What an answer that is an error says, as one of ours.
+fn reported_error(status: u16, reported: Reported, refill: Option<Duration>) -> Error {
+    let kind = match (status, reported.r#type.as_deref()) {
+        (200, Some("invalidParameter")) => Kind::InvalidParameter,
+        (200, Some("notEnoughToken")) => Kind::NotEnoughToken,
+        (status, _) => Kind::of_status(status),
+    };
+    let message = reported.message.filter(|text| !text.is_empty());
+    let message = message.unwrap_or_else(|| format!("Keepa answered with status {status}"));
+    let mut error = Error::new(kind, message);
+    if let Some(name) = reported.r#type {
+        error = error.with("type", name);
+    }
+    if let Some(details) = reported.details.filter(|one| !one.is_null()) {
+        error = error.with("details", details);
+    }
+    if let (Kind::NotEnoughToken, Some(wait)) = (kind, refill) {
+        let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        error = error
+            .with("retry_after_ms", ms)
+            .with("retry_after_seconds", ms.div_ceil(1000));
+    }
+    error
+}
+
+/// Unpacks what is packed, told by its first bytes: not every answer says so in its headers.
+fn unpack(body: &[u8]) -> Result<Vec<u8>, String> {
+    if !body.starts_with(&GZIP) {
+        return Ok(body.to_vec());
+    }
+    let mut bytes = Vec::new();
+    let mut unpacked = MultiGzDecoder::new(body).take(MOST_BYTES + 1);
+    unpacked
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("the answer could not be unpacked: {error}"))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err("the answer unpacks to more than we take".to_owned());
+    }
+    Ok(bytes)
+}
