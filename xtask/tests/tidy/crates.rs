@@ -18,6 +18,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
         &[
             "tollgate-core",
             "tollgate-engine",
+            "tollgate-knowledge",
             "tollgate-providers",
             "tollgate-sanitize",
             "tollgate-store",
@@ -31,9 +32,10 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
         &["tollgate-store", "tollgate-testkit"],
     ),
     ("tollgate-keepa", &[], &[]),
+    ("tollgate-knowledge", &[], &[]),
     (
         "tollgate-providers",
-        &["tollgate-core", "tollgate-sandbox"],
+        &["tollgate-core", "tollgate-knowledge", "tollgate-sandbox"],
         &["tollgate-testkit"],
     ),
     ("tollgate-sandbox", &[], &[]),

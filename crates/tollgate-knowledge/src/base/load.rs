@@ -1,0 +1,276 @@
+//! Files into a base, and whether they have changed since.
+//!
+//! A base is read whole or not at all. A file that changes while it is read is read
+//! again, so that no base is ever made of two halves.
+
+use std::{
+    fs, io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use sha2::{Digest, Sha256};
+
+use super::{Base, draft::Draft};
+use crate::{
+    problem::{Place, Problem, ProblemCode},
+    read::{self, Format},
+};
+
+/// How often a file that keeps changing is read again.
+const TRIES: usize = 3;
+/// How many digits of the digest name a version.
+const VERSION_DIGITS: usize = 16;
+
+/// How much is read at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Bytes of one file.
+    pub file_bytes: u64,
+    /// Files of one base.
+    pub files: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file_bytes: 512 << 20,
+            files: 1000,
+        }
+    }
+}
+
+/// What the files of a base looked like when they were read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stamp {
+    root: PathBuf,
+    listed: Option<Vec<PathBuf>>,
+    seen: Vec<(PathBuf, Option<Look>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Look {
+    length: u64,
+    changed: Option<SystemTime>,
+    number: u64,
+}
+
+impl Stamp {
+    /// Whether the files still look the same.
+    pub fn is_current(&self) -> bool {
+        let listed = self
+            .listed
+            .as_ref()
+            .is_none_or(|listed| files_in(&self.root).is_ok_and(|now| now == *listed));
+        listed && self.seen.iter().all(|(path, look)| look_at(path) == *look)
+    }
+}
+
+fn look_at(path: &Path) -> Option<Look> {
+    fs::metadata(path).ok().map(|metadata| look(&metadata))
+}
+
+fn look(metadata: &fs::Metadata) -> Look {
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(metadata);
+    #[cfg(not(unix))]
+    let number = 0;
+    Look {
+        length: metadata.len(),
+        changed: metadata.modified().ok(),
+        number,
+    }
+}
+
+/// Knowledge in a folder: its files by name, without hidden ones and conversations.
+fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.unwrap_or(".");
+        let is_test = name.contains(".test.");
+        if !name.starts_with('.') && !is_test && Format::of(&path).is_some() && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Reads a base from a file or a folder; the stamp holds also when that fails.
+pub fn load(path: &Path, limits: Limits) -> (Result<Base, Vec<Problem>>, Stamp) {
+    let mut loading = Loading {
+        draft: Draft::new(),
+        digest: Sha256::new(),
+        stamp: Stamp {
+            root: path.to_owned(),
+            ..Stamp::default()
+        },
+        folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+        limits,
+    };
+    let done = loading.everything(path);
+    let stamp = loading.stamp;
+    if let Err(problem) = done {
+        return (Err(vec![problem]), stamp);
+    }
+    let name = path.file_stem().and_then(|name| name.to_str());
+    let version = version(loading.digest);
+    let base = loading.draft.finish(name.unwrap_or("knowledge"), version);
+    (base, stamp)
+}
+
+/// Reads a base from one text.
+pub fn load_text(name: &str, text: &str, format: Format) -> Result<Base, Vec<Problem>> {
+    let file: Arc<str> = Arc::from(name);
+    let mut draft = Draft::new();
+    draft.begin(&file);
+    read::read(text, format, &mut |entry| draft.take(entry))
+        .map_err(|fault| vec![fault.in_file(&file)])?;
+    let stem = name.split('.').next().unwrap_or(name);
+    draft.finish(stem, version(Sha256::new_with_prefix(text)))
+}
+
+fn version(digest: Sha256) -> String {
+    let digest = digest.finalize();
+    let mut digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.truncate(VERSION_DIGITS);
+    digits
+}
+
+struct Loading {
+    draft: Draft,
+    digest: Sha256,
+    stamp: Stamp,
+    folder: PathBuf,
+    limits: Limits,
+}
+
+impl Loading {
+    fn everything(&mut self, path: &Path) -> Result<(), Problem> {
+        let trouble = |error: io::Error| whole(path, ProblemCode::File, &error.to_string());
+        let metadata = fs::metadata(path).map_err(|error| {
+            self.stamp.seen.push((path.to_owned(), None));
+            trouble(error)
+        })?;
+        if !metadata.is_dir() {
+            if Format::of(path).is_none() {
+                let message = "a knowledge file ends in .json, .yaml, .yml or .xml";
+                return Err(whole(path, ProblemCode::File, message));
+            }
+            return self.file(path);
+        }
+        self.folder = path.to_owned();
+        let files = files_in(path).map_err(trouble)?;
+        self.stamp.listed = Some(files.clone());
+        if files.is_empty() {
+            let message = "there is no .json, .yaml, .yml or .xml file in this folder";
+            return Err(whole(path, ProblemCode::File, message));
+        }
+        for file in files {
+            self.file(&file)?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> Result<(), Problem> {
+        if self.stamp.seen.iter().any(|(seen, _)| seen == path) {
+            return Ok(());
+        }
+        if self.stamp.seen.len() >= self.limits.files {
+            return Err(whole(
+                path,
+                ProblemCode::Limit,
+                "the base has too many files",
+            ));
+        }
+        let (bytes, look) = match steady(path, self.limits.file_bytes) {
+            Ok(read) => read,
+            Err(message) => {
+                self.stamp.seen.push((path.to_owned(), look_at(path)));
+                return Err(whole(path, ProblemCode::File, &message));
+            }
+        };
+        self.stamp.seen.push((path.to_owned(), Some(look)));
+        let name = path.strip_prefix(&self.folder).unwrap_or(path);
+        self.digest.update(name.to_string_lossy().as_bytes());
+        self.digest.update((bytes.len() as u64).to_le_bytes());
+        self.digest.update(&bytes);
+        let file: Arc<str> = Arc::from(path.display().to_string());
+        let text = read::decode(bytes).map_err(|fault| fault.in_file(&file))?;
+        self.draft.begin(&file);
+        let format = Format::of(path).unwrap_or(Format::Json);
+        let draft = &mut self.draft;
+        read::read(&text, format, &mut |entry| draft.take(entry))
+            .map_err(|fault| fault.in_file(&file))?;
+        drop(text);
+        let includes = std::mem::take(&mut self.draft.includes);
+        for (include, place) in includes {
+            self.include(path, &file, &include, place)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a file that another one names; it must lie beside or below that one.
+    fn include(
+        &mut self,
+        from: &Path,
+        file: &Arc<str>,
+        name: &str,
+        place: Place,
+    ) -> Result<(), Problem> {
+        let wrong = |message: String| Problem::new(ProblemCode::Include, file, place, message);
+        let shown = crate::short(name);
+        let is_below = Path::new(name)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !is_below {
+            return Err(wrong(format!("`{shown}` is not beside or below this file")));
+        }
+        let path: PathBuf = from
+            .parent()
+            .unwrap_or(Path::new(""))
+            .join(name)
+            .components()
+            .collect();
+        if Format::of(&path).is_none() {
+            let message = format!("`{shown}` does not end in .json, .yaml, .yml or .xml");
+            return Err(wrong(message));
+        }
+        if !path.is_file() {
+            self.stamp.seen.push((path, None));
+            return Err(wrong(format!("there is no file `{shown}`")));
+        }
+        self.file(&path)
+    }
+}
+
+/// The bytes of a file that did not change while they were read.
+fn steady(path: &Path, limit: u64) -> Result<(Vec<u8>, Look), String> {
+    for _ in 0..TRIES {
+        let before = fs::metadata(path).map_err(|error| error.to_string())?;
+        if !before.is_file() {
+            return Err("this is not a file".to_owned());
+        }
+        if before.len() > limit {
+            return Err(format!(
+                "the file has {} bytes; at most {limit} are read",
+                before.len()
+            ));
+        }
+        let bytes = fs::read(path).map_err(|error| error.to_string())?;
+        let after = fs::metadata(path).map_err(|error| error.to_string())?;
+        let seen = look(&before);
+        if seen == look(&after) && bytes.len() as u64 == seen.length {
+            return Ok((bytes, seen));
+        }
+    }
+    Err("the file keeps changing while it is read; try again".to_owned())
+}
+
+fn whole(path: &Path, code: ProblemCode, message: &str) -> Problem {
+    let file: Arc<str> = Arc::from(path.display().to_string());
+    Problem::new(code, &file, Place::default(), message)
+}

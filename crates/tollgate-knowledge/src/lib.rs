@@ -1,0 +1,34 @@
+//! Guided sessions over knowledge files: reading and checking them, finding where a
+//! question enters, and walking from node to node.
+//!
+//! The crate knows nothing of tools, protocols or stores. Files become a [`Base`], bases
+//! become a [`Library`], and a session is a value that [`Library::start`] and
+//! [`Library::step`] turn into the next one. Nothing here generates language: every
+//! sentence a user reads was written by the author of the files.
+
+#![forbid(unsafe_code)]
+
+mod base;
+mod lint;
+mod problem;
+mod read;
+mod search;
+mod text;
+mod walk;
+
+pub use base::{Base, Limits, Stamp, Value, load, load_text};
+pub use lint::lint;
+pub use problem::{Place, Problem, ProblemCode, Severity};
+pub use read::Format;
+pub use search::Index;
+pub use text::dictionary_is_loaded;
+pub use walk::{Library, Matched, Offer, Session, StepError, View};
+
+/// The beginning of a text, for messages.
+pub(crate) fn short(text: &str) -> String {
+    let mut shown: String = text.chars().take(60).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}

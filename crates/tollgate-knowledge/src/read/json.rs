@@ -1,0 +1,244 @@
+//! JSON as people write it: comments and trailing commas are read, everything else is
+//! strict. Written by hand because places, comments and one node at a time are wanted
+//! together.
+
+use super::{Cursor, Entry, Fault, Field, Item, Kind, MAX_DEPTH, NODES, Sink};
+use crate::problem::Place;
+
+pub(super) fn read(text: &str, sink: Sink<'_>) -> Result<(), Fault> {
+    let mut reader = Reader::new(text);
+    reader.space()?;
+    reader.map(&mut |reader, key, place| {
+        if key != NODES || reader.peek() != Some(b'{') {
+            let value = reader.item(1)?;
+            return sink(Entry::Field(Field { key, place, value }));
+        }
+        reader.map(&mut |reader, key, place| {
+            let value = reader.item(2)?;
+            sink(Entry::Node(Field { key, place, value }))
+        })
+    })?;
+    reader.end()
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    cursor: Cursor<'a>,
+}
+
+type Each<'f, 'a> = &'f mut dyn FnMut(&mut Reader<'a>, String, Place) -> Result<(), Fault>;
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            cursor: Cursor::new(text),
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn place(&mut self) -> Place {
+        self.cursor.to(self.at)
+    }
+
+    fn wanted<T>(&mut self, what: &str) -> Result<T, Fault> {
+        let found = match self.text[self.at..].chars().next() {
+            None => "the end of the file".to_owned(),
+            Some(found) => format!("`{}`", found.escape_debug()),
+        };
+        let message = format!("expected {what}, found {found}");
+        Err(Fault::syntax(self.place(), message))
+    }
+
+    /// Passes white space and comments.
+    fn space(&mut self) -> Result<(), Fault> {
+        while let Some(byte) = self.peek() {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                b'#' => {
+                    self.line_comment();
+                    continue;
+                }
+                b'/' if self.bytes.get(self.at + 1) == Some(&b'/') => {
+                    self.line_comment();
+                    continue;
+                }
+                b'/' if self.bytes.get(self.at + 1) == Some(&b'*') => {
+                    self.block_comment()?;
+                    continue;
+                }
+                _ => break,
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn line_comment(&mut self) {
+        let rest = &self.bytes[self.at..];
+        let length = rest.iter().position(|&byte| byte == b'\n');
+        self.at += length.unwrap_or(rest.len());
+    }
+
+    fn block_comment(&mut self) -> Result<(), Fault> {
+        let start = self.place();
+        self.at += 2;
+        while let Some(byte) = self.peek() {
+            if byte == b'*' && self.bytes.get(self.at + 1) == Some(&b'/') {
+                self.at += 2;
+                return Ok(());
+            }
+            self.at += 1;
+        }
+        Err(Fault::syntax(start, "this comment is never closed"))
+    }
+
+    fn item(&mut self, depth: usize) -> Result<Item, Fault> {
+        let place = self.place();
+        if depth > MAX_DEPTH {
+            return Err(Fault::too_deep(place));
+        }
+        let kind = match self.peek() {
+            Some(b'{') => {
+                let mut fields: Vec<Field> = Vec::new();
+                self.map(&mut |reader, key, place| {
+                    if fields.iter().any(|field| field.key == key) {
+                        return Err(Fault::twice(place, &key));
+                    }
+                    let value = reader.item(depth + 1)?;
+                    fields.push(Field { key, place, value });
+                    Ok(())
+                })?;
+                Kind::Map(fields)
+            }
+            Some(b'[') => Kind::List(self.list(depth)?),
+            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b't') => self.word("true", Kind::Bool(true))?,
+            Some(b'f') => self.word("false", Kind::Bool(false))?,
+            Some(b'n') => self.word("null", Kind::Null)?,
+            Some(_) | None => return self.wanted("a value"),
+        };
+        Ok(Item { place, kind })
+    }
+
+    fn map(&mut self, each: Each<'_, 'a>) -> Result<(), Fault> {
+        if self.peek() != Some(b'{') {
+            return self.wanted("`{`");
+        }
+        self.at += 1;
+        loop {
+            self.space()?;
+            if self.peek() == Some(b'}') {
+                self.at += 1;
+                return Ok(());
+            }
+            let place = self.place();
+            if self.peek() != Some(b'"') {
+                return self.wanted("a name in quotes or `}`");
+            }
+            let key = self.string()?;
+            self.space()?;
+            if self.peek() != Some(b':') {
+                return self.wanted("`:`");
+            }
+            self.at += 1;
+            self.space()?;
+            each(self, key, place)?;
+            self.space()?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {}
+                Some(_) | None => return self.wanted("`,` or `}`"),
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Vec<Item>, Fault> {
+        self.at += 1;
+        let mut items = Vec::new();
+        loop {
+            self.space()?;
+            if self.peek() == Some(b']') {
+                self.at += 1;
+                return Ok(items);
+            }
+            items.push(self.item(depth + 1)?);
+            self.space()?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {}
+                Some(_) | None => return self.wanted("`,` or `]`"),
+            }
+        }
+    }
+
+    fn word(&mut self, word: &str, kind: Kind) -> Result<Kind, Fault> {
+        let rest = &self.bytes[self.at..];
+        let ends = |byte: &u8| !byte.is_ascii_alphanumeric();
+        if rest.starts_with(word.as_bytes()) && rest.get(word.len()).is_none_or(ends) {
+            self.at += word.len();
+            return Ok(kind);
+        }
+        self.wanted("a value")
+    }
+
+    fn number(&mut self) -> Result<Kind, Fault> {
+        let rest = &self.text[self.at..];
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.');
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let written = &rest[..length];
+        let parsed: Result<serde_json::Number, _> = serde_json::from_str(written);
+        if parsed.is_err() {
+            return self.wanted("a number");
+        }
+        self.at += length;
+        Ok(Kind::Number(written.to_owned()))
+    }
+
+    fn string(&mut self) -> Result<String, Fault> {
+        let start = self.at + 1;
+        let mut end = start;
+        let mut is_plain = true;
+        loop {
+            match self.bytes.get(end) {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    is_plain = false;
+                    end += 2;
+                }
+                Some(0..=0x1f) | None => {
+                    return Err(Fault::syntax(
+                        self.place(),
+                        "this text has no closing quote on its line (a new line is written \\n)",
+                    ));
+                }
+                Some(_) => end += 1,
+            }
+        }
+        let text = if is_plain {
+            self.text[start..end].to_owned()
+        } else {
+            let quoted = &self.text[start - 1..=end];
+            serde_json::from_str(quoted)
+                .map_err(|_| Fault::syntax(self.place(), "this text has a bad `\\` escape"))?
+        };
+        self.at = end + 1;
+        Ok(text)
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        self.space()?;
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => self.wanted("the end of the file"),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What is read, and where the complaint points when something is not.
+
+use super::*;
+use crate::{Base, Limits, load, load_text};
+
+fn faults(text: &str, format: Format) -> String {
+    match load_text("k", text, format) {
+        Ok(base) => format!("{} node(s)", base.node_count()),
+        Err(problems) => problems
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n"),
+    }
+}
+
+fn json(text: &str) -> String {
+    faults(text, Format::Json)
+}
+
+#[test]
+fn json_has_comments_and_trailing_commas() {
+    let text =
+        "// one\n{ /* two */ \"nodes\": { \"root\": {\"response\": \"hi\",},\n  // more\n } }";
+    assert_eq!(json(text), "1 node(s)");
+}
+
+#[test]
+fn faults_have_line_and_column() {
+    for (text, wanted) in [
+        (
+            "{\"nodes\":\n  {\"root\" {}}}",
+            "k:2:11: error[syntax]: expected `:`, found `{`",
+        ),
+        (
+            "{\"nodes\": {\"root\": {\"respose\": \"x\"}}}",
+            "k:1:21: error[unknown-field]: there is no field `respose` here; did you mean `response`?",
+        ),
+        (
+            "{\"nodes\": {\"r\": {}, \"r\": {}}}",
+            "k:1:21: error[duplicate]: the node `r` stands twice",
+        ),
+        (
+            "{\"nodes\": {\"r\": {\"response\": \"a\", \"response\": \"b\"}}}",
+            "k:1:35: error[duplicate]: `response` stands here twice",
+        ),
+        (
+            "{\"nodes\": {\"r\": {\"options\": [{\"description\": \"x\"}]}}}",
+            "k:1:30: error[field]: an option needs an `id`",
+        ),
+        ("{\"nodes\": {}}", "k: error[no-root]: there are no nodes"),
+        (
+            "{\"root\": \"x\", \"nodes\": {\"r\": {}}}",
+            "k:1:10: error[no-root]: there is no node `x` to begin with",
+        ),
+        (
+            "",
+            "k:1:1: error[syntax]: expected `{`, found the end of the file",
+        ),
+    ] {
+        assert_eq!(json(text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn a_wrong_condition_is_pointed_at() {
+    let with = |when: &str| {
+        format!(
+            "slots:\n  speed: {{type: number}}\nnodes:\n  root:\n    response: a\n    options:\n      - id: a\n        when: {when}\n"
+        )
+    };
+    for (when, wanted) in [
+        ("speed < 5", "1 node(s)"),
+        (
+            "speed < 5 and (not speed == 3 or known(speed))",
+            "1 node(s)",
+        ),
+        (
+            "sped < 5",
+            "k:8:15: error[condition]: there is no slot `sped`; there are: speed",
+        ),
+        (
+            "speed < fast",
+            "k:8:15: error[condition]: `speed` is a number, so `fast` does not fit",
+        ),
+        ("speed <", "k:8:15: error[condition]: a value is missing"),
+        (
+            "speed",
+            "k:8:15: error[condition]: `speed` needs a comparison such as == …",
+        ),
+        (
+            "visited(x)",
+            "k:8:15: error[condition]: there is no node `x`",
+        ),
+    ] {
+        assert_eq!(faults(&with(when), Format::Yaml), wanted, "{when}");
+    }
+}
+
+#[test]
+fn nothing_grows_or_goes_too_deep() {
+    let bomb = "a: &a [x, x]\nb: &b [*a, *a]\nnodes: {}\n";
+    assert!(
+        faults(bomb, Format::Yaml).contains("limit"),
+        "{}",
+        faults(bomb, Format::Yaml)
+    );
+    let bomb = "<!DOCTYPE k [<!ENTITY a \"aa\">]><k/>";
+    assert!(
+        faults(bomb, Format::Xml).contains("limit"),
+        "{}",
+        faults(bomb, Format::Xml)
+    );
+    let deep = format!("{{\"nodes\": {{\"r\": {}", "[".repeat(1_000_000));
+    assert!(json(&deep).contains("limit"), "{}", json(&deep));
+    let deep = format!("nodes:\n  r: {}", "[".repeat(100_000));
+    assert!(faults(&deep, Format::Yaml).contains("error"));
+    let deep = format!("<k>{}", "<a>".repeat(100_000));
+    assert!(faults(&deep, Format::Xml).contains("limit"));
+}
+
+#[test]
+fn three_formats_say_the_same() {
+    let json = r#"{"title": "T", "slots": {"n": {"type": "number", "max": 9}},
+        "nodes": {"root": {"response": {"zh": "你好", "en": "Hello"}, "keywords": ["a", "b"],
+        "options": [{"id": "go", "description": "Go", "next_node": "end", "when": "n < 5"}]},
+        "end": {"response": "Bye"}}}"#;
+    let yaml = "title: T\nslots: {n: {type: number, max: 9}}\nnodes:\n  root:\n    response: {zh: 你好, en: Hello}\n    keywords: a, b\n    options:\n      - {id: go, description: Go, next_node: end, when: n < 5}\n  end: {response: Bye}\n";
+    let xml = r#"<?xml version="1.0"?><knowledge title="T"><slot name="n" type="number" max="9"/>
+        <node id="root"><response lang="zh">你好</response><response lang="en">Hello</response>
+        <keyword>a</keyword><keyword>b</keyword>
+        <option id="go" next_node="end" when="n &lt; 5">Go</option></node>
+        <node id="end"><response>Bye</response></node></knowledge>"#;
+    let shown = |base: &Base| {
+        let root = base.at(base.root);
+        let choice = &base.choices(root)[0];
+        format!(
+            "{} {} {:?} {} {} {:?}",
+            base.title(""),
+            base.say(root.response, "en"),
+            base.keywords(root.words()).collect::<Vec<_>>(),
+            base.text(choice.id),
+            base.say(choice.description, "zh"),
+            choice.when(),
+        )
+    };
+    let shown: Vec<String> = [
+        (json, Format::Json),
+        (yaml, Format::Yaml),
+        (xml, Format::Xml),
+    ]
+    .into_iter()
+    .map(|(text, format)| shown(&load_text("k", text, format).unwrap()))
+    .collect();
+    assert!(shown[0].contains("Hello"), "{}", shown[0]);
+    assert_eq!(shown[0], shown[1]);
+    assert_eq!(shown[0], shown[2]);
+}
+
+#[test]
+fn other_encodings_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("k.json");
+    for (bytes, wanted) in [
+        (b"\xff\xfe{\0}\0".to_vec(), "k.json:1:1: error[encoding]"),
+        (
+            b"{\n \"a\": \"\xc4\xe3\"}".to_vec(),
+            "k.json:2:8: error[encoding]",
+        ),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        let problems = load(&path, Limits::default()).0.unwrap_err();
+        assert!(problems[0].to_string().contains(wanted), "{}", problems[0]);
+    }
+}
+
+#[test]
+fn folders_and_includes_make_one_base() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "a.json",
+        r#"{"nodes": {"root": {"response": "r", "next_node": "x"}}}"#,
+    );
+    write("b.yaml", "nodes: {x: {response: x}}");
+    write("talk.test.yaml", "not: [read");
+    let (base, stamp) = load(folder.path(), Limits::default());
+    let base = base.unwrap();
+    assert_eq!((base.node_count(), stamp.is_current()), (2, true));
+    write("c.yaml", "nodes: {y: {response: y}}");
+    assert!(!stamp.is_current());
+    write("a.json", r#"{"include": ["../outside.json"], "nodes": {}}"#);
+    let problems = load(&folder.path().join("a.json"), Limits::default())
+        .0
+        .unwrap_err();
+    assert!(
+        problems[0].to_string().contains("error[include]"),
+        "{}",
+        problems[0]
+    );
+    write(
+        "a.json",
+        r#"{"include": "b.yaml", "nodes": {"root": {"next_node": "x"}}}"#,
+    );
+    let base = load(&folder.path().join("a.json"), Limits::default())
+        .0
+        .unwrap();
+    assert_eq!(base.node_count(), 2);
+    let small = Limits {
+        file_bytes: 5,
+        ..Limits::default()
+    };
+    assert!(load(folder.path(), small).0.is_err());
+}

@@ -1,0 +1,291 @@
+//! Which nodes have which words, and how much each word says about them.
+//!
+//! A posting is the distance to the next node and a strength, in a few bytes, appended
+//! in the order of nodes; nothing is sorted and no word is kept as text.
+
+use hashbrown::HashTable;
+
+use crate::{
+    base::{Base, NodeId, Target, hash},
+    text::{self, Run, Stems},
+};
+
+/// How much a word counts, by where it stands.
+const KEYWORD: u8 = 8;
+const TITLE: u8 = 6;
+/// The text of an option says what the node is about that it leads to.
+const LED_BY: u8 = 4;
+const OPTION: u8 = 1;
+const RESPONSE: u8 = 2;
+/// From this strength on, the node is named by the word and not only mentions it.
+pub(super) const NAMED: u8 = 4;
+/// The most options that speak for the node they lead to.
+const MOST_LEADS: usize = 8;
+
+/// The words of one base.
+#[derive(Debug, Default)]
+pub struct Index {
+    terms: HashTable<Term>,
+    lengths: Vec<u16>,
+    usual_length: f32,
+}
+
+#[derive(Debug)]
+struct Term {
+    key: u64,
+    count: u32,
+    last: NodeId,
+    postings: Vec<u8>,
+}
+
+impl Index {
+    /// Indexes a base.
+    pub fn build(base: &Base) -> Self {
+        let mut building = Building {
+            base,
+            stems: Stems::new(),
+            known: HashTable::new(),
+            words: Vec::new(),
+            folded: String::new(),
+        };
+        let leads = leads(base);
+        let mut index = Self::default();
+        let mut lead = leads.iter().peekable();
+        for (node, number) in base.nodes.iter().zip(0..) {
+            building.words.clear();
+            for phrase in base.spoken(node.title) {
+                building.add(base.text(phrase.text), TITLE);
+            }
+            for word in base.keywords(node.words()) {
+                building.add(word, KEYWORD);
+            }
+            if number == base.root {
+                for word in base.keywords(&base.keywords) {
+                    building.add(word, KEYWORD);
+                }
+            }
+            for phrase in base.spoken(node.response) {
+                building.add(base.text(phrase.text), RESPONSE);
+            }
+            for choice in base.choices(node) {
+                for phrase in base.spoken(choice.description) {
+                    building.add(base.text(phrase.text), OPTION);
+                }
+            }
+            let mut taken = 0;
+            while let Some((_, choice)) = lead.next_if(|(target, _)| *target == number) {
+                if taken < MOST_LEADS {
+                    let choice = &base.choices[*choice as usize];
+                    for phrase in base.spoken(choice.description) {
+                        building.add(base.text(phrase.text), LED_BY);
+                    }
+                    for word in base.keywords(choice.words()) {
+                        building.add(word, KEYWORD);
+                    }
+                }
+                taken += 1;
+            }
+            index.append(number, &mut building.words);
+        }
+        index.finish();
+        index
+    }
+
+    fn append(&mut self, node: NodeId, words: &mut [(u64, u8)]) {
+        self.lengths
+            .push(u16::try_from(words.len()).unwrap_or(u16::MAX));
+        words.sort_unstable();
+        let mut at = 0;
+        while let Some(&(key, _)) = words.get(at) {
+            let same = words[at..].iter().take_while(|(other, _)| *other == key);
+            let (count, strength) = same.fold((0, 0_u8), |(count, sum), (_, strength)| {
+                (count + 1, sum.saturating_add(*strength))
+            });
+            at += count;
+            let found = self
+                .terms
+                .entry(key, |term| term.key == key, |term| term.key);
+            let term = found
+                .or_insert_with(|| Term {
+                    key,
+                    count: 0,
+                    last: 0,
+                    postings: Vec::new(),
+                })
+                .into_mut();
+            push_number(&mut term.postings, node - term.last);
+            term.postings.push(strength);
+            term.last = node;
+            term.count += 1;
+        }
+    }
+
+    fn finish(&mut self) {
+        for term in self.terms.iter_mut() {
+            term.postings.shrink_to_fit();
+        }
+        let sum: f64 = self.lengths.iter().map(|&length| f64::from(length)).sum();
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            reason = "an average need not be exact"
+        )]
+        let usual = (sum / self.lengths.len().max(1) as f64) as f32;
+        self.usual_length = usual.max(1.0);
+    }
+
+    /// How many nodes it covers.
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether it covers none.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// How many different words it knows.
+    pub fn words(&self) -> usize {
+        self.terms.len()
+    }
+
+    pub(super) fn relative_length(&self, node: NodeId) -> f32 {
+        let length = self.lengths.get(node as usize).copied().unwrap_or(0);
+        f32::from(length) / self.usual_length
+    }
+
+    fn term(&self, key: u64) -> Option<&Term> {
+        self.terms.find(key, |term| term.key == key)
+    }
+
+    /// At most how many nodes have all of the keys.
+    pub(super) fn frequency(&self, keys: &[u64]) -> usize {
+        let counts = keys
+            .iter()
+            .map(|&key| self.term(key).map_or(0, |term| term.count as usize));
+        counts.min().unwrap_or(0)
+    }
+
+    /// The nodes that have all of the keys, in order, with the strength of the weakest.
+    pub(super) fn find(&self, keys: &[u64]) -> Vec<(NodeId, u8)> {
+        let terms: Option<Vec<&Term>> = keys.iter().map(|&key| self.term(key)).collect();
+        let Some(mut terms) = terms else {
+            return Vec::new();
+        };
+        terms.sort_by_key(|term| term.count);
+        let mut terms = terms.into_iter();
+        let Some(first) = terms.next() else {
+            return Vec::new();
+        };
+        let mut found: Vec<(NodeId, u8)> = first.nodes().collect();
+        for term in terms {
+            let mut others = term.nodes().peekable();
+            found.retain_mut(|(node, strength)| {
+                while others.next_if(|(other, _)| *other < *node).is_some() {}
+                match others.peek() {
+                    Some((other, more)) if other == node => {
+                        *strength = (*strength).min(*more);
+                        true
+                    }
+                    Some(_) | None => false,
+                }
+            });
+        }
+        found
+    }
+}
+
+impl Term {
+    fn nodes(&self) -> impl Iterator<Item = (NodeId, u8)> {
+        let mut rest = self.postings.as_slice();
+        let mut node = 0;
+        std::iter::from_fn(move || {
+            let mut distance: u32 = 0;
+            let mut shift = 0;
+            loop {
+                let (&byte, after) = rest.split_first()?;
+                rest = after;
+                distance |= u32::from(byte & 0x7f) << shift;
+                if byte & 0x80 == 0 {
+                    break;
+                }
+                shift += 7;
+            }
+            let (&strength, after) = rest.split_first()?;
+            rest = after;
+            node += distance;
+            Some((node, strength))
+        })
+    }
+}
+
+fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        bytes.push((number as u8 & 0x7f) | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Which options lead to which nodes, in the order of nodes.
+fn leads(base: &Base) -> Vec<(NodeId, u32)> {
+    let mut leads: Vec<(NodeId, u32)> = base
+        .choices
+        .iter()
+        .zip(0..)
+        .filter_map(|(choice, number)| match choice.link.target {
+            Target::Node(node) => Some((node, number)),
+            Target::End | Target::Broken | Target::Branches(_) => None,
+        })
+        .collect();
+    leads.sort_unstable();
+    leads
+}
+
+/// The words of one node after the other.
+struct Building<'a> {
+    base: &'a Base,
+    stems: Stems,
+    /// Keys of words that were stemmed before.
+    known: HashTable<(u64, u64)>,
+    words: Vec<(u64, u8)>,
+    folded: String,
+}
+
+impl Building<'_> {
+    fn add(&mut self, words: &str, strength: u8) {
+        debug_assert!(!self.base.nodes.is_empty());
+        self.folded.clear();
+        if words.is_ascii() {
+            self.folded.push_str(words);
+            self.folded.make_ascii_lowercase();
+        } else {
+            self.folded = text::fold(words);
+        }
+        for run in text::runs(&self.folded) {
+            match run {
+                Run::Word(word) => {
+                    let own = hash(word);
+                    let (stems, known) = (&self.stems, &mut self.known);
+                    let entry = known.entry(own, |pair| pair.0 == own, |pair| pair.0);
+                    let key = entry.or_insert_with(|| (own, stems.key(word))).get().1;
+                    self.words.push((key, strength));
+                }
+                Run::Dense(word) => {
+                    let mut characters = word.chars().peekable();
+                    let is_alone = word.chars().nth(1).is_none();
+                    while let Some(first) = characters.next() {
+                        if let Some(&second) = characters.peek() {
+                            let key = text::pair_key(first, Some(second));
+                            self.words.push((key, strength));
+                        }
+                        if is_alone || strength >= NAMED {
+                            let key = text::pair_key(first, None);
+                            self.words.push((key, strength));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

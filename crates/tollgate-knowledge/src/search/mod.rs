@@ -1,0 +1,168 @@
+//! Finding the node that a question is about.
+//!
+//! Deterministic: the same files and the same words give the same answer in every
+//! process. Work is bounded, so one question costs about the same at any size.
+
+mod index;
+mod query;
+
+pub use index::Index;
+pub(crate) use query::Query;
+
+use crate::base::{Base, NodeId};
+
+/// The most postings one question reads; rare words come first.
+const WORK: usize = 300_000;
+/// How fast more of the same word stops counting.
+const SATURATION: f32 = 1.2;
+/// How much long texts are held back.
+const LENGTH: f32 = 0.4;
+/// The part of a question's weight that has to be found when no keyword or title was.
+const ENOUGH: f32 = 0.3;
+/// The same when one was.
+const ENOUGH_WHEN_NAMED: f32 = 0.1;
+
+/// A node that fits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Hit {
+    /// The number of the base.
+    pub(crate) base: usize,
+    pub(crate) node: NodeId,
+    pub(crate) score: f32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    score: f32,
+    covered: f32,
+    named: bool,
+}
+
+/// The nodes that are close to the question, best first.
+pub(crate) fn search(
+    bases: &[&Base],
+    words: &str,
+    keep: &dyn Fn(usize, NodeId) -> bool,
+    most: usize,
+) -> Vec<Hit> {
+    let query = Query::new(words);
+    let mut hits = Vec::new();
+    let indexes: Vec<&Index> = bases.iter().map(|base| base.index()).collect();
+    let nodes: usize = indexes.iter().map(|index| index.len()).sum();
+    for (number, base) in bases.iter().enumerate() {
+        let concepts = query.for_base(base);
+        let weigh = |keys: &[u64]| -> f32 {
+            let found: usize = indexes.iter().map(|index| index.frequency(keys)).sum();
+            rarity(nodes, found)
+        };
+        let mut weighed: Vec<(f32, &Vec<Vec<u64>>)> = concepts
+            .iter()
+            .map(|concept| {
+                let weights = concept.iter().map(|keys| weigh(keys));
+                (weights.fold(f32::MAX, f32::min), concept)
+            })
+            .collect();
+        weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let total: f32 = weighed.iter().map(|(weight, _)| weight).sum();
+        let tallies = tally(indexes[number], &weighed);
+        for (node, tally) in tallies {
+            let part = tally.covered / total.max(f32::MIN_POSITIVE);
+            let enough = if tally.named {
+                ENOUGH_WHEN_NAMED
+            } else {
+                ENOUGH
+            };
+            let is_entry = base.at(node).is_entry();
+            if part >= enough && is_entry && keep(number, node) {
+                hits.push(Hit {
+                    base: number,
+                    node,
+                    score: tally.score,
+                });
+            }
+        }
+    }
+    let order = |a: &Hit, b: &Hit| {
+        b.score
+            .total_cmp(&a.score)
+            .then(a.base.cmp(&b.base))
+            .then(a.node.cmp(&b.node))
+    };
+    if hits.len() > most {
+        hits.select_nth_unstable_by(most, order);
+        hits.truncate(most);
+    }
+    hits.sort_by(order);
+    hits
+}
+
+fn rarity(nodes: usize, found: usize) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "a weight need not be exact")]
+    let (nodes, found) = (nodes as f32, found as f32);
+    (1.0 + (nodes - found + 0.5).max(0.0) / (found + 0.5)).ln()
+}
+
+/// What each node that has any of the words is worth, in the order of nodes.
+fn tally(index: &Index, concepts: &[(f32, &Vec<Vec<u64>>)]) -> Vec<(NodeId, Tally)> {
+    let mut tallies = vec![Tally::default(); index.len()];
+    let mut work = WORK;
+    for (weight, alternatives) in concepts {
+        let mut best: Vec<(NodeId, u8)> = Vec::new();
+        for keys in alternatives.iter() {
+            let found = index.find(keys);
+            if found.len() > work {
+                continue;
+            }
+            work -= found.len();
+            best = if best.is_empty() {
+                found
+            } else {
+                merge(&best, &found)
+            };
+        }
+        for (node, strength) in best {
+            let Some(tally) = tallies.get_mut(node as usize) else {
+                continue;
+            };
+            let often = f32::from(strength) / 2.0;
+            let longer = 1.0 - LENGTH + LENGTH * index.relative_length(node);
+            tally.score += weight * often * (SATURATION + 1.0) / (often + SATURATION * longer);
+            tally.covered += weight;
+            tally.named |= strength >= index::NAMED;
+        }
+    }
+    let numbered = tallies.into_iter().zip(0..);
+    numbered
+        .filter(|(tally, _)| tally.score > 0.0)
+        .map(|(tally, node)| (node, tally))
+        .collect()
+}
+
+/// Both lists in one, the stronger of two winning.
+fn merge(a: &[(NodeId, u8)], b: &[(NodeId, u8)]) -> Vec<(NodeId, u8)> {
+    let mut merged = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() || j < b.len() {
+        match (a.get(i), b.get(j)) {
+            (Some(&(x, s)), Some(&(y, t))) if x == y => {
+                merged.push((x, s.max(t)));
+                i += 1;
+                j += 1;
+            }
+            (Some(&left), Some(&right)) if left.0 < right.0 => {
+                merged.push(left);
+                i += 1;
+            }
+            (Some(&left), None) => {
+                merged.push(left);
+                i += 1;
+            }
+            (_, Some(&right)) => {
+                merged.push(right);
+                j += 1;
+            }
+            (None, None) => break,
+        }
+    }
+    merged
+}

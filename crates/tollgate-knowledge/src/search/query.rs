@@ -1,0 +1,102 @@
+//! A question as concepts: words, each with other ways to say it.
+
+use crate::{
+    base::Base,
+    text::{self, Run, Stems},
+};
+
+/// The most characters of a question that are looked at.
+const MAX_CHARACTERS: usize = 1000;
+/// The most words of a question that are looked up.
+const MAX_WORDS: usize = 64;
+
+/// The words of a question.
+pub(crate) struct Query {
+    folded: String,
+    concepts: Vec<Vec<u64>>,
+}
+
+impl Query {
+    pub(crate) fn new(words: &str) -> Self {
+        let cut: String = words.chars().take(MAX_CHARACTERS).collect();
+        let folded = text::fold(&cut);
+        let mut concepts = keys(&folded);
+        let mut seen = Vec::new();
+        concepts.retain(|keys| {
+            let is_new = !seen.contains(keys);
+            seen.push(keys.clone());
+            is_new
+        });
+        concepts.truncate(MAX_WORDS);
+        Self { folded, concepts }
+    }
+
+    /// The concepts of the words themselves, each a list of keys that belong together.
+    pub(crate) fn concepts(&self) -> &[Vec<u64>] {
+        &self.concepts
+    }
+
+    /// The concepts with what the author says means the same.
+    pub(super) fn for_base(&self, base: &Base) -> Vec<Vec<Vec<u64>>> {
+        let mut concepts: Vec<Vec<Vec<u64>>> = self
+            .concepts
+            .iter()
+            .map(|keys| vec![keys.clone()])
+            .collect();
+        for group in &base.synonyms {
+            let said = group
+                .iter()
+                .any(|word| has(&self.folded, &text::fold(word)));
+            if !said {
+                continue;
+            }
+            let alternatives: Vec<Vec<u64>> = group
+                .iter()
+                .map(|word| keys(&text::fold(word)).concat())
+                .filter(|keys| !keys.is_empty())
+                .collect();
+            // The word that was said is one of them; it is replaced and not counted twice.
+            concepts.retain(|concept| !alternatives.contains(&concept[0]));
+            concepts.push(alternatives);
+        }
+        concepts.retain(|concept| !concept.is_empty());
+        concepts
+    }
+}
+
+/// Whether a word stands in a text; a Latin one only as a whole.
+fn has(text: &str, word: &str) -> bool {
+    if word.is_empty() {
+        return false;
+    }
+    let is_part = |c: char| c.is_alphanumeric() && !text::is_dense(c);
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        let goes_on_before = before.ends_with(is_part) && word.starts_with(is_part);
+        let goes_on_after = after.starts_with(is_part) && word.ends_with(is_part);
+        !goes_on_before && !goes_on_after
+    })
+}
+
+/// The keys of each word that says something.
+fn keys(folded: &str) -> Vec<Vec<u64>> {
+    let stems = Stems::new();
+    let mut found = Vec::new();
+    for run in text::runs(folded) {
+        match run {
+            Run::Word(word) => {
+                if !text::is_empty_word(word) {
+                    found.push(vec![stems.key(word)]);
+                }
+            }
+            Run::Dense(run) => {
+                for word in text::segment(run) {
+                    if !text::is_empty_word(word) {
+                        found.push(text::pairs(word));
+                    }
+                }
+            }
+        }
+    }
+    found
+}

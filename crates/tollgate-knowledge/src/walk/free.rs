@@ -1,0 +1,211 @@
+//! Free text: an option, the answer to what is asked, a node further on, or nothing.
+
+use super::{Matched, settle::Walk};
+use crate::{
+    base::{Base, Choice, Misfit, NodeId, Phrase, SlotKind, Target, Value, Word},
+    search::{self, Query},
+    text::{self, Run, Stems},
+};
+
+/// How much of what was said an option has to account for.
+const ENOUGH: f32 = 0.3;
+/// The most nodes that lie ahead and are searched.
+const AHEAD: usize = 20_000;
+
+impl Walk<'_> {
+    /// Makes the most of the user's words.
+    pub(super) fn hear(&mut self, words: &str) {
+        let here = self.here();
+        let visible = self.visible(here);
+        if let Some(choice) = self.named(&visible, words) {
+            self.matched = Some(Matched::Option);
+            return self.take(choice, None);
+        }
+        if let Some((_, slot)) = self.base.asked(self.base.at(here)) {
+            let value = match &slot.kind {
+                SlotKind::Choice(_) => self.pick(here, words).ok_or(Misfit::Other),
+                SlotKind::YesNo { yes, no, .. } => match slot.read(words) {
+                    Err(Misfit::Other) if self.is_said(*no, words) => Ok(Value::Truth(false)),
+                    Err(Misfit::Other) if self.is_said(*yes, words) => Ok(Value::Truth(true)),
+                    read => read,
+                },
+                SlotKind::Text { .. } | SlotKind::Number { .. } | SlotKind::Date { .. } => {
+                    slot.read(words)
+                }
+            };
+            match value {
+                Ok(value) => {
+                    self.matched = Some(Matched::Slot);
+                    return self.answer(here, Word::MoreInfo.as_str(), value);
+                }
+                Err(Misfit::OutOfRange) => return self.does_not_fit(here),
+                Err(Misfit::Other) => {}
+            }
+        }
+        if let Some(choice) = self.meant(&visible, &Query::new(words)) {
+            self.matched = Some(Matched::Option);
+            return self.take(choice, None);
+        }
+        if let Some(node) = self.ahead(here, words) {
+            self.matched = Some(Matched::Node);
+            self.session.leave(Word::MoreInfo.as_str());
+            return self.enter(node);
+        }
+        self.does_not_fit(here);
+    }
+
+    /// Whether the words are a phrase, in any language.
+    fn is_said(&self, phrase: Phrase, words: &str) -> bool {
+        let said = plain(words);
+        let mut spoken = self.base.spoken(phrase).iter();
+        spoken.any(|one| plain(self.base.text(one.text)) == said)
+    }
+
+    fn does_not_fit(&mut self, here: NodeId) {
+        let asked = self.base.asked(self.base.at(here));
+        match asked.map(|(_, slot)| slot.invalid) {
+            Some(invalid) if !invalid.is_none() => {
+                self.matched = Some(Matched::Nothing);
+                self.say(invalid);
+            }
+            Some(_) | None => self.not_understood(),
+        }
+    }
+
+    /// The option that is named outright: by id, text, keyword or number.
+    fn named<'c>(&self, visible: &[&'c Choice], words: &str) -> Option<&'c Choice> {
+        let (base, said) = (self.base, plain(words));
+        let fits = |choice: &&&Choice| {
+            let mut texts = vec![base.text(choice.id)];
+            said_by(base, choice, &mut texts);
+            texts.iter().any(|text| plain(text) == said)
+        };
+        if let Some(choice) = visible.iter().find(fits) {
+            return Some(choice);
+        }
+        if base.asked(base.at(self.here())).is_some() {
+            return None;
+        }
+        let digits = said.trim_start_matches('第').trim_end_matches(['个', '项']);
+        let number: usize = digits.parse().ok()?;
+        visible.get(number.checked_sub(1)?).copied()
+    }
+
+    /// The one of the answers to a choice that the words have in them.
+    fn pick(&self, node: NodeId, words: &str) -> Option<Value> {
+        let (_, slot) = self.base.asked(self.base.at(node))?;
+        let SlotKind::Choice(picks) = &slot.kind else {
+            return None;
+        };
+        let (base, said) = (self.base, plain(words));
+        let texts: Vec<Vec<&str>> = picks
+            .iter()
+            .map(|pick| {
+                let mut texts = vec![pick.id.as_str()];
+                let spoken = base.spoken(pick.description).iter();
+                texts.extend(spoken.map(|one| base.text(one.text)));
+                texts.extend(base.keywords(&pick.keywords));
+                texts
+            })
+            .collect();
+        let is_same = |texts: &Vec<&str>| texts.iter().any(|text| plain(text) == said);
+        let outright = texts.iter().position(is_same);
+        let at = outright.or_else(|| best(&texts, &Query::new(words)))?;
+        Some(Value::Text(picks[at].id.clone()))
+    }
+
+    /// The option whose words were said, if one stands out.
+    fn meant<'c>(&self, visible: &[&'c Choice], query: &Query) -> Option<&'c Choice> {
+        let base = self.base;
+        let texts: Vec<Vec<&str>> = visible
+            .iter()
+            .map(|choice| {
+                let mut texts = vec![base.text(choice.id)];
+                said_by(base, choice, &mut texts);
+                if let Target::Node(node) = choice.link.target {
+                    let node = base.at(node);
+                    let spoken = base.spoken(node.title).iter();
+                    texts.extend(spoken.map(|one| base.text(one.text)));
+                    texts.extend(base.keywords(node.words()));
+                }
+                texts
+            })
+            .collect();
+        best(&texts, query).map(|at| visible[at])
+    }
+
+    /// The best node among those that can still be reached.
+    fn ahead(&self, here: NodeId, words: &str) -> Option<NodeId> {
+        let ahead = reachable(self.base, here, AHEAD);
+        let keep = |_: usize, node: NodeId| node != here && ahead.binary_search(&node).is_ok();
+        let hits = search::search(&[self.base], words, &keep, 1);
+        hits.first().map(|hit| hit.node)
+    }
+}
+
+fn said_by<'b>(base: &'b Base, choice: &'b Choice, texts: &mut Vec<&'b str>) {
+    let spoken = base.spoken(choice.description).iter();
+    texts.extend(spoken.map(|one| base.text(one.text)));
+    texts.extend(base.keywords(choice.words()));
+}
+
+/// The nodes that can be reached from one, in order.
+fn reachable(base: &Base, from: NodeId, most: usize) -> Vec<NodeId> {
+    let key = |node: &NodeId| u64::from(*node).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut seen = hashbrown::HashTable::new();
+    seen.insert_unique(key(&from), from, key);
+    let mut queue = std::collections::VecDeque::from([from]);
+    while let Some(node) = queue.pop_front() {
+        for next in base.next_nodes(node) {
+            let is_new = seen.find(key(&next), |known| *known == next).is_none();
+            if is_new && seen.len() < most {
+                seen.insert_unique(key(&next), next, key);
+                queue.push_back(next);
+            }
+        }
+    }
+    let mut found: Vec<NodeId> = seen.into_iter().collect();
+    found.sort_unstable();
+    found
+}
+
+/// The place of the texts that account for the most of what was said, if it is one.
+fn best(texts: &[Vec<&str>], query: &Query) -> Option<usize> {
+    let concepts = query.concepts();
+    let count = |texts: &Vec<&str>| {
+        let keys = keys(texts);
+        let has = |concept: &&Vec<u64>| concept.iter().all(|key| keys.contains(key));
+        concepts.iter().filter(has).count()
+    };
+    let counts: Vec<usize> = texts.iter().map(count).collect();
+    let most = *counts.iter().max()?;
+    let is_only = counts.iter().filter(|count| **count == most).count() == 1;
+    let part = most as f32 / concepts.len().max(1) as f32;
+    let fits = most > 0 && is_only && part >= ENOUGH;
+    fits.then(|| counts.iter().position(|count| *count == most))?
+}
+
+fn keys(texts: &[&str]) -> Vec<u64> {
+    let stems = Stems::new();
+    let mut keys = Vec::new();
+    for words in texts {
+        for run in text::runs(&text::fold(words)) {
+            match run {
+                Run::Word(word) => keys.push(stems.key(word)),
+                Run::Dense(word) => {
+                    keys.extend(text::pairs(word));
+                    keys.extend(word.chars().map(|c| text::pair_key(c, None)));
+                }
+            }
+        }
+    }
+    keys
+}
+
+/// A text without case, signs and spaces.
+fn plain(words: &str) -> String {
+    text::fold(words)
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .collect()
+}

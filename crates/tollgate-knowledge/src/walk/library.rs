@@ -1,0 +1,64 @@
+//! The bases there are, and the versions that running sessions still walk in.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use super::{Session, StepError};
+use crate::base::Base;
+
+/// How many versions that are no longer current are kept.
+const MOST_RETIRED: usize = 16;
+
+/// Every base there is. Cheap to clone; a change makes a new one.
+#[derive(Debug, Clone, Default)]
+pub struct Library {
+    current: Vec<Arc<Base>>,
+    retired: VecDeque<Arc<Base>>,
+}
+
+impl Library {
+    /// A library of these bases; the first ones win where all else is equal.
+    pub fn new(bases: Vec<Arc<Base>>) -> Self {
+        Self {
+            current: bases,
+            retired: VecDeque::new(),
+        }
+    }
+
+    /// Puts a base in the place of the one with its id, or behind the others.
+    ///
+    /// Sessions that began with the other version go on with that one.
+    pub fn replace(&mut self, base: Arc<Base>) {
+        let same = self.current.iter_mut().find(|known| known.id == base.id);
+        match same {
+            Some(known) if known.version == base.version => {}
+            Some(known) => {
+                let old = std::mem::replace(known, base);
+                self.retired.push_front(old);
+                self.retired.truncate(MOST_RETIRED);
+            }
+            None => self.current.push(base),
+        }
+    }
+
+    /// The bases that new sessions are answered from.
+    pub fn bases(&self) -> &[Arc<Base>] {
+        &self.current
+    }
+
+    /// A base by its id.
+    pub fn base(&self, id: &str) -> Option<&Arc<Base>> {
+        self.current.iter().find(|base| base.id == id)
+    }
+
+    /// The version a session walks in, or the current one if that has its place.
+    pub(super) fn base_of(&self, session: &Session) -> Result<&Arc<Base>, StepError> {
+        let same = || {
+            let all = self.current.iter().chain(&self.retired);
+            all.filter(|base| base.id == session.base)
+        };
+        same()
+            .find(|base| base.version == session.version)
+            .or_else(|| same().find(|base| base.node(&session.node).is_some()))
+            .ok_or_else(|| StepError::Gone(session.base.clone()))
+    }
+}

@@ -1,0 +1,235 @@
+//! Coming to rest: from a node on, through what needs no answer, to one that waits or ends.
+
+use super::{
+    Matched, Offer, Session, View,
+    session::{Known, MAX_RETURNS},
+};
+use crate::base::{Base, Choice, Link, NodeId, Phrase, SlotKind, Target, Word};
+
+/// The most nodes that are passed without asking anything.
+const MAX_HOPS: usize = 64;
+/// What stands between the texts of nodes that are passed.
+const BETWEEN: &str = "\n\n";
+
+/// A link whose author left open where it leads.
+pub(super) struct Nowhere;
+
+/// A session on its way through one base.
+pub(super) struct Walk<'a> {
+    pub(super) base: &'a Base,
+    pub(super) session: Session,
+    pub(super) said: Vec<String>,
+    pub(super) matched: Option<Matched>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(base: &'a Base, session: Session) -> Self {
+        Self {
+            base,
+            session,
+            said: Vec::new(),
+            matched: None,
+        }
+    }
+
+    /// The node the session is at; the root if the base has lost it.
+    pub(super) fn here(&self) -> NodeId {
+        self.base.node(&self.session.node).unwrap_or(self.base.root)
+    }
+
+    pub(super) fn facts(&self) -> Known<'_> {
+        Known {
+            base: self.base,
+            session: &self.session,
+        }
+    }
+
+    /// The options whose conditions hold.
+    pub(super) fn visible(&self, node: NodeId) -> Vec<&'a Choice> {
+        let facts = self.facts();
+        let shows = |choice: &&Choice| choice.when().is_none_or(|when| when.holds(&facts));
+        let base = self.base;
+        base.choices(base.at(node)).iter().filter(shows).collect()
+    }
+
+    /// Enters a node and goes on until something has to be answered.
+    pub(super) fn enter(&mut self, node: NodeId) {
+        let mut node = node;
+        for _ in 0..MAX_HOPS {
+            self.session.node = self.base.id_of(node).to_owned();
+            self.say(self.base.at(node).response);
+            let asks = self.base.asked(self.base.at(node)).is_some();
+            if asks || !self.visible(node).is_empty() {
+                return;
+            }
+            let link = self.base.at(node).link().copied();
+            let next = match link.map(|link| self.towards(link)) {
+                None => self.finish(),
+                Some(Ok(next)) => next,
+                Some(Err(Nowhere)) => {
+                    self.fall_back();
+                    self.session.complete = true;
+                    None
+                }
+            };
+            match next {
+                Some(next) => node = next,
+                None => return,
+            }
+        }
+        self.fall_back();
+        self.session.complete = true;
+    }
+
+    /// The node that a link leads to now; none if something ends with it.
+    pub(super) fn towards(&mut self, link: Link) -> Result<Option<NodeId>, Nowhere> {
+        let link = link.resolve(self.base, &self.facts());
+        match link.target {
+            Target::Broken | Target::Branches(_) => Err(Nowhere),
+            Target::End => {
+                let returned = self.finish();
+                if returned.is_none() {
+                    self.say(self.base.sentences.closing);
+                }
+                Ok(returned)
+            }
+            Target::Node(node) => {
+                if let Some(then) = link.then {
+                    if self.session.returns.len() >= MAX_RETURNS {
+                        return Err(Nowhere);
+                    }
+                    self.session.returns.push(self.base.id_of(then).to_owned());
+                }
+                Ok(Some(node))
+            }
+        }
+    }
+
+    /// The end of a sub-flow, with the node that follows it, or of the session.
+    fn finish(&mut self) -> Option<NodeId> {
+        while let Some(then) = self.session.returns.pop() {
+            if let Some(node) = self.base.node(&then) {
+                return Some(node);
+            }
+        }
+        self.session.complete = true;
+        None
+    }
+
+    pub(super) fn say(&mut self, phrase: Phrase) {
+        let text = self.base.say(phrase, &self.session.language);
+        if !text.is_empty() {
+            let text = self.filled(text);
+            self.said.push(text);
+        }
+    }
+
+    /// The author's sentence for what is not understood, the nearest one there is.
+    pub(super) fn fall_back(&mut self) {
+        let node = self.base.at(self.here());
+        let own = node.more.as_ref().map(|more| more.fallback);
+        let own = own.filter(|phrase| !phrase.is_none());
+        self.say(own.unwrap_or(self.base.sentences.fallback));
+    }
+
+    /// Puts answers in the place of `{slot}`.
+    fn filled(&self, text: &str) -> String {
+        if !text.contains('{') || self.session.slots.is_empty() {
+            return text.to_owned();
+        }
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            filled.push_str(before);
+            let named = after.split_once('}').and_then(|(name, tail)| {
+                let value = self.session.slots.get(name)?;
+                Some((value, tail))
+            });
+            match named {
+                Some((value, tail)) => {
+                    filled.push_str(&value.to_string());
+                    rest = tail;
+                }
+                None => {
+                    filled.push('{');
+                    rest = after;
+                }
+            }
+        }
+        filled.push_str(rest);
+        filled
+    }
+
+    /// What can be chosen at a node.
+    pub(super) fn offers(&self, node: NodeId) -> Vec<Offer> {
+        if self.session.complete {
+            return Vec::new();
+        }
+        let (base, language) = (self.base, self.session.language.as_str());
+        let offer = |id: &str, phrase: Phrase| Offer {
+            id: id.to_owned(),
+            description: match base.say(phrase, language) {
+                "" => id.to_owned(),
+                text => self.filled(text),
+            },
+        };
+        let mut offers: Vec<Offer> = self
+            .visible(node)
+            .into_iter()
+            .map(|choice| offer(base.text(choice.id), choice.description))
+            .collect();
+        let mut add = |id: &str, phrase: Phrase| {
+            if offers.iter().all(|known| known.id != id) {
+                offers.push(offer(id, phrase));
+            }
+        };
+        if let Some((_, slot)) = base.asked(base.at(node)) {
+            match &slot.kind {
+                SlotKind::Choice(picks) => {
+                    for pick in picks {
+                        add(&pick.id, pick.description);
+                    }
+                }
+                SlotKind::YesNo { yes, no, .. } => {
+                    add("yes", *yes);
+                    add("no", *no);
+                }
+                SlotKind::Text { .. } | SlotKind::Number { .. } | SlotKind::Date { .. } => {
+                    add(Word::MoreInfo.as_str(), slot.description);
+                }
+            }
+        }
+        for (word, phrase) in Word::ALL.into_iter().zip(base.sentences.offer) {
+            let makes_sense = match word {
+                Word::Back | Word::Why => !self.session.trail.is_empty(),
+                Word::Restart => node != base.root,
+                Word::MoreInfo => true,
+            };
+            if !phrase.is_none() && makes_sense {
+                add(word.as_str(), phrase);
+            }
+        }
+        offers
+    }
+
+    /// The session as it is now, and what is shown of it.
+    pub(super) fn done(self) -> (Session, View) {
+        let node = self.here();
+        let trail = self.session.trail.iter();
+        let mut path: Vec<String> = trail.map(|step| step.node.clone()).collect();
+        path.push(self.session.node.clone());
+        let view = View {
+            response: self.said.join(BETWEEN),
+            current_step: self.base.step_name(node, &self.session.language).to_owned(),
+            options: self.offers(node),
+            is_complete: self.session.complete,
+            knowledge_base: self.base.id.clone(),
+            version: self.base.version.clone(),
+            matched: self.matched,
+            path,
+        };
+        let mut session = self.session;
+        session.version.clone_from(&view.version);
+        (session, view)
+    }
+}

@@ -1,0 +1,169 @@
+//! One step of a session: an option, one of the words that always work, or free text.
+
+use super::{
+    Library, Matched, Session, StepError, View,
+    settle::{Nowhere, Walk},
+};
+use crate::base::{Choice, Link, NodeId, SlotKind, Target, Value, Word};
+
+impl Library {
+    /// Takes one step; the session itself is left as it was.
+    pub fn step(
+        &self,
+        session: &Session,
+        chosen: &str,
+        input: Option<&str>,
+    ) -> Result<(Session, View), StepError> {
+        if session.complete {
+            return Err(StepError::Finished);
+        }
+        if !session.candidates.is_empty() {
+            return self.choose_candidate(session, chosen, input);
+        }
+        let base = self.base_of(session)?;
+        let mut walk = Walk::new(base, session.clone());
+        let here = walk.here();
+        let id = chosen.trim();
+        let input = input.map(str::trim).filter(|words| !words.is_empty());
+        let mut visible = walk.visible(here).into_iter();
+        let authored = visible.find(|choice| base.text(choice.id) == id);
+        if let Some(choice) = authored {
+            walk.take(choice, input);
+        } else if let Some(value) = walk.picked(here, id) {
+            walk.answer(here, id, value);
+        } else {
+            match (Word::of(id), input) {
+                (Some(Word::Back), _) => walk.back(),
+                (Some(Word::Restart), _) => walk.restart(),
+                (Some(Word::Why), _) => walk.why(),
+                (Some(Word::MoreInfo), Some(words)) => walk.hear(words),
+                (Some(Word::MoreInfo), None) => return Err(StepError::NoInput),
+                (None, _) => {
+                    let offers = walk.offers(here).into_iter();
+                    return Err(StepError::UnknownOption {
+                        chosen: crate::short(chosen),
+                        valid: offers.map(|offer| offer.id).collect(),
+                    });
+                }
+            }
+        }
+        Ok(walk.done())
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// Takes an option that is on offer.
+    pub(super) fn take(&mut self, choice: &'a Choice, input: Option<&str>) {
+        let here = self.here();
+        let before = self.session.clone();
+        self.session.leave(self.base.text(choice.id));
+        for (number, value) in choice.sets() {
+            let name = &self.base.slots[usize::from(*number)].name;
+            self.session.set(name, value.clone());
+        }
+        if let Some((_, slot)) = self.base.asked(self.base.at(here))
+            && let Some(Ok(value)) = input.map(|words| slot.read(words))
+        {
+            self.session.set(&slot.name, value);
+        }
+        self.go(choice.link, before);
+    }
+
+    /// Goes on along a link; one that leads nowhere leaves the session as it was.
+    fn go(&mut self, link: Link, before: Session) {
+        match self.towards(link) {
+            Ok(Some(node)) => self.enter(node),
+            Ok(None) => {}
+            Err(Nowhere) => {
+                self.session = before;
+                self.fall_back();
+            }
+        }
+    }
+
+    /// The value that an option of the slot itself stands for.
+    fn picked(&self, node: NodeId, id: &str) -> Option<Value> {
+        let (_, slot) = self.base.asked(self.base.at(node))?;
+        match (&slot.kind, id) {
+            (SlotKind::YesNo { .. }, "yes") => Some(Value::Truth(true)),
+            (SlotKind::YesNo { .. }, "no") => Some(Value::Truth(false)),
+            (SlotKind::Choice(_), _) => slot.read(id).ok(),
+            (
+                SlotKind::YesNo { .. }
+                | SlotKind::Text { .. }
+                | SlotKind::Number { .. }
+                | SlotKind::Date { .. },
+                _,
+            ) => None,
+        }
+    }
+
+    /// Fills the slot that the node asks for and goes on.
+    pub(super) fn answer(&mut self, node: NodeId, option: &str, value: Value) {
+        let Some((_, slot)) = self.base.asked(self.base.at(node)) else {
+            return;
+        };
+        let before = self.session.clone();
+        self.session.leave(option);
+        self.session.set(&slot.name, value);
+        let link = self.base.at(node).link().copied().unwrap_or(Link {
+            target: Target::End,
+            then: None,
+        });
+        self.go(link, before);
+    }
+
+    /// Back to the question before this one; from the first one to the root.
+    fn back(&mut self) {
+        if !self.session.undo() {
+            self.session.node = self.base.id_of(self.base.root).to_owned();
+        }
+        self.repeat();
+    }
+
+    fn restart(&mut self) {
+        self.session.trail.clear();
+        self.session.slots.clear();
+        self.session.returns.clear();
+        self.enter(self.base.root);
+    }
+
+    /// The path so far, in the author's own words.
+    fn why(&mut self) {
+        let (base, language) = (self.base, &self.session.language);
+        let mut lines = Vec::new();
+        for step in &self.session.trail {
+            let Some(node) = base.node(&step.node) else {
+                continue;
+            };
+            let choices = base.choices(base.at(node));
+            let chosen = choices.iter().find(|one| base.text(one.id) == step.option);
+            let choice = match (chosen, step.slots.keys().next()) {
+                (Some(choice), _) => base.say(choice.description, language).to_owned(),
+                (None, Some(name)) => {
+                    let value = self.session.slots.get(name);
+                    value.map_or_else(String::new, ToString::to_string)
+                }
+                (None, None) => step.option.clone(),
+            };
+            lines.push(format!("{} → {choice}", base.step_name(node, language)));
+        }
+        lines.push(base.step_name(self.here(), language).to_owned());
+        self.said = vec![lines.join("\n")];
+    }
+
+    /// Says again what the node says.
+    pub(super) fn repeat(&mut self) {
+        let node = self.here();
+        self.say(self.base.at(node).response);
+    }
+
+    /// Stays where it is and says the author's sentence for what was not understood.
+    pub(super) fn not_understood(&mut self) {
+        self.matched = Some(Matched::Nothing);
+        self.fall_back();
+        if self.said.is_empty() {
+            self.repeat();
+        }
+    }
+}
