@@ -7,7 +7,7 @@
 use tollgate_core::{
     Payload, StoreError, Timestamp,
     canonical::{hex, hex_digest},
-    store::Approval,
+    store::{Approval, ApprovalState},
 };
 
 use super::{CALL_BY_NAME, Caller, Gateway, Request};
@@ -61,9 +61,20 @@ impl Gateway {
             Decided::Denied
         };
         match self.decide(&asked, &decided, by).await {
+            // Somebody said yes elsewhere in the meantime: that is what this answer says too.
+            Err(StoreError::ApprovalGone) if granted => self.is_granted(id).await,
             Err(StoreError::ApprovalGone) => Err(DialogError::NoQuestion),
             decided => Ok(decided?),
         }
+    }
+
+    async fn is_granted(&self, id: &str) -> Result<(), DialogError> {
+        let asked = self.store().approval(id).await?;
+        let now = self.clock().now();
+        asked
+            .filter(|asked| asked.state == ApprovalState::Granted && asked.in_time(now))
+            .map(|_| ())
+            .ok_or(DialogError::NoQuestion)
     }
 
     fn sealed(&self, asked: &Approval) -> String {

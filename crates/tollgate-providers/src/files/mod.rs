@@ -22,6 +22,8 @@ use tollgate_core::{
 const SCHEME: &str = "files://";
 /// The most of one file that is read.
 const MAX_READ: usize = 1 << 20;
+/// The longest word that is taken off the end of a file that was cut.
+const LAST_WORD: usize = 4096;
 /// The most entries of one folder that are shown.
 const MAX_ENTRIES: usize = 1000;
 
@@ -156,17 +158,11 @@ fn read(uri: &str, root: &Path, path: &Path) -> Result<Value, ProviderError> {
             json!({"uri": uri, "mimeType": "application/json", "text": text})
         }
         open::Found::File { bytes, total } => {
-            let mut content = json!({"uri": uri, "mimeType": mime(path)});
-            let end = match std::str::from_utf8(&bytes) {
-                Ok(_) => Some(bytes.len()),
-                // Cutting may have split the last character.
-                Err(error) if error.error_len().is_none() && total > MAX_READ as u64 => {
-                    Some(error.valid_up_to())
-                }
-                Err(_) => None,
-            };
-            match end.and_then(|end| std::str::from_utf8(&bytes[..end]).ok()) {
-                Some(text) => content["text"] = Value::String(text.to_owned()),
+            let mime = mime(path);
+            let cut = total > MAX_READ as u64;
+            let mut content = json!({"uri": uri, "mimeType": mime});
+            match text(&bytes, mime, cut) {
+                Some(text) => content["text"] = Value::String(text),
                 None => content["blob"] = Value::String(STANDARD.encode(&bytes)),
             }
             if total > MAX_READ as u64 {
@@ -177,6 +173,44 @@ fn read(uri: &str, root: &Path, path: &Path) -> Result<Value, ProviderError> {
         }
     };
     Ok(json!({"contents": [content]}))
+}
+
+/// The text of a file that is text: whatever its encoding, so that it can be cleaned.
+fn text(bytes: &[u8], mime: &str, cut: bool) -> Option<String> {
+    let wide = |of: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|two| of([two[0], two[1]]));
+        let text: String = char::decode_utf16(units)
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect();
+        text
+    };
+    let mut text = match (bytes, std::str::from_utf8(bytes)) {
+        ([0xff, 0xfe, ..], _) => wide(u16::from_le_bytes),
+        ([0xfe, 0xff, ..], _) => wide(u16::from_be_bytes),
+        (_, Ok(text)) => text.to_owned(),
+        // Cutting may have split the last character.
+        (_, Err(error)) if error.error_len().is_none() && cut => {
+            String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
+        }
+        (_, Err(_)) if is_text(mime) => String::from_utf8_lossy(bytes).into_owned(),
+        (_, Err(_)) => return None,
+    };
+    if cut
+        && let Some(end) = text
+            .rfind(char::is_whitespace)
+            .filter(|end| text.len() - end < LAST_WORD)
+    {
+        // Half a word could be half a secret that no rule recognises.
+        text.truncate(end);
+    }
+    Some(text)
+}
+
+fn is_text(mime: &str) -> bool {
+    mime.starts_with("text/")
+        || ["json", "xml", "yaml", "toml"]
+            .iter()
+            .any(|kind| mime.ends_with(kind))
 }
 
 fn mime(path: &Path) -> &'static str {

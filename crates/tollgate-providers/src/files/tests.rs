@@ -87,6 +87,36 @@ fn a_large_file_is_cut_on_a_character_and_says_so() {
 }
 
 #[test]
+fn text_is_text_whatever_its_encoding() {
+    let (dir, files) = files();
+    let write =
+        |name: &str, bytes: &[u8]| fs::write(dir.path().join("open").join(name), bytes).unwrap();
+    write("latin.txt", b"caf\xe9 ghp_token");
+    let wide: Vec<u8> = "\u{feff}wide"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    write("wide.txt", &wide);
+    let latin = content(&files, "files://docs/latin.txt").unwrap();
+    assert_eq!(latin["text"], "caf\u{fffd} ghp_token");
+    assert_eq!(
+        content(&files, "files://docs/wide.txt").unwrap()["text"],
+        "wide"
+    );
+}
+
+#[test]
+fn half_a_word_is_not_shown() {
+    let (dir, files) = files();
+    let mut text = "word ".repeat(MAX_READ / 5);
+    text.truncate(MAX_READ - 10);
+    text.push_str(" ghp_abcdefghijklmnopqrstuvwxyz");
+    fs::write(dir.path().join("open/cut.txt"), &text).unwrap();
+    let cut = content(&files, "files://docs/cut.txt").unwrap();
+    assert!(!cut["text"].as_str().unwrap().contains("ghp"));
+}
+
+#[test]
 fn what_is_no_file_is_not_opened() {
     let (dir, files) = files();
     let pipe = dir.path().join("open/pipe");

@@ -4,7 +4,7 @@
 //! if the operator says that this client's dialog is a human. Otherwise the call ends as
 //! `confirmation_required` and a human approves it elsewhere.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Map, Value, json};
 use tollgate_core::{ErrorCode, Payload};
@@ -22,6 +22,8 @@ const QUESTION: &str = "tollgate_consent";
 /// An open question about a call.
 pub(super) struct Question {
     pub(super) sealed: String,
+    /// How long an answer still counts.
+    open: Duration,
     params: Value,
 }
 
@@ -42,6 +44,7 @@ pub(super) async fn question(
     let sealed = server.gateway.seal_question(&exchange.caller, id).await;
     Some(Question {
         sealed: sealed.ok()??,
+        open: server.gateway.settings().approval_ttl,
         params: form(details.get("preview")?),
     })
 }
@@ -114,8 +117,9 @@ fn granted(answer: &Payload) -> Option<bool> {
 /// Asks in the client's dialog while the call is open; `None` if nobody answered.
 pub(super) async fn dialog(exchange: &Exchange, question: &Question) -> Option<bool> {
     let params = Payload::from(question.params.clone());
-    let answer = exchange.ask("elicitation/create", &params).await;
-    granted(&answer.ok()?)
+    let asked = exchange.ask("elicitation/create", &params);
+    let answer = tokio::time::timeout(question.open, asked).await;
+    granted(&answer.ok()?.ok()?)
 }
 
 /// Takes an answer; what remains to be said if it does not let the call go on.

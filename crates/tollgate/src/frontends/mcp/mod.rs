@@ -43,6 +43,14 @@ use crate::config::{Config, Dialogs, Names, Results};
 pub(crate) use http::serve;
 pub(crate) use stdio::run as stdio;
 
+/// Methods whose failures the door itself writes down.
+const GOVERNED: [&str; 4] = [
+    "tools/call",
+    "resources/read",
+    "prompts/get",
+    "completion/complete",
+];
+
 /// The way a client is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transport {
@@ -153,8 +161,50 @@ impl From<RpcError> for Reply {
 }
 
 impl Server {
-    /// Answers one request. Never fails: every way out is an answer.
-    async fn handle(&self, mut exchange: Exchange) -> Reply {
+    /// Answers one request. Never fails: every way out is an answer, and clean.
+    async fn handle(&self, exchange: Exchange) -> Reply {
+        let mut caller = exchange.caller.clone();
+        let governed = GOVERNED.contains(&exchange.asked.method.as_str());
+        let named = exchange.said.session.as_deref();
+        let odd = named.is_some_and(|named| !self.is_plain(named));
+        let mut reply = if odd {
+            let message = "`_meta[\"tollgate/session\"]` is a plain name without anything secret";
+            RpcError::invalid_params(message).into()
+        } else {
+            self.dispatch(exchange).await
+        };
+        if let Err(error) = reply.result {
+            let error = self.cleaned(error);
+            // What passed the door has been written down there.
+            if !governed || odd {
+                if odd {
+                    "odd".clone_into(&mut caller.session.handle);
+                }
+                let code = tollgate_core::ErrorCode::MalformedRequest;
+                self.gateway.refuse(&caller, code, &error.message).await;
+            }
+            reply.result = Err(error);
+        }
+        reply
+    }
+
+    /// Whether a name can stand in logs as it is.
+    fn is_plain(&self, name: &str) -> bool {
+        name.bytes().all(|byte| byte.is_ascii_graphic())
+            && self.gateway.cleaner().line(name) == name
+    }
+
+    /// An error may quote what a caller sent.
+    fn cleaned(&self, error: RpcError) -> RpcError {
+        let cleaner = self.gateway.cleaner();
+        RpcError {
+            code: error.code,
+            message: cleaner.line(&error.message),
+            data: error.data.map(|data| cleaner.value(&data)),
+        }
+    }
+
+    async fn dispatch(&self, mut exchange: Exchange) -> Reply {
         let spelling = names::spelling(self.names, exchange.client.name.as_deref());
         exchange.caller.spelling = spelling;
         exchange.caller.asks = exchange.client.asks;

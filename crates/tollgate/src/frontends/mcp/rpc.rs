@@ -152,6 +152,13 @@ pub(super) fn read(text: &str) -> Result<Incoming, Unreadable> {
         let message = "batches are not part of this protocol: send one message at a time";
         return Err(refuse(None, code::INVALID_REQUEST, message.to_owned()));
     }
+    let first = text.trim_start().chars().next();
+    if first.is_some_and(|first| matches!(first, '"' | 'n' | 't' | 'f' | '-' | '0'..='9'))
+        && serde_json::from_str::<Value>(text).is_ok()
+    {
+        let message = "a message is a JSON object";
+        return Err(refuse(None, code::INVALID_REQUEST, message.to_owned()));
+    }
     if !within_depth(text.as_bytes()) {
         return Err(refuse(
             None,

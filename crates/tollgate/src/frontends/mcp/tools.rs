@@ -32,7 +32,7 @@ pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcEr
     reply::reusable(exchange, &mut result);
     result.insert(
         "_meta".to_owned(),
-        json!({"tollgate/list": selection.used()}),
+        json!({"tollgate/list": server.gateway.cleaner().value(&selection.used())}),
     );
     Ok(reply::dressed(exchange, result))
 }

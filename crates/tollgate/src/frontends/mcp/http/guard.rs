@@ -35,6 +35,9 @@ impl Hosts {
         let Some(host) = host.filter(|host| self.answers(&host.to_ascii_lowercase())) else {
             return Err(forbidden("this host is not served here"));
         };
+        if headers.get_all(header::HOST).iter().count() > 1 {
+            return Err(forbidden("a request has one host"));
+        }
         if headers.get_all(header::ORIGIN).iter().count() > 1 {
             return Err(forbidden("a request has one origin"));
         }

@@ -26,6 +26,10 @@ pub(super) fn check_version(headers: &HeaderMap, said: Option<&str>) -> Result<(
     let Some(said) = said else {
         return Ok(());
     };
+    if headers.get_all(VERSION).iter().count() > 1 {
+        let message = "the header `MCP-Protocol-Version` is there twice";
+        return Err(mismatch(message.to_owned()));
+    }
     match text(headers, VERSION) {
         Some(header) if header == said => Ok(()),
         Some(_) => Err(mismatch(
@@ -56,6 +60,9 @@ pub(super) fn check(headers: &HeaderMap, asked: &Asked, catalog: &Catalog) -> Re
 }
 
 fn same(headers: &HeaderMap, name: &str, shown: &str, body: &str) -> Result<(), RpcError> {
+    if headers.get_all(name).iter().count() > 1 {
+        return Err(mismatch(format!("the header `{shown}` is there twice")));
+    }
     match headers.get(name).map(|value| decoded(value.as_bytes())) {
         Some(Some(header)) if header == body => Ok(()),
         Some(_) => Err(mismatch(format!(

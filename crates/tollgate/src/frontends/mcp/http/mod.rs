@@ -20,6 +20,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Instant,
 };
 
 use axum::{
@@ -32,7 +33,7 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
-use tollgate_core::Principal;
+use tollgate_core::{ErrorCode, Principal, TrustLevel};
 
 use self::{guard::Hosts, metrics::Metrics, sessions::Sessions};
 use super::{Server, Transport, select::Selection, shown};
@@ -235,25 +236,37 @@ async fn admit(web: &Web, parts: &Parts) -> Result<Identity, Response> {
     web.hosts.check(&parts.headers, &parts.uri)?;
     let peer = parts.extensions.get::<Peer>().copied();
     let loopback = peer.is_some_and(|Peer(peer)| peer.ip().to_canonical().is_loopback());
-    let identified = web.auth.identify(&parts.headers, loopback).await;
-    identified.map_err(|refused| {
-        web.metrics.refused();
-        let status = match &refused {
-            Refused::Missing | Refused::Invalid(_) => StatusCode::UNAUTHORIZED,
-            Refused::Insufficient(_) => StatusCode::FORBIDDEN,
-            Refused::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        let mut response = (status, "a valid bearer token is needed here\n").into_response();
-        let challenge = web
-            .auth
-            .challenge(&refused, &own_url(&parts.headers, METADATA));
-        if let Ok(value) = HeaderValue::from_str(&challenge) {
-            response
-                .headers_mut()
-                .insert(header::WWW_AUTHENTICATE, value);
-        }
+    match web.auth.identify(&parts.headers, loopback).await {
+        Ok(identity) => Ok(identity),
+        Err(refused) => Err(turned_away(web, parts, &refused).await),
+    }
+}
+
+/// Answers somebody who is not let in, and writes it down as long as that is no flood.
+async fn turned_away(web: &Web, parts: &Parts, refused: &Refused) -> Response {
+    web.metrics.refused();
+    let nobody = Principal::from_stored("unauthenticated".to_owned());
+    if web.limits.enter(&nobody, Instant::now()).is_ok() {
+        let caller = super::caller(nobody, "http", TrustLevel::Remote);
+        let message = "a request without a valid token was refused";
+        let code = ErrorCode::Unauthorized;
+        web.server.gateway.refuse(&caller, code, message).await;
+    }
+    let status = match refused {
+        Refused::Missing | Refused::Invalid(_) => StatusCode::UNAUTHORIZED,
+        Refused::Insufficient(_) => StatusCode::FORBIDDEN,
+        Refused::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut response = (status, "a valid bearer token is needed here\n").into_response();
+    let challenge = web
+        .auth
+        .challenge(refused, &own_url(&parts.headers, METADATA));
+    if let Ok(value) = HeaderValue::from_str(&challenge) {
         response
-    })
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, value);
+    }
+    response
 }
 
 async fn mcp(State(web): State<Arc<Web>>, request: Request) -> Response {

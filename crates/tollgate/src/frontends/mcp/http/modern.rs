@@ -57,7 +57,10 @@ pub(super) async fn run(
         Ok(guard) => guard,
         Err(seconds) => return overloaded(&web, &exchange, seconds).await,
     };
-    answer(web, exchange, messages, Some(guard), left).await
+    // Whoever only listens holds no place that a call could have.
+    let listens = exchange.asked.method == "subscriptions/listen";
+    let guard = Some(guard).filter(|_| !listens);
+    answer(web, exchange, messages, guard, left).await
 }
 
 fn exchange(
@@ -158,7 +161,7 @@ async fn answer(
     // What was said just before the answer travels before it.
     let (first, reply) = tokio::select! {
         biased;
-        message = messages.recv() => (message, None),
+        Some(message) = messages.recv() => (Some(message), None),
         reply = &mut running => (messages.try_recv().ok(), Some(reply)),
     };
     let reply = match (&first, reply) {

@@ -1,6 +1,9 @@
 //! A message that was posted: read within bounds, and given to the era it speaks.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::Bytes,
@@ -80,6 +83,11 @@ async fn read(
         let message = "the content type must be application/json";
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
+    let coding = headers::text(headers, header::CONTENT_ENCODING.as_str());
+    if coding.is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
+        let message = "the body must not be compressed";
+        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
+    }
     let limited = Limited::new(incoming, web.message_bytes);
     let bytes: Bytes = match tokio::time::timeout(web.serve.body_timeout, limited.collect()).await {
         Ok(Ok(collected)) => collected.to_bytes(),
@@ -152,10 +160,14 @@ pub(super) async fn refused(
         StatusCode::PAYLOAD_TOO_LARGE => ErrorCode::RequestTooLarge,
         _ => ErrorCode::MalformedRequest,
     };
-    web.server
-        .gateway
-        .refuse(caller, code, &error.message)
-        .await;
+    // Whoever sends too many of these is still answered, but fills no log.
+    let limits = web.limits.enter(&caller.session.principal, Instant::now());
+    if limits.is_ok() {
+        web.server
+            .gateway
+            .refuse(caller, code, &error.message)
+            .await;
+    }
     let mut response = body::json(status, rpc::failure(id, &error), None);
     if status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
         // What is left of the body is not read.
