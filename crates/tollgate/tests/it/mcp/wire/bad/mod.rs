@@ -3,6 +3,7 @@
 mod headers;
 mod limits;
 mod messages;
+mod refusals;
 mod sessions;
 mod vanished;
 
