@@ -5,19 +5,25 @@
 
 #![forbid(unsafe_code)]
 
+mod action;
 pub mod client;
 mod command;
 pub mod cost;
 mod domain;
 mod error;
+pub mod graph;
 mod params;
+mod product;
 pub mod request;
 pub mod series;
 mod time;
+pub mod view;
 
+pub use action::action;
 pub use command::{Command, Effect};
 pub use domain::{Domain, UnknownDomain};
 pub use error::{Error, Kind};
 pub use params::Params;
+pub use product::Product;
 pub use request::ApiKey;
 pub use time::KeepaMinute;

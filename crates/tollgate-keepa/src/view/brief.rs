@@ -1,0 +1,229 @@
+//! The part to read first: facts, risks, gaps and what to do next, on one page.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    compact,
+    content::shortened,
+    quality::{buy_box_price, found},
+};
+
+/// What to read, in this order.
+const READ_ORDER: [&str; 5] = [
+    "agent_brief",
+    "selection_signals",
+    "data_quality",
+    "next_actions",
+    "evidence_index",
+];
+const MISSING: usize = 8;
+const ACTIONS: usize = 3;
+/// Histories with a takeaway: name, label, and the prefix of their signals.
+const TAKEAWAYS: [(&str, &str, &str); 6] = [
+    ("new", "New price", "new_price"),
+    ("buy_box_shipping", "Buy box", "buy_box"),
+    ("sales_rank", "Sales rank", "sales_rank"),
+    ("review_count", "Reviews", "review_count"),
+    ("rating", "Rating", "rating"),
+    ("new_offer_count", "New offers", "new_offer_count"),
+];
+
+pub(super) fn agent_brief(view: &Map<String, Value>, entities: Value) -> Value {
+    let at = |path: &[&str]| found(view, path).cloned();
+    let title = found(view, &["identity", "title"]).and_then(Value::as_str);
+    let facts = compact(json!({
+        "asin": at(&["identity", "asin"]),
+        "title": title.map(|title| shortened(title, 120)),
+        "brand": at(&["identity", "brand"]),
+        "current_new_price": at(&["pricing", "current", "new", "value"]),
+        "current_buy_box_price": buy_box_price(view),
+        "monthly_sold": at(&["demand", "monthly_sold"]),
+        "rating": at(&["rating", "rating", "value"]),
+        "review_count": at(&["rating", "review_count", "value"]),
+    }));
+    let flags = at(&["selection_signals", "risk_flags"]);
+    let missing = found(view, &["data_quality", "missing"]).and_then(Value::as_array);
+    let missing: Vec<&Value> = missing.into_iter().flatten().take(MISSING).collect();
+    let actions = view.get("next_actions").and_then(Value::as_array);
+    let actions: Vec<&Value> = actions.into_iter().flatten().take(ACTIONS).collect();
+    let takeaways: Vec<Value> = TAKEAWAYS
+        .iter()
+        .filter_map(|one| takeaway(view, *one))
+        .collect();
+    compact(json!({
+        "read_order": READ_ORDER,
+        "one_line": one_line(&facts, flags.as_ref()),
+        "key_facts": facts,
+        "decision_context": decision_context(view),
+        "temporal_takeaways": takeaways,
+        "temporal_by_window": by_window(view),
+        "risk_flags": flags,
+        "risk_codes": at(&["risk_taxonomy", "codes"]),
+        "highest_risk_severity": at(&["risk_taxonomy", "highest_severity"]),
+        "research_graph_entities": entities,
+        "missing_data": missing,
+        "confidence": at(&["data_quality", "confidence"]),
+        "recommended_next_actions": actions,
+    }))
+}
+
+fn one_line(facts: &Value, flags: Option<&Value>) -> String {
+    let text = |name: &str| facts[name].as_str().unwrap_or_default();
+    let figures = [
+        ("new", "current_new_price"),
+        ("buybox", "current_buy_box_price"),
+        ("sold/mo", "monthly_sold"),
+        ("rating", "rating"),
+        ("reviews", "review_count"),
+    ];
+    let figures = figures.iter().filter(|(_, name)| !facts[*name].is_null());
+    let mut figures: Vec<String> = figures
+        .map(|(label, name)| format!("{label}={}", facts[*name]))
+        .collect();
+    let flags = flags.and_then(Value::as_array).into_iter().flatten();
+    let flags: Vec<&str> = flags.filter_map(Value::as_str).collect();
+    if !flags.is_empty() {
+        figures.push(format!("risks={}", flags.join(",")));
+    }
+    format!(
+        "{} | {} | {}",
+        text("asin"),
+        text("title"),
+        figures.join("; ")
+    )
+}
+
+fn decision_context(view: &Map<String, Value>) -> Value {
+    let at = |path: &[&str]| found(view, path).cloned();
+    let count = |name: &str| {
+        found(view, &["data_quality", name])
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len)
+    };
+    compact(json!({
+        "demand": at(&["selection_signals", "demand"]),
+        "competition": at(&["selection_signals", "competition"]),
+        "price_stability": at(&["selection_signals", "price_stability"]),
+        "content_quality": at(&["selection_signals", "content_quality"]),
+        "risk_taxonomy": compact(json!({
+            "codes": at(&["risk_taxonomy", "codes"]),
+            "highest_severity": at(&["risk_taxonomy", "highest_severity"]),
+            "risk_count": at(&["risk_taxonomy", "risk_count"]),
+        })),
+        "data_quality": compact(json!({
+            "confidence": at(&["data_quality", "confidence"]),
+            "present_count": count("present"),
+            "missing_count": count("missing"),
+            "notes": at(&["data_quality", "notes"]),
+        })),
+    }))
+}
+
+/// Fields of an object under other names.
+fn picked(from: &Value, names: &[(&str, &str)]) -> Value {
+    let found = names
+        .iter()
+        .filter_map(|(ours, theirs)| Some(((*ours).to_owned(), from.get(theirs)?.clone())));
+    Value::Object(found.collect())
+}
+
+fn same(from: &Value, names: &[&str]) -> Value {
+    let pairs: Vec<(&str, &str)> = names.iter().map(|name| (*name, *name)).collect();
+    picked(from, &pairs)
+}
+
+fn short_window(window: &Value) -> Value {
+    picked(
+        window,
+        &[
+            ("baseline", "baseline_value"),
+            ("latest", "latest_value"),
+            ("observed_days", "observed_days"),
+            ("change_abs", "change_abs"),
+            ("change_pct", "change_pct"),
+            ("direction", "trend_direction"),
+        ],
+    )
+}
+
+fn takeaway(view: &Map<String, Value>, (series, label, _): (&str, &str, &str)) -> Option<Value> {
+    let all = found(view, &["temporal_features", "series", series])?;
+    let windows = all["windows"].as_object().into_iter().flatten();
+    let windows: Map<String, Value> = windows
+        .map(|(name, one)| (name.clone(), short_window(one)))
+        .collect();
+    let mut coverage = same(
+        &all["sampling"],
+        &[
+            "avg_interval_days",
+            "median_interval_days",
+            "max_gap_days",
+            "points_per_30d",
+        ],
+    );
+    coverage["point_count"] = all["point_count"].clone();
+    coverage["duration_days"] = all["duration_days"].clone();
+    let mut volatility = same(all, &["range_abs", "range_pct_of_mean", "volatility_cv"]);
+    for name in ["q1", "q3", "iqr", "mad"] {
+        volatility[name] = all["dispersion"][name].clone();
+    }
+    Some(compact(json!({
+        "series": series,
+        "label": label,
+        "coverage": coverage,
+        "level": picked(all, &[
+            ("first", "first_value"), ("latest", "latest_value"), ("previous", "previous_value"), ("min", "min_value"),
+            ("max", "max_value"), ("mean", "mean_value"), ("median", "median_value"),
+            ("latest_percentile", "latest_percentile"), ("latest_zscore", "latest_zscore"),
+        ]),
+        "all_time": picked(all, &[
+            ("change_abs", "change_abs"), ("change_pct", "change_pct"), ("direction", "trend_direction"),
+            ("previous_change_abs", "previous_change_abs"), ("previous_change_pct", "previous_change_pct"),
+            ("slope_per_day", "slope_per_day"),
+        ]),
+        "windows": windows,
+        "volatility": volatility,
+        "momentum": all["change_profile"],
+        "shape": all["shape"],
+        "outliers": all["outliers"],
+    })))
+}
+
+/// The same changes again, by window: what happened lately, across histories.
+fn by_window(view: &Map<String, Value>) -> Value {
+    let windows = found(view, &["temporal_features", "windows_days"]).and_then(Value::as_array);
+    let mut all = Map::new();
+    for days in windows.into_iter().flatten().filter_map(Value::as_i64) {
+        let name = format!("recent_{days}d");
+        let mut series = Map::new();
+        let mut signals = Map::new();
+        for (one, _, prefix) in TAKEAWAYS {
+            let Some(window) = found(
+                view,
+                &["temporal_features", "series", one, "windows", &name],
+            ) else {
+                continue;
+            };
+            let short = short_window(window);
+            if let Some(change) = short.get("change_pct") {
+                signals.insert(format!("{prefix}_change_pct"), change.clone());
+            }
+            signals.insert(format!("{prefix}_direction"), short["direction"].clone());
+            if one == "sales_rank" {
+                signals.insert(
+                    "rank_improved".to_owned(),
+                    json!(short["direction"] == "down"),
+                );
+            }
+            series.insert(one.to_owned(), short);
+        }
+        if !series.is_empty() {
+            let count = series.len();
+            all.insert(
+                name,
+                json!({"series": series, "series_count": count, "signal_summary": signals}),
+            );
+        }
+    }
+    Value::Object(all)
+}

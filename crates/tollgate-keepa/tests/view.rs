@@ -1,0 +1,196 @@
+//! Laws of the product view, over products of our own making that look like the real ones.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use serde_json::{Map, Value, json};
+use tollgate_keepa::{
+    Command, Params, Product,
+    cost::estimate,
+    request::build,
+    series::{Layout, Series},
+    view::{Options, Profile, RISK_CODES, product, products},
+};
+
+/// A history of a kind with so many points, the same every time.
+fn history(series: Series, points: i64) -> Vec<i64> {
+    let mut flat = Vec::new();
+    for at in 0..points {
+        let value = 1000 + (at * 37 + series.index() as i64 * 101) % 400;
+        flat.extend([7_000_000 + at * 720, if at % 17 == 0 { -1 } else { value }]);
+        if series.layout() == Layout::Triples {
+            flat.push(at % 3 * 199);
+        }
+    }
+    flat
+}
+
+fn body(points: i64, extra: Value) -> Product {
+    let csv: Vec<Vec<i64>> = Series::ALL
+        .into_iter()
+        .map(|one| history(one, points))
+        .collect();
+    let current: Vec<i64> = (0..36)
+        .map(|at| if at % 5 == 4 { -1 } else { 30 + at })
+        .collect();
+    let mut product = json!({
+        "asin": "B0FIXTURE1", "title": "Loose leaf tea, 500 g", "domainId": 3, "brand": "Hill", "manufacturer": "Hill & Co",
+        "rootCategory": 10, "categories": [10, 20],
+        "categoryTree": [{"catId": 10, "name": "Grocery"}, {"catId": 20, "name": "Tea"}],
+        "monthlySold": 400, "monthlySoldHistory": [7_000_000, 300, 7_100_000, 400],
+        "couponHistory": [7_000_000, 100, -5, 7_100_000, 0, 0],
+        "stats": {"current": current, "avg30": current, "buyBoxPrice": 1299, "buyBoxSellerId": "A1SELLER", "totalOfferCount": 4},
+        "csv": csv,
+    });
+    for (name, value) in extra.as_object().unwrap() {
+        product[name] = value.clone();
+    }
+    let text = json!({"products": [product]}).to_string();
+    Product::read_all(&text).unwrap().remove(0)
+}
+
+fn options(profile: Profile) -> Options {
+    Options {
+        profile,
+        ..Options::default()
+    }
+}
+
+fn resolves(view: &Value, path: &str) -> bool {
+    path.split('.')
+        .try_fold(view, |value, name| value.get(name))
+        .is_some()
+}
+
+const PROFILES: [Profile; 4] = [
+    Profile::Research,
+    Profile::Summary,
+    Profile::Deal,
+    Profile::Audit,
+];
+
+#[test]
+fn every_path_of_the_index_resolves_in_every_profile() {
+    for one in [
+        body(300, json!({})),
+        body(0, json!({})),
+        body(1, json!({"stats": null})),
+    ] {
+        for profile in PROFILES {
+            let view = product(&one, &options(profile));
+            for (name, place) in view["evidence_index"].as_object().unwrap() {
+                let path = place["path"].as_str().unwrap();
+                assert!(resolves(&view, path), "{name}: {path} in {profile:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_next_action_can_be_sent_at_the_price_it_names() {
+    let view = product(&body(0, json!({"stats": null})), &Options::default());
+    let actions = view["next_actions"].as_array().unwrap();
+    assert_eq!(actions.len(), 4);
+    for action in actions {
+        let command = Command::named(action["tool"].as_str().unwrap()).unwrap();
+        let params = Params::of(&action["params"]);
+        assert_eq!(build(command, &params).unwrap().query["domain"], "3");
+        let budget = estimate(command, &params).unwrap();
+        assert_eq!(action["estimated_tokens"], budget.estimated_tokens);
+    }
+}
+
+#[test]
+fn profiles_and_fields_choose_sections() {
+    let one = body(50, json!({}));
+    let sections = |options: &Options| -> Map<String, Value> {
+        product(&one, options).as_object().unwrap().clone()
+    };
+    let summary = sections(&options(Profile::Summary));
+    assert!(summary.contains_key("pricing") && !summary.contains_key("history_summary"));
+    assert!(sections(&options(Profile::Deal)).contains_key("temporal_features"));
+    assert!(!sections(&options(Profile::Audit)).contains_key("pricing"));
+    let fields = vec!["rating".to_owned()];
+    let chosen = sections(&Options {
+        fields,
+        ..Options::default()
+    });
+    assert_eq!(chosen.keys().collect::<Vec<_>>(), ["identity", "rating"]);
+}
+
+#[test]
+fn no_points_means_no_points() {
+    let none = Options {
+        history_limit: 0,
+        ..Options::default()
+    };
+    let view = product(&body(50, json!({})), &none);
+    let new = &view["history_summary"]["series"]["new"];
+    assert_eq!(new.get("last_points"), None);
+    assert_eq!(
+        (&new["point_count"], &new["omitted_points"]),
+        (&json!(50), &json!(50))
+    );
+}
+
+#[test]
+fn yen_are_whole_in_every_section() {
+    let view = product(&body(20, json!({"domainId": 5})), &Options::default());
+    assert_eq!(view["pricing"]["buy_box"]["price"]["amount"], 1299);
+    assert_eq!(view["pricing"]["current"]["new"]["value"], 31);
+    let latest = &view["history_summary"]["series"]["new"]["latest"];
+    assert_eq!(latest["value"], latest["raw_value"]);
+}
+
+#[test]
+fn absent_is_never_zero() {
+    let bare = json!({"stats": null, "monthlySold": -1, "monthlySoldHistory": null, "couponHistory": null});
+    let view = product(&body(0, bare), &Options::default());
+    assert_eq!(view.get("pricing"), None);
+    assert_eq!(view.get("demand"), None);
+    assert_eq!(view["data_quality"]["confidence"], "low");
+    assert_eq!(view["risk_taxonomy"]["highest_severity"], "high");
+    let codes = view["risk_taxonomy"]["codes"].as_array().unwrap();
+    assert!(codes.contains(&json!("data_missing")) && codes.contains(&json!("buybox_missing")));
+}
+
+#[test]
+fn risks_are_known_codes_by_stated_rules() {
+    let risky = json!({"rootCategory": 99, "stats": {"totalOfferCount": 41, "current": []}});
+    let taxonomy = product(&body(80, risky), &Options::default())["risk_taxonomy"].clone();
+    let severity = |code: &str| {
+        let items = taxonomy["items"].as_array().unwrap();
+        let item = items.iter().find(|item| item["code"] == code);
+        item.map(|item| item["severity"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(severity("category_mismatch").as_deref(), Some("medium"));
+    assert_eq!(severity("offer_competition_high").as_deref(), Some("high"));
+    assert_eq!(severity("low_review_count"), None);
+    for code in taxonomy["codes"].as_array().unwrap() {
+        assert!(RISK_CODES.contains(&code.as_str().unwrap()));
+    }
+}
+
+#[test]
+fn nothing_empty_is_shown_and_the_view_is_the_same_every_time() {
+    let one = body(300, json!({}));
+    let view = products(std::slice::from_ref(&one), &Options::default());
+    assert_eq!(view, products(&[one], &Options::default()));
+    for (section, value) in view["products"][0].as_object().unwrap() {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            let is_list = [
+                "risk_flags",
+                "codes",
+                "items",
+                "risk_codes",
+                "missing",
+                "present",
+                "notes",
+            ]
+            .contains(&name.as_str());
+            assert!(
+                is_list || (!value.is_null() && value != &json!({}) && value != &json!([])),
+                "{section}.{name}"
+            );
+        }
+    }
+}
