@@ -8,6 +8,7 @@
 mod action;
 pub mod client;
 mod command;
+mod compare;
 pub mod cost;
 mod domain;
 mod error;
@@ -21,6 +22,7 @@ pub mod view;
 
 pub use action::action;
 pub use command::{Command, Effect};
+pub use compare::{compare, default_options as compare_options};
 pub use domain::{Domain, UnknownDomain};
 pub use error::{Error, Kind};
 pub use params::Params;

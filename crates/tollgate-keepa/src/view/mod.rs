@@ -15,7 +15,7 @@ mod temporal;
 
 use serde_json::{Map, Value, json};
 
-pub use risk::CODES as RISK_CODES;
+pub use risk::{CODES as RISK_CODES, VERSION as RISK_VERSION};
 
 use crate::{
     Command,
@@ -281,7 +281,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Without the names that say nothing. Zero, `false` and an empty text say something.
-fn compact(mut value: Value) -> Value {
+pub(crate) fn compact(mut value: Value) -> Value {
     if let Some(map) = value.as_object_mut() {
         map.retain(|_, value| !is_empty(value));
     }

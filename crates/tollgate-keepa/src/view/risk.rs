@@ -11,7 +11,7 @@ use super::{
 use crate::series::decimal;
 
 /// The version of the list.
-pub(super) const VERSION: &str = "2026-05-10.1";
+pub const VERSION: &str = "2026-05-10.1";
 
 const UNSTABLE_CV: f64 = 0.18;
 const UNSTABLE_RANGE: f64 = 35.0;

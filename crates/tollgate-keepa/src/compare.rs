@@ -1,0 +1,167 @@
+//! Products side by side: one row each, and what they share.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Product,
+    graph::{Graph, of_product},
+    view::{self, Options, Profile, RISK_CODES},
+};
+
+/// The version of the graph of several products.
+const GRAPH_VERSION: &str = "2026-05-10.1";
+
+/// How a row is called, and where the view of its product has it.
+const COLUMNS: [(&str, &str); 14] = [
+    ("asin", "/identity/asin"),
+    ("title", "/identity/title"),
+    ("brand", "/identity/brand"),
+    ("new_price", "/pricing/current/new/value"),
+    (
+        "buy_box_price",
+        "/selection_signals/price_stability/current_buy_box",
+    ),
+    ("sales_rank", "/selection_signals/demand/sales_rank"),
+    ("monthly_sold", "/demand/monthly_sold"),
+    ("rating", "/rating/rating/value"),
+    ("review_count", "/rating/review_count/value"),
+    ("coupon", "/pricing/coupon"),
+    (
+        "total_offer_count",
+        "/selection_signals/competition/total_offer_count",
+    ),
+    (
+        "video_count",
+        "/selection_signals/content_quality/video_count",
+    ),
+    (
+        "aplus_available",
+        "/selection_signals/content_quality/aplus_available",
+    ),
+    ("risk_flags", "/selection_signals/risk_flags"),
+];
+/// Sections a row takes over whole.
+const WHOLE: [&str; 5] = [
+    "selection_signals",
+    "risk_taxonomy",
+    "research_graph",
+    "next_actions",
+    "data_quality",
+];
+
+/// How a comparison is made unless asked otherwise.
+pub fn default_options() -> Options {
+    Options {
+        profile: Profile::Deal,
+        history_limit: 5,
+        ..Options::default()
+    }
+}
+
+/// Compares products.
+pub fn compare(products: &[Product], options: &Options) -> Value {
+    // A row needs these sections whatever else is shown.
+    let options = Options {
+        profile: options.profile,
+        fields: ["pricing", "demand", "rating"]
+            .into_iter()
+            .chain(WHOLE)
+            .map(str::to_owned)
+            .collect(),
+        ..options.clone()
+    };
+    let mut graph = Graph::default();
+    let mut rows = Vec::with_capacity(products.len());
+    for product in products {
+        rows.push(row(&view::product(product, &options)));
+        graph.absorb(of_product(product));
+    }
+    json!({
+        "view": "products_compare",
+        "schema_version": view::VERSION,
+        "product_count": rows.len(),
+        "risk_summary": risk_summary(&rows),
+        "rows": rows,
+        "research_graph": graph.json(GRAPH_VERSION),
+        "source_view": {"profile": options.profile.name()},
+    })
+}
+
+fn row(view: &Value) -> Value {
+    let columns = COLUMNS
+        .iter()
+        .map(|(name, path)| (*name, view.pointer(path)));
+    let whole = WHOLE.iter().map(|name| (*name, view.get(name)));
+    let row: Map<String, Value> = columns
+        .chain(whole)
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.clone())))
+        .collect();
+    view::compact(Value::Object(row))
+}
+
+/// How often each risk occurs, and the gravest.
+fn risk_summary(rows: &[Value]) -> Value {
+    let (mut by_code, mut by_severity) = (BTreeMap::new(), BTreeMap::new());
+    for row in rows {
+        for item in row["risk_taxonomy"]["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            let text = |name: &str| item[name].as_str().unwrap_or_default();
+            *by_code.entry(text("code")).or_insert(0_u64) += 1;
+            *by_severity.entry(text("severity")).or_insert(0_u64) += 1;
+        }
+    }
+    let highest = ["high", "medium", "low"]
+        .into_iter()
+        .find(|one| by_severity.contains_key(one));
+    json!({
+        "schema_version": view::RISK_VERSION,
+        "known_codes": RISK_CODES,
+        "product_count": rows.len(),
+        "by_code": by_code,
+        "by_severity": by_severity,
+        "highest_severity": highest,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_keep_the_order_and_the_graph_is_shared() {
+        let one = |asin: &str| {
+            format!(
+                r#"{{"asin":"{asin}","title":"Tea","brand":"Hill","stats":{{"current":[-1,999],"totalOfferCount":25}}}}"#
+            )
+        };
+        let body = format!(
+            r#"{{"products":[{},{}]}}"#,
+            one("B0FIXTURE2"),
+            one("B0FIXTURE1")
+        );
+        let products = Product::read_all(&body).unwrap();
+        let compared = compare(&products, &default_options());
+        assert_eq!(compared["rows"][0]["asin"], "B0FIXTURE2");
+        assert_eq!(compared["rows"][1]["new_price"], 9.99);
+        assert_eq!(compared["rows"][1].get("rating"), None);
+        assert_eq!(
+            compared["research_graph"]["entity_counts"],
+            json!({"brand": 1, "product": 2})
+        );
+        assert_eq!(compared["research_graph"].get("root"), None);
+        assert_eq!(
+            compared["risk_summary"]["by_code"]["offer_competition_high"],
+            2
+        );
+        assert_eq!(compared["source_view"]["profile"], "deal");
+        assert_eq!(
+            compare(&[], &default_options())["risk_summary"]["highest_severity"],
+            Value::Null
+        );
+    }
+}
