@@ -10,11 +10,20 @@ use std::{env, fs, path::Path, process::ExitCode};
 use serde_json::Value;
 use tollgate_keepa::{
     Product,
+    graph::{MergeOptions, merge},
     view::{Options, product},
 };
 
 /// Where we differ on purpose.
 const ON_PURPOSE: &[(&str, &str)] = &[
+    (
+        "merge.diagnostics.lowest_source_weight",
+        "no source weighs less than one",
+    ),
+    (
+        "merge.sources.2",
+        "nodes and edges are counted where the graph does not say",
+    ),
     ("pricing.coupon_history", "coupons come in triples"),
     (
         "next_actions.0.params.domain",
@@ -49,8 +58,10 @@ fn compare(folder: &Path) -> Result<usize, String> {
     let read = |name: &str| {
         fs::read_to_string(folder.join(name)).map_err(|error| format!("{name}: {error}"))
     };
-    let golden = read("golden/products_get_research_B0TEST.json")?;
-    let golden: Value = serde_json::from_str(&golden).map_err(|error| error.to_string())?;
+    let json = |name: &str| -> Result<Value, String> {
+        serde_json::from_str(&read(name)?).map_err(|error| format!("{name}: {error}"))
+    };
+    let golden = json("golden/products_get_research_B0TEST.json")?;
     let body = read("fixtures/product_agent_view_B0TEST.json")?;
     let products = Product::read_all(&body).map_err(|error| error.to_string())?;
     let first = products.first().ok_or("the fixture has no product")?;
@@ -59,6 +70,23 @@ fn compare(folder: &Path) -> Result<usize, String> {
     differences(
         "",
         &golden["payload"]["data"]["products"][0],
+        &ours,
+        &mut found,
+    );
+    let golden = json("golden/research_graph_merge.json")?;
+    let params = &golden["params"];
+    let options = MergeOptions {
+        root: params["root"].as_str().unwrap_or_default().to_owned(),
+        prefer_source: params["prefer_source"].as_str().map(str::to_owned),
+        ..MergeOptions::default()
+    };
+    let graphs = params["graph"]
+        .as_array()
+        .ok_or("the merge has no graphs")?;
+    let ours = merge(graphs, &options).map_err(|error| error.to_string())?;
+    differences(
+        "merge",
+        &golden["payload"]["data"]["graph"],
         &ours,
         &mut found,
     );

@@ -3,12 +3,15 @@
 //! Invariants: nodes are sorted by type and id, edges by source, type and target; there is one node to an id and one
 //! edge to a pair and type, and what was added last wins. Equal inputs give equal graphs.
 
+mod merge;
 mod product;
+mod source;
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+pub use merge::{MergeOptions, merge};
 pub use product::of_product;
 
 /// The longest label and the longest part of an id.

@@ -1,0 +1,317 @@
+//! Several graphs as one, with an account of where they agree and where they do not.
+//!
+//! Invariants: merging is linear but for the sorting; a conflict is always decided, by the source the caller prefers or
+//! by the heaviest, and always reported; the same inputs in the same order give the same graph.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::source::{Source, extract};
+use crate::{Error, view::compact};
+
+/// The version of merged graphs.
+const VERSION: &str = "2026-05-10.3";
+/// How long a list of findings may get.
+const MOST: usize = 20;
+
+/// How to merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeOptions {
+    /// The id of the new root.
+    pub root: String,
+    /// What it is called.
+    pub label: String,
+    /// The source that wins conflicts: its index or its root.
+    pub prefer_source: Option<String>,
+}
+
+impl Default for MergeOptions {
+    fn default() -> Self {
+        Self {
+            root: "merged_research_graph".to_owned(),
+            label: "merged research graph".to_owned(),
+            prefer_source: None,
+        }
+    }
+}
+
+/// A node wherever it was seen: the place of its source, and the node itself.
+type Seen<'a> = Vec<(usize, &'a Value)>;
+
+/// Merges all graphs found in `payloads`, however deep they lie.
+pub fn merge(payloads: &[Value], options: &MergeOptions) -> Result<Value, Error> {
+    let sources: Vec<Source<'_>> = extract(payloads);
+    if sources.is_empty() {
+        return Err(Error::argument("there is no research graph in the input"));
+    }
+    let mut seen: HashMap<&str, Seen<'_>> = HashMap::new();
+    let mut edges: HashMap<(&str, &str, &str), &Value> = HashMap::new();
+    for (place, source) in sources.iter().enumerate() {
+        for (id, node) in source.nodes() {
+            seen.entry(id).or_default().push((place, node));
+        }
+        edges.extend(source.edges());
+    }
+    let preferred = preferred(&sources, options);
+    let findings = Findings::of(&sources, &seen, &edges, preferred);
+    let diff = findings.diff(&sources, options, preferred);
+    let mut nodes: Vec<Value> = seen
+        .iter()
+        .filter_map(|(id, all)| Some(merged(id, all.last()?, &sources, &findings)))
+        .collect();
+    nodes.push(json!({
+        "id": options.root,
+        "type": "research_graph",
+        "label": options.label,
+        "attributes": {"graph_count": sources.len()},
+    }));
+    nodes.sort_by(|a, b| (text(a, "type"), text(a, "id")).cmp(&(text(b, "type"), text(b, "id"))));
+    let mut all: Vec<Value> = edges.into_values().cloned().collect();
+    all.extend(included(&sources, &seen, &options.root));
+    all.sort_by(|a, b| edge_key(a).cmp(&edge_key(b)));
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for node in &nodes {
+        *counts.entry(text(node, "type")).or_default() += 1;
+    }
+    let diagnostics = findings.diagnostics(&sources);
+    let graph = json!({
+        "schema_version": VERSION,
+        "root": options.root,
+        "node_count": nodes.len(),
+        "edge_count": all.len(),
+        "entity_counts": counts,
+        "sources": sources.iter().map(Source::json).collect::<Vec<_>>(),
+        "diagnostics": diagnostics,
+        "diff": diff,
+    });
+    Ok(with_lists(graph, nodes, all))
+}
+
+/// Puts the long lists in without copying them.
+fn with_lists(mut graph: Value, nodes: Vec<Value>, edges: Vec<Value>) -> Value {
+    if let Some(map) = graph.as_object_mut() {
+        map.insert("nodes".to_owned(), Value::Array(nodes));
+        map.insert("edges".to_owned(), Value::Array(edges));
+    }
+    graph
+}
+
+pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+fn edge_key(edge: &Value) -> (&str, &str, &str) {
+    (
+        text(edge, "source"),
+        text(edge, "type"),
+        text(edge, "target"),
+    )
+}
+
+fn preferred(sources: &[Source<'_>], options: &MergeOptions) -> Option<usize> {
+    let wanted = options.prefer_source.as_deref()?;
+    let by_index = wanted.parse().ok().filter(|index| *index < sources.len());
+    by_index.or_else(|| {
+        sources
+            .iter()
+            .position(|source| source.root == Some(wanted))
+    })
+}
+
+/// The edges from the new root to the roots of the sources that have theirs among their nodes.
+fn included(sources: &[Source<'_>], seen: &HashMap<&str, Seen<'_>>, root: &str) -> Vec<Value> {
+    let mut known = HashSet::new();
+    let places = sources.iter().enumerate().rev();
+    let edges = places.filter_map(|(place, source)| {
+        let target = source.root?;
+        let is_there = seen.get(target)?.iter().any(|(at, _)| *at == place);
+        let is_new = is_there && known.insert(target);
+        is_new.then(|| {
+            let evidence = format!("graphs.{place}.root");
+            json!({"source": root, "target": target, "type": "includes_graph", "evidence_path": evidence})
+        })
+    });
+    edges.collect()
+}
+
+fn merged(
+    id: &str,
+    last: &(usize, &Value),
+    sources: &[Source<'_>],
+    findings: &Findings<'_>,
+) -> Value {
+    let (place, node) = *last;
+    let mut node = node.clone();
+    if let Some(attributes) = node["attributes"]
+        .as_object_mut()
+        .filter(|map| !map.is_empty())
+    {
+        attributes.insert(
+            "source_weight".to_owned(),
+            Value::from(sources[place].weight),
+        );
+    }
+    if let Some((_, winner)) = findings.resolutions.get(id) {
+        node["label"] = winner["label"].clone();
+        node["type"] = winner["type"].clone();
+    }
+    compact(node)
+}
+
+/// What merging found out.
+struct Findings<'a> {
+    duplicates: Vec<(&'a str, usize)>,
+    orphans: Vec<&'a str>,
+    conflicts: Vec<(&'a str, &'a Seen<'a>)>,
+    resolutions: BTreeMap<&'a str, (usize, &'a Value)>,
+}
+
+impl<'a> Findings<'a> {
+    fn of(
+        sources: &[Source<'a>],
+        seen: &'a HashMap<&'a str, Seen<'a>>,
+        edges: &HashMap<(&str, &str, &str), &Value>,
+        preferred: Option<usize>,
+    ) -> Self {
+        let roots: HashSet<&str> = sources.iter().filter_map(|source| source.root).collect();
+        let connected: HashSet<&str> = edges
+            .keys()
+            .flat_map(|(source, _, target)| [*source, *target])
+            .collect();
+        let mut duplicates: Vec<(&str, usize)> = Vec::new();
+        let mut orphans: Vec<&str> = Vec::new();
+        let mut conflicts = Vec::new();
+        for (id, all) in seen {
+            if all.len() > 1 {
+                duplicates.push((*id, all.len()));
+            }
+            if !connected.contains(id) && !roots.contains(id) {
+                orphans.push(*id);
+            }
+            if names(all, "label").len() > 1 || names(all, "type").len() > 1 {
+                conflicts.push((*id, all));
+            }
+        }
+        duplicates.sort_unstable();
+        orphans.sort_unstable();
+        conflicts.sort_unstable_by_key(|(id, _)| *id);
+        let decide = |all: &Seen<'a>| {
+            let wanted = all.iter().find(|(place, _)| Some(*place) == preferred);
+            let heaviest = all
+                .iter()
+                .rev()
+                .max_by_key(|(place, _)| sources[*place].weight);
+            wanted.or(heaviest).copied()
+        };
+        let resolutions = conflicts
+            .iter()
+            .filter_map(|(id, all)| Some((*id, decide(all)?)));
+        Self {
+            resolutions: resolutions.collect(),
+            duplicates,
+            orphans,
+            conflicts,
+        }
+    }
+
+    fn conflict(&self) -> Vec<Value> {
+        let first = self.conflicts.iter().take(MOST);
+        first
+            .map(|(id, all)| Value::Object(conflict(id, all)))
+            .collect()
+    }
+
+    fn diagnostics(&self, sources: &[Source<'_>]) -> Value {
+        let duplicates = self.duplicates.iter().take(MOST);
+        let duplicates: Vec<Value> = duplicates
+            .map(|(id, seen)| json!({"id": id, "seen": seen}))
+            .collect();
+        let weights = sources.iter().map(|source| source.weight);
+        compact(json!({
+            "duplicate_node_count": self.duplicates.len(),
+            "duplicate_nodes": duplicates,
+            "orphan_node_count": self.orphans.len(),
+            "orphan_nodes": self.orphans.iter().take(MOST).collect::<Vec<_>>(),
+            "conflict_count": self.conflicts.len(),
+            "conflicts": self.conflict(),
+            "highest_source_weight": weights.clone().max(),
+            "lowest_source_weight": weights.min(),
+        }))
+    }
+
+    fn diff(
+        &self,
+        sources: &[Source<'_>],
+        options: &MergeOptions,
+        preferred: Option<usize>,
+    ) -> Value {
+        let changes = self.conflicts.iter().take(MOST).map(|(id, all)| {
+            let variants = all.iter().map(|(place, node)| {
+                let source = &sources[*place];
+                let mut variant =
+                    json!({"label": node["label"], "type": node["type"], "source_index": place});
+                variant["source_root"] = json!(source.root);
+                variant["source_weight"] = json!(source.weight);
+                variant["confidence"] = json!(source.confidence());
+                variant
+            });
+            let mut change = conflict(id, all);
+            change.insert("variants".to_owned(), variants.collect());
+            Value::Object(change)
+        });
+        let resolutions = self.resolutions.iter().take(MOST).map(|(id, (place, node))| {
+            let is_preferred = Some(*place) == preferred;
+            json!({
+                "id": id,
+                "selected_label": node["label"],
+                "selected_type": node["type"],
+                "source_index": place,
+                "source_root": sources[*place].root,
+                "source_weight": sources[*place].weight,
+                "strategy": if is_preferred { "preferred_source" } else { "highest_source_weight" },
+            })
+        });
+        let requested = options.prefer_source.as_ref();
+        let preferred = requested.map(|requested| match preferred {
+            None => json!({"requested": requested, "matched": false}),
+            Some(place) => json!({
+                "requested": requested,
+                "matched": true,
+                "index": place,
+                "root": sources[place].root,
+                "source_weight": sources[place].weight,
+                "confidence": sources[place].confidence(),
+            }),
+        });
+        compact(json!({
+            "changed_node_count": self.conflicts.len(),
+            "conflict_count": self.conflicts.len(),
+            "resolved_conflict_count": self.resolutions.len(),
+            "preferred_source": preferred,
+            "conflicts": self.conflict(),
+            "changes": changes.collect::<Vec<_>>(),
+            "resolutions": resolutions.collect::<Vec<_>>(),
+        }))
+    }
+}
+
+fn names<'a>(all: &Seen<'a>, name: &str) -> BTreeSet<&'a str> {
+    all.iter().map(|(_, node)| text(node, name)).collect()
+}
+
+fn conflict(id: &str, all: &Seen<'_>) -> Map<String, Value> {
+    let pairs = [
+        ("id", json!(id)),
+        ("labels", json!(names(all, "label"))),
+        ("types", json!(names(all, "type"))),
+        ("seen", json!(all.len())),
+    ];
+    pairs
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Finds graphs in whatever holds them, and weighs them.
+
+use serde_json::{Value, json};
+
+use super::merge::text;
+
+/// A graph that is merged with others.
+pub(super) struct Source<'a> {
+    graph: &'a Value,
+    index: usize,
+    pub(super) root: Option<&'a str>,
+    pub(super) weight: usize,
+}
+
+/// All graphs in some payloads, in the order they are met.
+pub(super) fn extract(payloads: &[Value]) -> Vec<Source<'_>> {
+    let mut found = Vec::new();
+    for payload in payloads {
+        collect(payload, &mut found);
+    }
+    let all = found.into_iter().enumerate();
+    all.map(|(index, graph)| Source::new(graph, index))
+        .collect()
+}
+
+/// A graph has lists of nodes and edges and counts its entities; what lies within it is its own.
+fn collect<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(map) => {
+            let has = |name: &str| map.get(name).is_some_and(Value::is_array);
+            if has("nodes") && has("edges") && map.contains_key("entity_counts") {
+                found.push(value);
+            } else {
+                map.values().for_each(|one| collect(one, found));
+            }
+        }
+        Value::Array(all) => all.iter().for_each(|one| collect(one, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+impl<'a> Source<'a> {
+    fn new(graph: &'a Value, index: usize) -> Self {
+        let length = |name: &str| graph[name].as_array().map_or(0, Vec::len);
+        let kinds = graph["entity_counts"]
+            .as_object()
+            .map_or(0, serde_json::Map::len);
+        let size = length("nodes") + length("edges") + kinds;
+        Self {
+            graph,
+            index,
+            root: graph["root"].as_str(),
+            weight: size.saturating_sub(index).max(1),
+        }
+    }
+
+    pub(super) fn confidence(&self) -> &'static str {
+        match self.weight {
+            12.. => "high",
+            5.. => "medium",
+            _ => "low",
+        }
+    }
+
+    /// Its nodes, by id.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+        let all = self.graph["nodes"].as_array().into_iter().flatten();
+        all.map(|node| (text(node, "id"), node))
+            .filter(|(id, _)| !id.is_empty())
+    }
+
+    /// Its edges, by source, type and target.
+    pub(super) fn edges(
+        &self,
+    ) -> impl Iterator<Item = ((&'a str, &'a str, &'a str), &'a Value)> + use<'a> {
+        let all = self.graph["edges"].as_array().into_iter().flatten();
+        all.map(|edge| {
+            (
+                (
+                    text(edge, "source"),
+                    text(edge, "type"),
+                    text(edge, "target"),
+                ),
+                edge,
+            )
+        })
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let length = |name: &str| self.graph[name].as_array().map_or(0, Vec::len);
+        json!({
+            "index": self.index,
+            "root": self.root,
+            "node_count": length("nodes"),
+            "edge_count": length("edges"),
+            "entity_counts": self.graph["entity_counts"],
+            "source_weight": self.weight,
+            "confidence": self.confidence(),
+        })
+    }
+}
