@@ -214,6 +214,9 @@ pub struct ToolSpec {
     /// Whether its answers are our `data` or an upstream's own results.
     #[serde(skip_serializing_if = "Shape::is_data")]
     pub shape: Shape,
+    /// Why it cannot be used for the time being. No part of the contract, so no digest of it.
+    #[serde(skip)]
+    pub inactive: Option<String>,
 }
 
 impl ToolSpec {

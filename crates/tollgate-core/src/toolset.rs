@@ -196,6 +196,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             aliases: Vec::new(),
             service_command: None,
             shape: crate::call::Shape::Data,
+            inactive: None,
         })
     }
 }

@@ -11,6 +11,7 @@ pub mod builtin;
 pub mod conformance;
 pub mod files;
 pub mod stub;
+pub mod upstream;
 
 macro_rules! providers {
     ($($name:ident),* $(,)?) => {
@@ -21,6 +22,8 @@ macro_rules! providers {
                 #[doc = concat!("Settings of `", stringify!($name), "`.")]
                 pub $name: $name::Settings,
             )*
+            /// Other people's servers.
+            pub upstream: upstream::Settings,
             /// Whether what the MCP conformance suite looks for is offered as well.
             pub conformance: bool,
         }
@@ -29,6 +32,7 @@ macro_rules! providers {
         pub fn all(settings: Settings) -> Vec<Arc<dyn Provider>> {
             let mut all: Vec<Arc<dyn Provider>> =
                 vec![$(Arc::new($name::provider(settings.$name)),)*];
+            all.extend(upstream::providers(settings.upstream));
             if settings.conformance {
                 all.push(Arc::new(conformance::provider()));
             }

@@ -110,6 +110,14 @@ impl Watch {
         seen.ok().and_then(|seen| *seen).unwrap_or(Ended::Code(-1))
     }
 
+    /// Whether somebody stopped it, so that it neither runs nor ends.
+    pub fn is_stopped(&self) -> bool {
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", self.pid()));
+        let state = state.unwrap_or_default();
+        let state = state.rsplit(')').next().unwrap_or_default().trim_start();
+        self.has_ended().is_none() && state.starts_with(['T', 't'])
+    }
+
     /// Ends the whole group: asked first, then, after `grace`, without asking. Ending twice is
     /// ending once.
     pub async fn end(&self, grace: Duration) -> Ended {

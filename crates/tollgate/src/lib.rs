@@ -13,3 +13,4 @@ pub mod wire;
 
 mod keys;
 mod pages;
+mod upstream;

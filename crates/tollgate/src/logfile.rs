@@ -166,6 +166,18 @@ impl LogSink for LogFile {
     }
 }
 
+impl LogFile {
+    /// Writes down what happens to a server, in words that are clean already.
+    pub fn note(&self, level: Level, event: &str, server: &str, message: &str) {
+        if level > self.level {
+            return;
+        }
+        let provider = format!("mcp_{server}");
+        let line = serde_json::json!({"event": event, "provider": provider, "message": message});
+        self.desk.add(format!("{line}\n").as_bytes());
+    }
+}
+
 impl Drop for LogFile {
     fn drop(&mut self) {
         self.desk.close();

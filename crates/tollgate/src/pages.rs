@@ -25,4 +25,5 @@ pub(crate) const PAGES: &[Page] = pages! {
     "replay": "Looking at recorded calls again.",
     "sanitizing": "What is cleaned, and how.",
     "tools": "Every builtin tool.",
+    "upstream": "Other MCP servers behind the gate.",
 };

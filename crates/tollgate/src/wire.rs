@@ -13,7 +13,7 @@ use tollgate_engine::{
     policy::{Origin, Policies, PolicyError, Source},
     record::{NoLog, NoSpans},
 };
-use tollgate_providers::stub::StubTool;
+use tollgate_providers::{stub::StubTool, upstream::Journal};
 use tollgate_sanitize::Sanitizer;
 use tollgate_store::{OpenError, SqliteStore};
 
@@ -23,6 +23,7 @@ use crate::{
     logfile::LogFile,
     pages::PAGES,
     telemetry::Exporter,
+    upstream,
 };
 
 /// Why the program cannot start.
@@ -83,23 +84,34 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Arc::new(open_store(config, &clock)?);
     let gate_tools = GateTools::with_pages(PAGES.to_vec());
-    let catalog = catalog(config, &gate_tools).await?;
+    let cleaner = cleaner(config)?;
+    let log = LogFile::open(&config.log).map_err(|source| WireError::File {
+        path: log_path(config),
+        source,
+    })?;
+    let log = log.map(Arc::new);
+    let journal = log.clone().map(|log| -> Arc<dyn Journal> {
+        Arc::new(upstream::Log {
+            log,
+            cleaner: cleaner.clone(),
+        })
+    });
+    let mut upstream = upstream::settings(config, environment);
+    upstream.journal = journal;
+    let catalog = catalog(config, &gate_tools, upstream).await?;
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
         .map(Arc::new);
     let mut parts = Parts::new(store.clone(), catalog, policies(config)?, clock);
-    parts.cleaner = cleaner(config)?;
+    parts.cleaner = cleaner;
     parts.approval_key =
         keys::approval_key(&config.state.dir).map_err(|source| WireError::File {
             path: keys::path(&config.state.dir),
             source,
         })?;
     parts.settings = settings(config);
-    parts.log = match LogFile::open(&config.log).map_err(|source| WireError::File {
-        path: log_path(config),
-        source,
-    })? {
-        Some(log) => Arc::new(log),
+    parts.log = match log {
+        Some(log) => log,
         None => Arc::new(NoLog),
     };
     parts.spans = match &exporter {
@@ -140,9 +152,18 @@ fn log_path(config: &Config) -> PathBuf {
 }
 
 /// Every provider the configuration does not switch off, asked once.
-pub async fn catalog(config: &Config, gate_tools: &GateTools) -> Result<Catalog, WireError> {
+pub async fn listed(config: &Config, environment: &Environment) -> Result<Catalog, WireError> {
+    let upstream = upstream::settings(config, environment);
+    catalog(config, &GateTools::default(), upstream).await
+}
+
+async fn catalog(
+    config: &Config,
+    gate_tools: &GateTools,
+    upstream: tollgate_providers::upstream::Settings,
+) -> Result<Catalog, WireError> {
     let mut providers: Vec<Arc<dyn Provider>> = vec![gate_tools.provider()];
-    providers.extend(tollgate_providers::all(provider_settings(config)));
+    providers.extend(tollgate_providers::all(provider_settings(config, upstream)));
     providers.retain(|provider| {
         let disabled = &config.providers.disabled;
         !disabled.iter().any(|name| name == provider.id())
@@ -157,7 +178,10 @@ pub async fn catalog(config: &Config, gate_tools: &GateTools) -> Result<Catalog,
     Ok(Catalog::collect(providers, &selection).await)
 }
 
-fn provider_settings(config: &Config) -> tollgate_providers::Settings {
+fn provider_settings(
+    config: &Config,
+    upstream: tollgate_providers::upstream::Settings,
+) -> tollgate_providers::Settings {
     let stub = &config.providers.stub;
     let stubs = stub.tools.iter().filter_map(|name| {
         let writes = stub.writes.contains(name);
@@ -179,6 +203,7 @@ fn provider_settings(config: &Config) -> tollgate_providers::Settings {
         files: tollgate_providers::files::Settings {
             roots: config.resources.roots.clone(),
         },
+        upstream,
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()
     }

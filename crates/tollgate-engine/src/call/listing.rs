@@ -177,6 +177,7 @@ impl Gateway {
         let spec = &listing.spec;
         discovery
             .inactive(profile, spec.name.as_str(), &spec.toolsets)
+            .or(spec.inactive.as_deref())
             .map(str::to_owned)
     }
 

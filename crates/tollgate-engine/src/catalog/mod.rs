@@ -231,11 +231,11 @@ impl Catalog {
     }
 
     fn digest(&self) -> String {
-        let all: String = self
-            .tools
-            .values()
-            .map(|tool| tool.digest.as_str())
-            .collect();
+        let said = |tool: &Arc<Listing>| {
+            let inactive = tool.spec.inactive.as_deref().unwrap_or_default();
+            format!("{}{inactive}", tool.digest)
+        };
+        let all: String = self.tools.values().map(said).collect();
         hex_digest(all.as_bytes())
     }
 }

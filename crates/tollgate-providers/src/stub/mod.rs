@@ -153,5 +153,6 @@ fn spec(tool: &StubTool) -> ToolSpec {
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        inactive: None,
     }
 }

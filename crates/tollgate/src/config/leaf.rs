@@ -36,6 +36,7 @@ pub(super) fn check(
             };
             entries.iter_mut().enumerate().flat_map(each).collect()
         }
+        (Value::Table(table), "object") => fields(table, schema, absolute),
         (Value::String(text), "string") => {
             string(text, schema, absolute).err().into_iter().collect()
         }
@@ -52,6 +53,37 @@ pub(super) fn check(
             vec![fault(format!("expected {}, found {found}", kind(wanted)))]
         }
     }
+}
+
+/// Says all that is wrong with the entry of a list of tables.
+fn fields(
+    table: &mut toml::Table,
+    schema: &Json,
+    absolute: &dyn Fn(&str) -> PathBuf,
+) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (name, value) in table.iter_mut() {
+        let known = schema.get("properties").and_then(|all| all.get(name));
+        let found = match known.or_else(|| keys::free_names(schema)) {
+            Some(below) => check(value, below, absolute),
+            None => {
+                let known: Vec<&str> = keys::properties(schema).map(|(k, _)| k.as_str()).collect();
+                let hint = match suggest::nearest(name, known.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("there are {}", known.join(", ")),
+                };
+                vec![Fault {
+                    hint: Some(hint),
+                    ..fault("unknown key".to_owned())
+                }]
+            }
+        };
+        faults.extend(found.into_iter().map(|fault| Fault {
+            place: format!(".{name}{}", fault.place),
+            ..fault
+        }));
+    }
+    faults
 }
 
 /// Reads a value from the text of a variable or flag.
@@ -218,9 +250,7 @@ fn http_address(text: &str) -> Result<(), Fault> {
             Ok(())
         }
         _ => Err(Fault {
-            hint: Some(
-                "such as `http://127.0.0.1:4318`; secrets go into `telemetry.headers`".to_owned(),
-            ),
+            hint: Some("such as `http://127.0.0.1:4318`; secrets go into `headers`".to_owned()),
             ..fault("not a plain http or https address".to_owned())
         }),
     }

@@ -10,6 +10,7 @@ mod keys;
 mod layer;
 mod leaf;
 mod load;
+mod mcp;
 mod narrow;
 mod overrides;
 mod resolve;
@@ -17,6 +18,7 @@ mod secret;
 mod serving;
 mod suggest;
 mod trust;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -34,9 +36,10 @@ pub use keys::{
     json_schema,
     markdown::markdown,
     raw::RawConfig,
-    values::{Algorithm, Dialogs, Level, Names, ProviderChoice, ReviewRule},
+    values::{Algorithm, Dialogs, Grade, Level, McpEra, McpPin, Names, ProviderChoice, ReviewRule},
 };
 pub use load::Flags;
+pub use mcp::{Mcp, McpServer, Reach};
 pub use overrides::Override;
 pub use secret::{NotAReference, SecretError, SecretRef};
 pub use serving::{KeySource, Oauth, Resources, Results, Serve};
@@ -69,6 +72,8 @@ pub struct Config {
     pub profiles: BTreeMap<String, Profile>,
     /// Who serves what.
     pub providers: Providers,
+    /// Other people's MCP servers.
+    pub mcp: Mcp,
     /// Where and for whom HTTP is served.
     pub serve: Serve,
     /// How large an answer may be.

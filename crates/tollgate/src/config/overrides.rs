@@ -45,7 +45,8 @@ pub struct Override {
 
 /// The variable that sets a key, if one can.
 pub(super) fn variable(leaf: &Leaf) -> Option<String> {
-    if leaf.path.iter().any(|name| name == keys::ANY) {
+    let is_list_of_tables = leaf.schema.get("items").is_some_and(keys::is_table);
+    if is_list_of_tables || leaf.path.iter().any(|name| name == keys::ANY) {
         return None;
     }
     Some(format!("{PREFIX}{}", leaf.path.join("_").to_uppercase()))

@@ -12,7 +12,7 @@ use super::{
     error::{ConfigError, Origin},
     keys::raw::{RawConfig, RawLimits, RawState},
     load::Layers,
-    serving, suggest,
+    mcp, serving, suggest,
 };
 
 impl Config {
@@ -35,6 +35,7 @@ impl Config {
             must_exist(file, "sanitize.rules", &origin, &mut errors);
         }
         let serve = serving::serve(raw.serve, &layers, &mut errors);
+        let mcp = mcp::servers(raw.mcp, &mut layers, environment);
         let resources = serving::resources(raw.resources, &mut layers, &mut errors);
         let Some(state) = state.filter(|_| errors.is_empty()) else {
             return Err(errors);
@@ -96,6 +97,7 @@ impl Config {
                 },
                 conformance: false,
             },
+            mcp,
             serve,
             results: serving::results(&raw.results),
             resources,

@@ -14,3 +14,5 @@ mod state;
 mod support;
 #[cfg(test)]
 mod telemetry;
+#[cfg(test)]
+mod upstream;

@@ -49,6 +49,24 @@ fn sections(page: &mut String) -> fmt::Result {
             current = section;
         }
         row(page, &leaf)?;
+        entries(page, &leaf)?;
+    }
+    Ok(())
+}
+
+/// The keys of each entry of a list of tables, as a section of their own.
+fn entries(page: &mut String, leaf: &Leaf) -> fmt::Result {
+    let below = super::entries(leaf);
+    if below.is_empty() {
+        return Ok(());
+    }
+    let about = leaf.schema.get("items").map_or("", description);
+    writeln!(page, "\n## `[[{}]]`\n\n{about}\n", leaf.path.join("."))?;
+    page.push_str("| key | values | meaning |\n|---|---|---|\n");
+    for leaf in below {
+        let key = leaf.path.join(".");
+        let (values, about) = (values(leaf.schema), description(leaf.schema));
+        writeln!(page, "| `{key}` | {values} | {about} |")?;
     }
     Ok(())
 }
@@ -107,6 +125,7 @@ fn values(schema: &Value) -> String {
         (_, Some("path-or-stderr")) => "path, or `stderr`".to_owned(),
         (_, Some("http-address")) => "address".to_owned(),
         (_, Some("safe-address")) => "https address".to_owned(),
+        (Some("object"), _) => "table".to_owned(),
         (Some("boolean"), _) => "`true`, `false`".to_owned(),
         (_, Some("secret-reference")) => "`env:NAME` or `file:PATH`".to_owned(),
         _ => "text".to_owned(),

@@ -3,6 +3,7 @@
 //! Sub-schemas are inlined and `null` is gone (TOML has none), so walking it is simple.
 
 pub(super) mod markdown;
+pub(super) mod mcp;
 pub(super) mod raw;
 pub(super) mod serve;
 pub(super) mod values;
@@ -64,6 +65,15 @@ fn collect(schema: &'static Value, path: &mut Vec<String>, found: &mut Vec<Leaf>
         collect(below, path, found);
         path.pop();
     }
+}
+
+/// The keys of each entry of a list of tables.
+pub(super) fn entries(leaf: &Leaf) -> Vec<Leaf> {
+    let mut found = Vec::new();
+    if let Some(items) = leaf.schema.get("items").filter(|items| is_table(items)) {
+        collect(items, &mut Vec::new(), &mut found);
+    }
+    found
 }
 
 /// What a path may hold, if there is such a key.

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{super::secret::SecretRef, serve, values};
+use super::{super::secret::SecretRef, mcp, serve, values};
 
 /// The configuration of Tollgate, `tollgate.toml`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -42,6 +42,8 @@ pub struct RawConfig {
     pub profiles: BTreeMap<String, RawProfile>,
     /// Who serves a tool that several providers offer.
     pub providers: RawProviders,
+    /// Other people's MCP servers.
+    pub mcp: mcp::RawMcp,
     /// Where and for whom HTTP is served.
     pub serve: serve::RawServe,
     /// How large an answer may be before the rest of it becomes a resource.

@@ -129,3 +129,58 @@ pub enum Algorithm {
     /// Ed25519.
     EdDSA,
 }
+
+/// Which versions of the protocol are tried with a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpEra {
+    /// 2026-07-28, then the older ones.
+    Auto,
+    /// Only 2026-07-28.
+    Modern,
+    /// Only those that begin with a handshake.
+    Legacy,
+}
+
+/// What happens to a tool of a server that was never seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpPin {
+    /// It is pinned as it is first seen.
+    OnSight,
+    /// It waits for `tollgate mcp accept`.
+    Ask,
+    /// Nothing is pinned, and changes go unnoticed.
+    Off,
+}
+
+/// How results of a server are shown to MCP clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpResults {
+    /// As the server wrote them.
+    Native,
+    /// Wrapped like the result of any other tool.
+    Envelope,
+}
+
+/// Whose consent a tool of a server needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpConsent {
+    /// Whatever the rules say.
+    Rules,
+    /// A human's, for each call.
+    Human,
+}
+
+/// What a tool can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+pub enum Grade {
+    /// It reads.
+    L0,
+    /// It writes.
+    L1,
+    /// It runs code, or reaches wherever it wants.
+    L2,
+}

@@ -69,7 +69,7 @@ fn invalid_files_say_all_that_is_wrong() {
     ownerless.toml:2: serve.oauth.audience: there is no issuer whose tokens it is about (set `serve.oauth.issuer`)
     ownerless.toml:3: serve.oauth.jwks_file: there is no issuer whose tokens it is about (set `serve.oauth.issuer`)
 
-    secrets.toml:2: telemetry.otlp_endpoint: not a plain http or https address (such as `http://127.0.0.1:4318`; secrets go into `telemetry.headers`)
+    secrets.toml:2: telemetry.otlp_endpoint: not a plain http or https address (such as `http://127.0.0.1:4318`; secrets go into `headers`)
     secrets.toml:5: telemetry.headers.authorization: a secret must not be written here (name its place instead: `env:NAME` or `file:PATH`)
     secrets.toml:6: telemetry.headers.x-empty: a secret must not be written here (name its place instead: `env:NAME` or `file:PATH`)
     secrets.toml:7: telemetry.headers."x bad": not the name of an HTTP header
@@ -265,6 +265,10 @@ fn what_is_written_is_what_is_resolved() {
                 delay: 20ms,
             },
             conformance: false,
+        },
+        mcp: Mcp {
+            servers: [],
+            patience: 0ns,
         },
         serve: Serve {
             host: "0.0.0.0",

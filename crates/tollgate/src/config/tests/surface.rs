@@ -53,6 +53,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     providers.stub.writes: no
     providers.stub.units: no
     providers.stub.delay_ms: no
+    mcp.servers: no
     serve.host: no
     serve.port: no
     serve.anonymous: no

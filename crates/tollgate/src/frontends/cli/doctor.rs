@@ -7,7 +7,6 @@ use tollgate_core::{
     Health, SystemClock,
     store::{AuditLog, Intents},
 };
-use tollgate_engine::GateTools;
 use tollgate_store::SqliteStore;
 
 use super::{Exit, Stop, console::Console, console::Paint};
@@ -39,11 +38,12 @@ pub(super) async fn run(
 ) -> Result<Exit, Stop> {
     let mut findings = vec![works("version", env!("CARGO_PKG_VERSION").to_owned())];
     match Config::load(environment, flags) {
-        Ok(config) => {
+        Ok(mut config) => {
+            config.mcp.patience = super::PATIENCE;
             findings.extend(configuration(&config));
             findings.push(policies(&config));
             findings.extend(state(&config).await);
-            findings.extend(providers(&config).await);
+            findings.extend(providers(&config, environment).await);
             findings.extend(outputs(&config));
         }
         Err(errors) => findings.extend(errors.iter().map(|error| {
@@ -186,8 +186,8 @@ async fn state(config: &Config) -> Vec<Finding> {
     findings
 }
 
-async fn providers(config: &Config) -> Vec<Finding> {
-    let catalog = match wire::catalog(config, &GateTools::default()).await {
+async fn providers(config: &Config, environment: &Environment) -> Vec<Finding> {
+    let catalog = match wire::listed(config, environment).await {
         Ok(catalog) => catalog,
         Err(error) => return vec![broken("tools", error.to_string(), "report this")],
     };

@@ -72,6 +72,9 @@ fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
     builder.enable_all().build()
 }
 
+/// How long a command waits to hear what an MCP server offers.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(9);
+
 /// Why a command went no further.
 #[derive(Debug)]
 pub(crate) struct Stop {
@@ -205,6 +208,9 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         exit: Exit::Usage,
         lines: errors.iter().map(ToString::to_string).collect(),
     })?;
+    if wants_every_tool(&cli.command) {
+        config.mcp.patience = PATIENCE;
+    }
     config.providers.conformance = wants_fixtures(&cli.command);
     for notice in &config.notices {
         console.note(&notice.to_string());
@@ -229,6 +235,19 @@ fn session(cli: &Cli, environment: &Environment) -> Option<String> {
             .filter(|it| !it.is_empty())
     });
     named.map(str::to_owned)
+}
+
+/// Whether a command waits for servers of which nothing is known yet.
+fn wants_every_tool(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Call(_)
+            | Command::Tools(_)
+            | Command::Explain(_)
+            | Command::Policy(_)
+            | Command::Replay(_)
+            | Command::Jsonl(_)
+    )
 }
 
 fn wants_fixtures(command: &Command) -> bool {

@@ -1,10 +1,7 @@
 //! `tollgate policy`.
 
 use serde_json::{Value, json};
-use tollgate_engine::{
-    GateTools,
-    policy::{Source, Table},
-};
+use tollgate_engine::policy::{Source, Table};
 
 use super::{
     Exit, Scene, Stop,
@@ -51,7 +48,7 @@ async fn test(path: &std::path::Path, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let table =
         Table::parse(&text).map_err(|error| Stop::usage(format!("{}: {error}", path.display())))?;
     let policies = wire::policies(&scene.config)?;
-    let catalog = wire::catalog(&scene.config, &GateTools::default()).await?;
+    let catalog = wire::listed(&scene.config, &scene.environment).await?;
     let results = table.run(&policies, |name| {
         catalog.find(name).map(|listing| (*listing.spec).clone())
     });

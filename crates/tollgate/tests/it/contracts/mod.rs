@@ -21,7 +21,6 @@ use tollgate::{
     wire,
 };
 use tollgate_core::ToolSpec;
-use tollgate_engine::GateTools;
 
 /// Everything at the top of `contracts/`; whatever else lies there belongs to nobody.
 const PARTS: &[&str] = &[
@@ -130,7 +129,7 @@ fn defaults() -> Config {
 
 /// Every tool the program has without any configuration, in order.
 async fn specs() -> Vec<ToolSpec> {
-    let catalog = wire::catalog(&defaults(), &GateTools::default())
+    let catalog = wire::listed(&defaults(), &Environment::default())
         .await
         .unwrap();
     assert!(catalog.problems().is_empty());

@@ -1,0 +1,256 @@
+//! Questions of a server in the middle of a request.
+//!
+//! A modern server ends the request with its question and gets everything back with the
+//! next one. An older server keeps the request open: it is held here until the same call
+//! comes again with the answers, and forgotten after a while.
+
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::{Arc, LazyLock, PoisonError},
+    time::Duration,
+};
+
+use memchr::memmem;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tollgate_core::{
+    AskKinds, CallContext, ErrorCode, InputAsk, InputRequest, InputResponses, Payload,
+    ProviderError,
+};
+
+use super::{
+    Upstream,
+    call::{Question, Running},
+    rpc,
+};
+
+/// Requests of older servers that may wait for an answer.
+const MOST_HELD: usize = 32;
+/// How long each of them waits.
+const HELD: Duration = Duration::from_secs(600);
+
+/// Tells this process from those before it.
+static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
+
+/// A request of an older server that waits for an answer.
+pub(super) struct Held {
+    running: Running,
+    question: Box<RawValue>,
+}
+
+/// How far a request has come.
+pub(super) enum Reached {
+    Answer(Payload),
+    Asks(InputRequest),
+}
+
+/// What to do with answers.
+pub(super) enum Resumed {
+    /// Go on with the request that is still open.
+    Held(Box<Running>),
+    /// Ask again with these fields added.
+    Afresh(String),
+}
+
+/// What comes back with the answers; the gate has sealed it.
+#[derive(Serialize, Deserialize)]
+struct State {
+    server: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_state: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<(u64, u64)>,
+}
+
+/// Whether a client can be asked this.
+pub(super) fn can(method: &str, asks: AskKinds) -> bool {
+    match method {
+        "elicitation/create" => asks.elicitation,
+        "sampling/createMessage" => asks.sampling,
+        "roots/list" => asks.roots,
+        _ => false,
+    }
+}
+
+fn kind(method: &str, params: Payload) -> Option<InputAsk> {
+    match method {
+        "elicitation/create" => Some(InputAsk::Elicitation(params)),
+        "sampling/createMessage" => Some(InputAsk::Sampling(params)),
+        "roots/list" => Some(InputAsk::Roots(params)),
+        _ => None,
+    }
+}
+
+/// Tells an answer from a question of a modern server.
+pub(super) fn reached(server: &str, payload: Payload) -> Result<Reached, ProviderError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Says {
+        #[serde(default)]
+        result_type: Option<String>,
+        #[serde(default)]
+        input_requests: BTreeMap<String, Asks>,
+        #[serde(default)]
+        request_state: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Asks {
+        method: String,
+        #[serde(default = "Payload::empty_object")]
+        params: Payload,
+    }
+    if memmem::find(payload.raw().as_bytes(), b"\"input_required\"").is_none() {
+        return Ok(Reached::Answer(payload));
+    }
+    let says: Says = match serde_json::from_str(payload.raw()) {
+        Ok(says) => says,
+        Err(_) => return Ok(Reached::Answer(payload)),
+    };
+    if says.result_type.as_deref() != Some("input_required") {
+        return Ok(Reached::Answer(payload));
+    }
+    let mut asks = BTreeMap::new();
+    for (id, ask) in says.input_requests {
+        let Some(ask) = kind(&ask.method, ask.params) else {
+            let message = format!("the server `{server}` asks for something unknown here");
+            return Err(ProviderError::new(ErrorCode::Unsupported, message));
+        };
+        asks.insert(id, ask);
+    }
+    let state = State {
+        server: server.to_owned(),
+        request_state: says.request_state,
+        held: None,
+    };
+    Ok(Reached::Asks(InputRequest {
+        asks,
+        state: serde_json::to_vec(&state).unwrap_or_default(),
+    }))
+}
+
+impl Upstream {
+    /// Takes up what answers belong to.
+    pub(super) async fn resume(&self, cx: &CallContext) -> Result<Resumed, ProviderError> {
+        let Some(responses) = &cx.responses else {
+            return Ok(Resumed::Afresh(String::new()));
+        };
+        let state: Option<State> = if responses.state.is_empty() {
+            None
+        } else {
+            serde_json::from_slice(&responses.state).ok()
+        };
+        let Some(state) = state else {
+            return Ok(Resumed::Afresh(fields(responses, None)));
+        };
+        if state.server != self.settings.name {
+            let message = "these answers belong to another server";
+            return Err(ProviderError::new(ErrorCode::StateRejected, message));
+        }
+        match state.held {
+            None => Ok(Resumed::Afresh(fields(
+                responses,
+                state.request_state.as_deref(),
+            ))),
+            Some((process, number)) => {
+                let held = self.take(process, number)?;
+                self.answer(held, responses).await
+            }
+        }
+    }
+
+    fn take(&self, process: u64, number: u64) -> Result<Held, ProviderError> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = held.remove(&number).filter(|_| process == *PROCESS);
+        found.ok_or_else(|| {
+            let name = &self.settings.name;
+            let message = format!(
+                "the server `{name}` asked while its request was open, and the process that held it open is gone or waited too long"
+            );
+            ProviderError::new(ErrorCode::StateRejected, message)
+        })
+    }
+
+    async fn answer(
+        &self,
+        held: Held,
+        responses: &InputResponses,
+    ) -> Result<Resumed, ProviderError> {
+        let Held { running, question } = held;
+        let message = match responses.answers.values().next() {
+            Some(answer) => rpc::answer(&question, answer.raw()),
+            None => rpc::refusal(&question, -32603, "nobody answered"),
+        };
+        let sent = running.peer.link.send(message).await;
+        sent.map_err(|error| self.broken(error))?;
+        Ok(Resumed::Held(Box::new(running)))
+    }
+
+    /// Keeps a request open while its question is on its way to the client.
+    pub(super) fn hold(
+        self: &Arc<Self>,
+        running: Running,
+        question: Question,
+    ) -> Result<Reached, ProviderError> {
+        let name = &self.settings.name;
+        let number = running.id;
+        let Some(ask) = kind(&question.method, question.params) else {
+            let message = format!("the server `{name}` asks for something unknown here");
+            return Err(ProviderError::new(ErrorCode::Unsupported, message));
+        };
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_HELD {
+            let message = format!("the server `{name}` has too many open questions");
+            return Err(ProviderError::new(ErrorCode::Overloaded, message));
+        }
+        let held = Held {
+            running,
+            question: question.id,
+        };
+        all.insert(number, held);
+        drop(all);
+        let own = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(HELD).await;
+            own.forget(number).await;
+        });
+        let state = State {
+            server: name.clone(),
+            request_state: None,
+            held: Some((*PROCESS, number)),
+        };
+        Ok(Reached::Asks(InputRequest {
+            asks: BTreeMap::from([("question".to_owned(), ask)]),
+            state: serde_json::to_vec(&state).unwrap_or_default(),
+        }))
+    }
+
+    async fn forget(&self, number: u64) {
+        let held = self
+            .held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&number);
+        if let Some(Held { running, .. }) = held {
+            running.peer.cancel(running.id, "nobody answered").await;
+        }
+    }
+}
+
+/// The answers and the state as a modern server wants them back.
+fn fields(responses: &InputResponses, state: Option<&str>) -> String {
+    let answers: Vec<String> = responses
+        .answers
+        .iter()
+        .map(|(id, answer)| format!("{}:{}", rpc::quoted(id), answer.raw()))
+        .collect();
+    let mut fields = String::new();
+    if !answers.is_empty() {
+        fields = format!(r#","inputResponses":{{{}}}"#, answers.join(","));
+    }
+    if let Some(state) = state {
+        fields.push_str(r#","requestState":"#);
+        fields.push_str(&rpc::quoted(state));
+    }
+    fields
+}

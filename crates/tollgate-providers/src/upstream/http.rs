@@ -1,0 +1,359 @@
+//! A server at an address: one POST for each message, answered as JSON or as a stream.
+//!
+//! Addresses come from the operator's configuration, so they are not second-guessed; but no
+//! redirect is followed, and nothing longer than is allowed is read.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use reqwest::{
+    Client, RequestBuilder, Response, StatusCode, Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+    redirect::Policy,
+};
+use serde::Deserialize;
+use tokio::sync::{mpsc, watch};
+
+use super::{
+    link::{LinkError, Next, Outgoing},
+    rpc::{self, Heard, RpcError},
+    settings::SecretSource,
+    sse::Events,
+};
+
+const CONNECT: Duration = Duration::from_secs(10);
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+/// How much of an answer that is an error is read.
+const ERROR_BYTES: usize = 64 << 10;
+
+/// The connection to an address.
+pub(super) struct Http {
+    client: Client,
+    url: Url,
+    said: Mutex<Said>,
+    message_bytes: usize,
+    chatter: mpsc::Sender<Heard>,
+    lost: watch::Sender<Option<String>>,
+}
+
+/// What requests have to repeat.
+#[derive(Default)]
+struct Said {
+    version: Option<HeaderValue>,
+    session: Option<HeaderValue>,
+    modern: bool,
+}
+
+/// One request to an address; dropping it closes its stream.
+pub(super) enum Exchange {
+    /// All of the answer is there.
+    Whole(Option<Result<tollgate_core::Payload, RpcError>>),
+    /// It comes in pieces.
+    Stream {
+        id: u64,
+        response: Response,
+        events: Events,
+    },
+}
+
+impl Http {
+    pub(super) fn new(
+        url: &str,
+        headers: &[(String, SecretSource)],
+        message_bytes: usize,
+        chatter: mpsc::Sender<Heard>,
+    ) -> Result<Self, LinkError> {
+        let odd = |what: &str| LinkError::Nonsense(what.to_owned());
+        let url = Url::parse(url).map_err(|_| odd("its address cannot be read"))?;
+        let mut all = HeaderMap::new();
+        for (name, source) in headers {
+            let name = HeaderName::try_from(name.as_str());
+            let name = name.map_err(|_| odd("a header has no proper name"))?;
+            let value = source().map_err(LinkError::Nonsense)?;
+            let mut value = HeaderValue::try_from(value.reveal().as_str())
+                .map_err(|_| odd("a header's secret cannot be sent"))?;
+            value.set_sensitive(true);
+            all.append(name, value);
+        }
+        Ok(Self {
+            client: client(&url, all).map_err(|error| LinkError::Lost(error.to_string()))?,
+            url,
+            said: Mutex::default(),
+            message_bytes,
+            chatter,
+            lost: watch::channel(None).0,
+        })
+    }
+
+    /// Settles the era; every later request says it.
+    pub(super) fn settle(&self, version: &str, modern: bool) {
+        let mut said = self.said();
+        said.version = HeaderValue::try_from(version).ok();
+        said.modern = modern;
+    }
+
+    pub(super) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Exchange, LinkError> {
+        let body = rpc::request(outgoing.id, outgoing.method, outgoing.params);
+        let mut request = self.post(body);
+        if self.said().modern {
+            request = request.header("mcp-method", outgoing.method);
+            if let Some(name) = outgoing.name {
+                request = request.header("mcp-name", spelled(name));
+            }
+            for (name, value) in &outgoing.headers {
+                request = request.header(format!("mcp-param-{name}"), spelled(value));
+            }
+        }
+        let response = self.sent(request).await?;
+        self.remember_session(&response);
+        if !response.status().is_success() {
+            return self.refused(response).await;
+        }
+        if is_stream(&response) {
+            return Ok(Exchange::Stream {
+                id: outgoing.id,
+                response,
+                events: Events::new(self.message_bytes),
+            });
+        }
+        let body = bounded(response, self.message_bytes).await?;
+        match rpc::read(&body) {
+            Some(Heard::Answered(_, result)) => Ok(Exchange::Whole(Some(result))),
+            Some(Heard::Told(..) | Heard::Asked(..)) | None => Err(LinkError::Nonsense(
+                "its answer is not the protocol".to_owned(),
+            )),
+        }
+    }
+
+    pub(super) async fn send(&self, message: String) -> Result<(), LinkError> {
+        let response = self.sent(self.post(message)).await?;
+        if response.status().is_success() {
+            return Ok(());
+        }
+        self.refused(response).await.map(|_| ())
+    }
+
+    pub(super) async fn lost(&self) -> String {
+        let mut lost = self.lost.subscribe();
+        let why = lost.wait_for(Option::is_some).await;
+        why.ok().and_then(|why| why.clone()).unwrap_or_default()
+    }
+
+    /// Hears what an older server says of its own accord, as long as it does.
+    pub(super) async fn overhear(&self) {
+        let request = self.repeated(self.client.get(self.url.clone()));
+        let request = request.header(ACCEPT, "text/event-stream");
+        let Ok(mut response) = request.send().await else {
+            return;
+        };
+        if !response.status().is_success() || !is_stream(&response) {
+            return;
+        }
+        let mut events = Events::new(self.message_bytes);
+        while let Ok(Some(piece)) = response.chunk().await {
+            if events.push(&piece).is_err() {
+                return;
+            }
+            while let Some(event) = events.next() {
+                if let Some(heard) = rpc::read(&event) {
+                    drop(self.chatter.send(heard).await);
+                }
+            }
+        }
+    }
+
+    /// Tells an older server that its session is over.
+    pub(super) async fn leave(&self) {
+        if self.said().session.is_some() {
+            let request = self.repeated(self.client.delete(self.url.clone()));
+            drop(request.timeout(Duration::from_secs(1)).send().await);
+        }
+    }
+
+    fn post(&self, body: String) -> RequestBuilder {
+        let request = self.client.post(self.url.clone());
+        self.repeated(request)
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(
+                ACCEPT,
+                HeaderValue::from_static("application/json, text/event-stream"),
+            )
+            .body(body)
+    }
+
+    fn repeated(&self, mut request: RequestBuilder) -> RequestBuilder {
+        let said = self.said();
+        if let Some(version) = &said.version {
+            request = request.header(VERSION, version);
+        }
+        if let Some(session) = &said.session {
+            request = request.header(SESSION, session);
+        }
+        request
+    }
+
+    async fn sent(&self, request: RequestBuilder) -> Result<Response, LinkError> {
+        request.send().await.map_err(|error| {
+            let why = if error.is_connect() {
+                "nobody answers at its address".to_owned()
+            } else {
+                let error = error.without_url();
+                format!("the connection broke: {}", innermost(&error))
+            };
+            if error_is_fatal(&why) {
+                self.lost.send_replace(Some(why.clone()));
+            }
+            LinkError::Lost(why)
+        })
+    }
+
+    fn remember_session(&self, response: &Response) {
+        let mut said = self.said();
+        if !said.modern && said.session.is_none() {
+            said.session = response.headers().get(SESSION).cloned();
+        }
+    }
+
+    /// Reads an answer that is an error of HTTP.
+    async fn refused(&self, response: Response) -> Result<Exchange, LinkError> {
+        #[derive(Deserialize)]
+        struct Body {
+            error: RpcError,
+        }
+        let status = response.status();
+        let wait = response.headers().get(RETRY_AFTER);
+        let wait = wait.and_then(|wait| wait.to_str().ok()?.parse().ok());
+        let has_session = self.said().session.is_some();
+        let body = bounded(response, ERROR_BYTES).await.unwrap_or_default();
+        if status == StatusCode::NOT_FOUND && has_session {
+            let why = "its session is over".to_owned();
+            self.lost.send_replace(Some(why.clone()));
+            return Err(LinkError::Lost(why));
+        }
+        if let Ok(Body { error }) = serde_json::from_slice(&body) {
+            return Ok(Exchange::Whole(Some(Err(error))));
+        }
+        Err(match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => LinkError::Unauthorized,
+            StatusCode::TOO_MANY_REQUESTS => LinkError::RateLimited(wait),
+            other => LinkError::Nonsense(format!("it answered with status {}", other.as_u16())),
+        })
+    }
+
+    fn said(&self) -> MutexGuard<'_, Said> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn error_is_fatal(why: &str) -> bool {
+    why.starts_with("nobody")
+}
+
+impl Exchange {
+    pub(super) async fn next(&mut self) -> Result<Next, LinkError> {
+        let broken = || LinkError::Lost("the stream broke before the answer".to_owned());
+        match self {
+            Self::Whole(answer) => answer.take().map(Next::Answer).ok_or_else(broken),
+            Self::Stream {
+                id,
+                response,
+                events,
+            } => loop {
+                while let Some(event) = events.next() {
+                    match rpc::read(&event) {
+                        Some(Heard::Answered(own, result)) if own == *id => {
+                            return Ok(Next::Answer(result));
+                        }
+                        Some(Heard::Answered(..)) | None => {}
+                        Some(heard @ (Heard::Told(..) | Heard::Asked(..))) => {
+                            return Ok(Next::Said(heard));
+                        }
+                    }
+                }
+                match response.chunk().await {
+                    Ok(Some(piece)) => events.push(&piece)?,
+                    Ok(None) | Err(_) => return Err(broken()),
+                }
+            },
+        }
+    }
+}
+
+fn client(url: &Url, headers: HeaderMap) -> reqwest::Result<Client> {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let mut builder = Client::builder()
+        .default_headers(headers)
+        .user_agent(concat!("tollgate/", env!("CARGO_PKG_VERSION")))
+        .redirect(Policy::none())
+        .connect_timeout(CONNECT)
+        .tcp_nodelay(true);
+    if url.scheme() == "http" {
+        // Without TLS the machine's certificates need not be read, or even be there.
+        builder = builder.tls_certs_only([]);
+    }
+    if is_loopback(url) {
+        builder = builder.no_proxy();
+    }
+    builder.build()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    url.host_str().is_some_and(|host| {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        let address = bare.parse::<std::net::IpAddr>();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    })
+}
+
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+async fn bounded(mut response: Response, limit: usize) -> Result<Vec<u8>, LinkError> {
+    let mut body = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(piece)) if body.len() + piece.len() > limit => {
+                return Err(LinkError::TooLarge(limit));
+            }
+            Ok(Some(piece)) => body.extend_from_slice(&piece),
+            Ok(None) => return Ok(body),
+            Err(_) => {
+                let why = "the connection broke within the answer".to_owned();
+                return Err(LinkError::Lost(why));
+            }
+        }
+    }
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(next) = inner.source() {
+        inner = next;
+    }
+    inner.to_string()
+}
+
+/// A text as a header can carry it; what it cannot is encoded.
+fn spelled(text: &str) -> String {
+    let plain = |c: char| c == ' ' || c.is_ascii_graphic();
+    let trimmed = text.trim() == text;
+    if trimmed && text.chars().all(plain) && !text.starts_with("=?base64?") {
+        return text.to_owned();
+    }
+    format!("=?base64?{}?=", STANDARD.encode(text))
+}
+
+/// Hears an older server on a task of its own.
+pub(super) fn overhear(link: Arc<super::link::Link>) {
+    tokio::spawn(async move {
+        if let super::link::Link::Http(http) = &*link {
+            http.overhear().await;
+        }
+    });
+}

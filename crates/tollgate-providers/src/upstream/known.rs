@@ -1,0 +1,220 @@
+//! What is known of a server's tools and of what it offers to read.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, value::RawValue};
+use tollgate_core::{Offers, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec};
+
+use super::{
+    Upstream,
+    lock::{Pinned, Standing},
+    names::Names,
+    peer::Listed,
+    specs::{self, Definition},
+};
+
+/// Everything a server said about itself, ready for use.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) tools: BTreeMap<String, Arc<Entry>>,
+    pub(super) offers: Offers,
+    /// Whether it is known to offer something to read, but not what.
+    pub(super) reads: bool,
+}
+
+/// One tool.
+pub(super) struct Entry {
+    /// The server's own name for it.
+    pub(super) own: String,
+    pub(super) spec: ToolSpec,
+    /// How long it may be silent.
+    pub(super) timeout: Duration,
+    /// Why it cannot be used until a human has looked at it.
+    pub(super) quarantined: Option<String>,
+    /// Arguments that headers repeat: property and header.
+    pub(super) mirrored: Vec<(String, String)>,
+}
+
+impl Upstream {
+    /// Takes over what a server lists.
+    pub(super) fn learn(&self, listed: Arc<Listed>) {
+        let mut told = Vec::new();
+        let mut seen = HashSet::new();
+        for raw in &listed.tools {
+            let Ok(definition) = serde_json::from_str::<Definition>(raw.get()) else {
+                let shown: String = raw.get().chars().take(200).collect();
+                self.journal("mcp.list_tools.failed", &format!("not a tool: {shown}"));
+                continue;
+            };
+            if seen.insert(definition.name.clone()) {
+                told.push((definition, &**raw));
+            }
+        }
+        let offers = offers(&self.names, &listed);
+        let tools = self.reviewed(&told, !offers.is_empty());
+        let known = Known {
+            tools,
+            offers,
+            reads: false,
+        };
+        let mut place = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(Arc::new(known));
+        drop(place);
+        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+    }
+
+    /// Looks again at what was listed: a human may have accepted something.
+    pub(super) fn learn_again(&self) {
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = listed.clone();
+        if let Some(listed) = listed {
+            self.learn(listed);
+            self.notice(tollgate_core::Notice::ListsChanged);
+        }
+    }
+
+    /// What is known of a server that has not been started yet.
+    pub(super) fn recall(&self, pinned: &Pinned) {
+        if self.lock.is_none() {
+            return;
+        }
+        let accepted = pinned
+            .tools
+            .values()
+            .filter_map(|pin| pin.accepted.as_ref());
+        let definitions = accepted
+            .filter_map(|told| serde_json::from_str::<Definition>(told.definition.get()).ok());
+        let entries = definitions.filter_map(|definition| self.entry(&definition, None));
+        let known = Known {
+            tools: entries.map(named).collect(),
+            offers: Offers::default(),
+            reads: pinned.offers,
+        };
+        if !known.tools.is_empty() {
+            let mut place = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            *place = Some(Arc::new(known));
+        }
+    }
+
+    /// The tools as they may be used: what differs from its pin is set aside.
+    fn reviewed(
+        &self,
+        told: &[(Definition, &RawValue)],
+        offers: bool,
+    ) -> BTreeMap<String, Arc<Entry>> {
+        let named_raw: Vec<(String, &RawValue)> = told
+            .iter()
+            .map(|(definition, raw)| (definition.name.clone(), *raw))
+            .collect();
+        let server = &self.settings;
+        let standings = match &self.lock {
+            Some(lock) => match lock.review(&server.name, &named_raw, server.pin, offers) {
+                Ok(standings) => Some(standings),
+                Err(error) => {
+                    self.journal(
+                        "mcp.lock.failed",
+                        &format!("nothing can be pinned: {error}"),
+                    );
+                    None
+                }
+            },
+            None => None,
+        };
+        let standing = |name: &str| match (&standings, &self.lock) {
+            (Some(standings), _) => standings.get(name).copied().unwrap_or(Standing::New),
+            // What cannot be compared cannot be trusted.
+            (None, Some(_)) => Standing::Changed,
+            (None, None) => Standing::Accepted,
+        };
+        let entries = told.iter().filter_map(|(definition, _)| {
+            self.entry(definition, aside(standing(&definition.name), &server.name))
+        });
+        entries.map(named).collect()
+    }
+
+    fn entry(&self, definition: &Definition, quarantined: Option<String>) -> Option<Entry> {
+        let server = &self.settings;
+        let own = server.tools.get(&definition.name);
+        if own.is_some_and(|own| own.hidden) {
+            return None;
+        }
+        let timeout = own.and_then(|own| own.timeout).unwrap_or(server.timeout);
+        Some(Entry {
+            own: definition.name.clone(),
+            spec: specs::spec(server, &self.names, definition, quarantined.is_some())?,
+            quarantined,
+            timeout: timeout.min(server.max_timeout),
+            mirrored: mirrored(definition.input_schema.as_ref()),
+        })
+    }
+}
+
+fn named(entry: Entry) -> (String, Arc<Entry>) {
+    (entry.spec.name.as_str().to_owned(), Arc::new(entry))
+}
+
+/// Why a tool is set aside.
+fn aside(standing: Standing, server: &str) -> Option<String> {
+    let what = match standing {
+        Standing::Accepted => return None,
+        Standing::New => "nobody has accepted it yet",
+        Standing::Changed => "it is not what was accepted",
+    };
+    Some(format!(
+        "{what}: `tollgate mcp diff {server}` shows it, `tollgate mcp accept {server}` releases it"
+    ))
+}
+
+/// Properties that a schema wants repeated in headers.
+fn mirrored(schema: Option<&Value>) -> Vec<(String, String)> {
+    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+    let named = properties
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, schema)| {
+            let header = schema.get("x-mcp-header")?.as_str()?;
+            Some((name.clone(), header.to_ascii_lowercase()))
+        });
+    named.collect()
+}
+
+fn offers(names: &Names, listed: &Listed) -> Offers {
+    let resources = read(&listed.resources)
+        .into_iter()
+        .map(|one: ResourceSpec| ResourceSpec {
+            uri: names.uri(&one.uri),
+            ..one
+        });
+    let templates = read(&listed.templates)
+        .into_iter()
+        .map(|one: TemplateSpec| TemplateSpec {
+            uri_template: names.uri(&one.uri_template),
+            ..one
+        });
+    let prompts = read(&listed.prompts)
+        .into_iter()
+        .map(|one: PromptSpec| PromptSpec {
+            name: names.prompt(&one.name),
+            ..one
+        });
+    Offers {
+        resources: resources.collect(),
+        templates: templates.collect(),
+        prompts: prompts.collect(),
+        completes: listed.completes,
+        open_world: true,
+    }
+}
+
+/// Reads the entries that can be read.
+fn read<T: DeserializeOwned>(entries: &[Box<RawValue>]) -> Vec<T> {
+    let entries = entries.iter();
+    entries
+        .filter_map(|raw| serde_json::from_str(raw.get()).ok())
+        .collect()
+}

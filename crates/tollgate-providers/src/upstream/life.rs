@@ -1,0 +1,392 @@
+//! The life of one server: started when it is wanted, watched while it runs, started again
+//! when it dies, and left alone for a while when it keeps dying.
+//!
+//! Invariant: one task owns the connection; everybody else sees a phase and waits for the
+//! next one.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    sync::mpsc,
+    time::{MissedTickBehavior, interval, timeout},
+};
+use tollgate_core::{ErrorCode, Notice};
+use tollgate_sandbox::{Program, spawn_supervised};
+
+use super::{
+    Upstream,
+    http::{self, Http},
+    link::{Link, LinkError},
+    peer::{self, AskError, Begun, Extras, Peer},
+    rpc::Heard,
+    settings::{Era, Transport},
+    stdio::{GRACE, Stdio},
+};
+
+/// Who lived this long was not in a loop of crashes.
+const STABLE: Duration = Duration::from_secs(10);
+/// Waits before a server is started again.
+const WAITS: [Duration; 5] = [
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+    Duration::from_secs(8),
+    Duration::from_secs(30),
+];
+/// Failures in a row after which a server is only started again when somebody wants it.
+const BREAKER: usize = WAITS.len();
+/// How long a server may take to say that it is awake.
+const AWAKE: Duration = Duration::from_secs(5);
+/// How much of standard error is kept.
+const STDERR: usize = 64 << 10;
+/// Words to nobody in particular that may wait.
+const CHATTER: usize = 256;
+/// How long lists may still be changing before they are read again.
+const SETTLE: Duration = Duration::from_millis(50);
+
+/// Where a server is in its life.
+#[derive(Clone)]
+pub(super) enum Phase {
+    /// Nobody wanted it yet.
+    Idle,
+    /// It is on its way.
+    Starting,
+    /// It can be called.
+    Up(Arc<Peer>),
+    /// It cannot, for this reason, until then.
+    Down(Down),
+    /// It is over.
+    Closed,
+}
+
+/// Why a server cannot be called.
+#[derive(Debug, Clone)]
+pub(super) struct Down {
+    pub(super) code: ErrorCode,
+    pub(super) reason: String,
+    pub(super) until: Instant,
+}
+
+/// How a life ended.
+pub(super) struct Trouble {
+    event: Option<&'static str>,
+    code: ErrorCode,
+    reason: String,
+}
+
+impl Trouble {
+    fn new(event: Option<&'static str>, code: ErrorCode, reason: impl Into<String>) -> Self {
+        Self {
+            event,
+            code,
+            reason: reason.into(),
+        }
+    }
+
+    fn of(event: &'static str, error: &AskError) -> Self {
+        let code = match error {
+            AskError::Link(LinkError::Unauthorized) => ErrorCode::Unauthorized,
+            AskError::Link(LinkError::RateLimited(_)) => ErrorCode::RateLimited,
+            AskError::Link(_) | AskError::Refused(_) | AskError::Silent(_) => {
+                ErrorCode::Unavailable
+            }
+        };
+        Self::new(Some(event), code, error.to_string())
+    }
+}
+
+impl Upstream {
+    /// Starts the task of its life, if that has not begun.
+    pub(super) fn begin(self: &Arc<Self>) {
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*phase, Phase::Idle) {
+            *phase = Phase::Starting;
+            let own = Arc::clone(self);
+            tokio::spawn(async move { own.live().await });
+        }
+    }
+
+    async fn live(self: Arc<Self>) {
+        let mut failures = 0;
+        while !self.closed.is_cancelled() {
+            self.set(Phase::Starting);
+            let began = Instant::now();
+            let trouble = tokio::select! {
+                trouble = self.one_life() => trouble,
+                () = self.closed.cancelled() => break,
+            };
+            if began.elapsed() > STABLE {
+                failures = 0;
+            }
+            let wait = WAITS[failures.min(WAITS.len() - 1)];
+            failures += 1;
+            if let Some(event) = trouble.event {
+                self.journal(event, &trouble.reason);
+            }
+            self.set(Phase::Down(Down {
+                code: trouble.code,
+                reason: trouble.reason,
+                until: Instant::now() + wait,
+            }));
+            self.notice(Notice::ListsChanged);
+            let rest = async {
+                tokio::time::sleep(wait).await;
+                if failures >= BREAKER {
+                    self.wanted.notified().await;
+                }
+            };
+            tokio::select! {
+                () = rest => {}
+                () = self.restart.notified() => failures = 0,
+                () = self.closed.cancelled() => break,
+            }
+        }
+        self.set(Phase::Closed);
+    }
+
+    /// From start to end; says how it ended.
+    async fn one_life(&self) -> Trouble {
+        let (chatter, mut hears) = mpsc::channel(CHATTER);
+        let limit = self.settings.start_timeout;
+        let started = timeout(limit, self.connect(&chatter)).await;
+        let peer = match started {
+            Ok(Ok(peer)) => Arc::new(peer),
+            Ok(Err(trouble)) => return trouble,
+            Err(_) => {
+                let why = format!("it was not ready within {} ms", limit.as_millis());
+                return Trouble::new(Some("mcp.spawn.failed"), ErrorCode::Unavailable, why);
+            }
+        };
+        let ended = self.while_up(&peer, &mut hears).await;
+        end(&peer).await;
+        ended
+    }
+
+    async fn while_up(&self, peer: &Arc<Peer>, hears: &mut mpsc::Receiver<Heard>) -> Trouble {
+        let listing = self.settings.start_timeout;
+        match peer.list(listing).await {
+            Ok(listed) => self.learn(Arc::new(listed)),
+            Err(error) => return Trouble::of("mcp.list_tools.failed", &error),
+        }
+        let count = self.known().map_or(0, |known| known.tools.len());
+        let ready = format!("it speaks {} and offers {count} tools", peer.version);
+        self.journal("mcp.ready", &ready);
+        self.set(Phase::Up(Arc::clone(peer)));
+        self.notice(Notice::ListsChanged);
+        self.subscribe(peer);
+        let mut look = interval(self.settings.health_interval);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        look.reset();
+        let trouble = |why: &str| Trouble::new(None, ErrorCode::Unavailable, why);
+        loop {
+            tokio::select! {
+                why = peer.link.lost() => return trouble(&why),
+                Some(heard) = hears.recv() => {
+                    if self.attend(peer, heard).await
+                        && let Err(error) = self.read_lists_again(peer, hears).await
+                    {
+                        return Trouble::of("mcp.list_tools.failed", &error);
+                    }
+                }
+                _ = look.tick() => {
+                    if let Some(why) = self.examine(peer, self.is_idle()).await {
+                        return trouble(&why);
+                    }
+                }
+                () = self.relist.notified() => {
+                    if let Err(error) = self.read_lists_again(peer, hears).await {
+                        return Trouble::of("mcp.list_tools.failed", &error);
+                    }
+                }
+                () = self.suspicion.notified() => {
+                    if let Some(why) = self.examine(peer, true).await {
+                        return trouble(&why);
+                    }
+                }
+                () = self.restart.notified() => return trouble("it is being started again"),
+            }
+        }
+    }
+
+    /// Takes what was said to nobody in particular; says whether the lists have changed.
+    async fn attend(&self, peer: &Peer, heard: Heard) -> bool {
+        match heard {
+            Heard::Told(method, params) => match method.as_str() {
+                "notifications/tools/list_changed"
+                | "notifications/resources/list_changed"
+                | "notifications/prompts/list_changed" => return true,
+                "notifications/resources/updated" => {
+                    if let Some(uri) = params.value()["uri"].as_str() {
+                        self.notice(Notice::ResourceUpdated(self.names.uri(uri)));
+                    }
+                }
+                _ => {}
+            },
+            Heard::Asked(id, method, _) => peer.brush_off(&id, &method).await,
+            Heard::Answered(..) => {}
+        }
+        false
+    }
+
+    /// Reads the lists once for many words that they have changed.
+    async fn read_lists_again(
+        &self,
+        peer: &Peer,
+        hears: &mut mpsc::Receiver<Heard>,
+    ) -> Result<(), AskError> {
+        tokio::time::sleep(SETTLE).await;
+        while let Ok(heard) = hears.try_recv() {
+            self.attend(peer, heard).await;
+        }
+        let listed = peer.list(self.settings.start_timeout).await?;
+        self.learn(Arc::new(listed));
+        self.notice(Notice::ListsChanged);
+        Ok(())
+    }
+
+    /// What is wrong with a server that still seems to be there.
+    async fn examine(&self, peer: &Peer, ask: bool) -> Option<String> {
+        let Link::Stdio(stdio) = &*peer.link else {
+            return None;
+        };
+        if stdio.watch.is_stopped() {
+            return Some("it is stopped and does not run".to_owned());
+        }
+        if ask && !peer.is_awake(AWAKE.min(self.settings.timeout)).await {
+            return Some("it does not answer any more".to_owned());
+        }
+        None
+    }
+
+    async fn connect(&self, chatter: &mpsc::Sender<Heard>) -> Result<Peer, Trouble> {
+        let mut era = self.settings.era;
+        loop {
+            let link = self.open(chatter).await?;
+            let begun = peer::begin(Arc::clone(&link), era, self.settings.probe_timeout).await;
+            match begun {
+                Ok(Begun::Peer(peer)) => {
+                    if !peer.modern {
+                        http::overhear(Arc::clone(&peer.link));
+                    }
+                    return Ok(peer);
+                }
+                Ok(Begun::Left(_)) if era == Era::Auto && is_stdio(&link) => {
+                    // An older server may leave when it hears what it does not know.
+                    era = Era::Legacy;
+                    close(&link).await;
+                }
+                Ok(Begun::Left(why)) => {
+                    return Err(stillborn(&link, &why));
+                }
+                Err(error) => {
+                    let trouble = Trouble::of("mcp.spawn.failed", &error);
+                    let trouble = Trouble {
+                        reason: stillborn(&link, &trouble.reason).reason,
+                        ..trouble
+                    };
+                    close(&link).await;
+                    return Err(trouble);
+                }
+            }
+        }
+    }
+
+    async fn open(&self, chatter: &mpsc::Sender<Heard>) -> Result<Arc<Link>, Trouble> {
+        let limit = self.settings.message_bytes;
+        let failed =
+            |why: String| Trouble::new(Some("mcp.spawn.failed"), ErrorCode::SpawnFailed, why);
+        match &self.settings.transport {
+            Transport::Stdio {
+                command,
+                args,
+                cwd,
+                env,
+                secrets,
+            } => {
+                let mut all: BTreeMap<_, _> = env
+                    .iter()
+                    .map(|(name, value)| (name.into(), value.into()))
+                    .collect();
+                for (name, source) in secrets {
+                    let secret = source().map_err(failed)?;
+                    all.insert(name.into(), secret.reveal().into());
+                }
+                let program = Program {
+                    command: command.into(),
+                    args: args.iter().map(Into::into).collect(),
+                    cwd: cwd.clone(),
+                    env: all,
+                    stderr_bytes: STDERR,
+                };
+                let child = spawn_supervised(program)
+                    .await
+                    .map_err(|error| failed(format!("`{command}` cannot be started: {error}")))?;
+                self.keep_stderr(&child.watch);
+                let journal = self.journal_of_garbage();
+                let stdio = Stdio::new(child, limit, chatter.clone(), journal);
+                Ok(Arc::new(Link::Stdio(stdio)))
+            }
+            Transport::Http { url, headers } => Http::new(url, headers, limit, chatter.clone())
+                .map(|http| Arc::new(Link::Http(http)))
+                .map_err(|error| failed(error.to_string())),
+        }
+    }
+
+    /// Wants to hear when the lists of a modern server change.
+    fn subscribe(&self, peer: &Arc<Peer>) {
+        let changes = |what: &str| peer.capabilities[what]["listChanged"] == true;
+        if !peer.modern || !["tools", "resources", "prompts"].into_iter().any(changes) {
+            return;
+        }
+        let (peer, relist) = (Arc::clone(peer), Arc::clone(&self.relist));
+        tokio::spawn(async move {
+            let fields = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}"#;
+            let asked = peer.request("subscriptions/listen", None, fields, Extras::default());
+            let Ok((_, mut exchange)) = asked.await else {
+                return;
+            };
+            while let Ok(super::link::Next::Said(heard)) = exchange.next().await {
+                if let Heard::Told(method, _) = &heard
+                    && method.ends_with("list_changed")
+                {
+                    relist.notify_one();
+                }
+            }
+        });
+    }
+}
+
+/// A failure to start, with the last thing the server said about it.
+fn stillborn(link: &Link, why: &str) -> Trouble {
+    let mut reason = why.to_owned();
+    if let Link::Stdio(stdio) = link {
+        let said = stdio.watch.stderr().text();
+        if let Some(last) = said.lines().rev().find(|line| !line.trim().is_empty()) {
+            let last: String = last.chars().take(200).collect();
+            reason = format!("{reason}; it said: {last}");
+        }
+    }
+    Trouble::new(Some("mcp.spawn.failed"), ErrorCode::Unavailable, reason)
+}
+
+fn is_stdio(link: &Link) -> bool {
+    matches!(link, Link::Stdio(_))
+}
+
+/// Ends a connection in order.
+pub(super) async fn end(peer: &Peer) {
+    close(&peer.link).await;
+}
+
+async fn close(link: &Link) {
+    match link {
+        Link::Stdio(stdio) => {
+            stdio.watch.end(GRACE).await;
+        }
+        Link::Http(http) => http.leave().await,
+    }
+}

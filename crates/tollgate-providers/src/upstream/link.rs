@@ -1,0 +1,115 @@
+//! One connection to a server, whichever way it runs.
+//!
+//! Invariant: an exchange that is dropped is forgotten on both sides of the pipe; nothing
+//! waits for an answer that nobody wants.
+
+use tollgate_core::Payload;
+
+use super::{
+    http,
+    rpc::{Heard, RpcError},
+    stdio,
+};
+
+/// Why nothing came back.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum LinkError {
+    /// The connection is gone.
+    #[error("{0}")]
+    Lost(String),
+    /// It takes no more for the moment.
+    #[error("it takes no more messages for the moment")]
+    Busy,
+    /// The answer is larger than is read.
+    #[error("its answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// It refused our credentials.
+    #[error("it refused our credentials")]
+    Unauthorized,
+    /// It asks us to slow down.
+    #[error("it asks us to slow down")]
+    RateLimited(Option<u64>),
+    /// What it said makes no sense.
+    #[error("{0}")]
+    Nonsense(String),
+}
+
+/// One connection.
+pub(super) enum Link {
+    Stdio(stdio::Stdio),
+    Http(http::Http),
+}
+
+/// A request on its way.
+pub(super) struct Outgoing<'a> {
+    pub(super) id: u64,
+    pub(super) method: &'a str,
+    /// What a header names beside the method.
+    pub(super) name: Option<&'a str>,
+    /// An object already.
+    pub(super) params: &'a str,
+    /// Arguments that a header repeats.
+    pub(super) headers: Vec<(String, String)>,
+}
+
+/// One request under way; dropping it is losing interest.
+pub(super) enum Exchange {
+    Stdio(stdio::Exchange),
+    Http(Box<http::Exchange>),
+}
+
+/// What an exchange gives next.
+pub(super) enum Next {
+    /// The end of it.
+    Answer(Result<Payload, RpcError>),
+    /// Something on the way.
+    Said(Heard),
+}
+
+impl Link {
+    /// Sends a request.
+    pub(super) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Exchange, LinkError> {
+        match self {
+            Self::Stdio(link) => link.request(&outgoing).map(Exchange::Stdio),
+            Self::Http(link) => {
+                let exchange = link.request(outgoing).await?;
+                Ok(Exchange::Http(Box::new(exchange)))
+            }
+        }
+    }
+
+    /// Sends what wants no answer.
+    pub(super) async fn send(&self, message: String) -> Result<(), LinkError> {
+        match self {
+            Self::Stdio(link) => link.send(message),
+            Self::Http(link) => link.send(message).await,
+        }
+    }
+
+    /// Whether losing interest in a request has to be said.
+    pub(super) fn says_cancelled(&self, modern: bool) -> bool {
+        match self {
+            Self::Stdio(_) => true,
+            // Closing the stream says it.
+            Self::Http(_) => !modern,
+        }
+    }
+
+    /// Waits until the connection is gone; gives the reason.
+    pub(super) async fn lost(&self) -> String {
+        match self {
+            Self::Stdio(link) => link.lost().await,
+            Self::Http(link) => link.lost().await,
+        }
+    }
+}
+
+impl Exchange {
+    /// Waits for what comes next.
+    pub(super) async fn next(&mut self) -> Result<Next, LinkError> {
+        match self {
+            Self::Stdio(exchange) => exchange.next().await,
+            Self::Http(exchange) => exchange.next().await,
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Other people's MCP servers, each a provider of its own.
+//!
+//! Nothing here waits for a server when it is asked what there is: it says what is known,
+//! and says again when that changes. A server that fails costs its own calls and nobody
+//! else's.
+
+mod ask;
+mod call;
+mod fields;
+mod http;
+mod known;
+mod life;
+mod lines;
+mod link;
+mod lock;
+mod names;
+mod peer;
+mod rewrite;
+mod rpc;
+mod settings;
+mod specs;
+mod sse;
+mod stdio;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::{
+    Answer, CallContext, ErrorCode, Health, Notice, NoticeSink, Offers, Provider, ProviderError,
+    ToolCall, ToolSpec,
+};
+use tollgate_sandbox::{Ring, Watch};
+
+pub use lock::{Lock, Pin, Pinned, Pins, Told, oddities};
+pub use settings::{Era, Journal, Pinning, SecretSource, Server, Settings, Tool, Transport};
+
+use self::{
+    known::{Entry, Known},
+    life::Phase,
+    names::Names,
+    peer::{Listed, Peer},
+};
+
+/// How long a call waits for a server that is about to be started again.
+const SOON: Duration = Duration::from_millis(600);
+
+/// One server.
+pub(crate) struct Upstream {
+    id: String,
+    settings: Server,
+    patience: Duration,
+    journal: Option<Arc<dyn Journal>>,
+    names: Names,
+    phase: Mutex<Phase>,
+    changed: watch::Sender<u64>,
+    known: Mutex<Option<Arc<Known>>>,
+    /// Where definitions are pinned.
+    lock: Option<Lock>,
+    /// What it listed last, to be looked at again when something was accepted.
+    listed: Mutex<Option<Arc<Listed>>>,
+    notices: OnceLock<Arc<dyn NoticeSink>>,
+    /// Somebody wants it although it keeps failing.
+    wanted: Notify,
+    /// Somebody wants it started again.
+    restart: Notify,
+    /// A call got no answer.
+    suspicion: Notify,
+    /// Its lists have changed.
+    relist: Arc<Notify>,
+    closed: CancellationToken,
+    turns: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    stderr: Mutex<Option<Arc<Ring>>>,
+    /// Requests that wait for an answer of the client.
+    held: Mutex<HashMap<u64, ask::Held>>,
+}
+
+/// A provider for each server.
+pub(crate) fn providers(settings: Settings) -> Vec<Arc<dyn Provider>> {
+    let Settings {
+        servers,
+        lock,
+        patience,
+        journal,
+    } = settings;
+    let lock = lock.map(Lock::new);
+    let pins = lock.as_ref().and_then(|lock| lock.read().ok());
+    let pins = pins.unwrap_or_default();
+    servers
+        .into_iter()
+        .map(|server| -> Arc<dyn Provider> {
+            let pinned = pins.servers.get(&server.name);
+            let upstream = Upstream {
+                id: server.id(),
+                names: Names::new(&server.name, server.prefix),
+                turns: Arc::new(Semaphore::new(server.concurrent)),
+                held: Mutex::default(),
+                patience,
+                journal: journal.clone(),
+                phase: Mutex::new(Phase::Idle),
+                changed: watch::channel(0).0,
+                known: Mutex::new(None),
+                lock: lock.clone().filter(|_| server.pin != Pinning::Off),
+                listed: Mutex::new(None),
+                notices: OnceLock::new(),
+                wanted: Notify::new(),
+                restart: Notify::new(),
+                suspicion: Notify::new(),
+                relist: Arc::new(Notify::new()),
+                closed: CancellationToken::new(),
+                waiting: AtomicUsize::new(0),
+                stderr: Mutex::new(None),
+                settings: server,
+            };
+            if let Some(pinned) = pinned {
+                upstream.recall(pinned);
+            }
+            Arc::new(Handle(Arc::new(upstream)))
+        })
+        .collect()
+}
+
+impl Upstream {
+    fn phase(&self) -> Phase {
+        let phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        phase.clone()
+    }
+
+    /// Goes on to another phase; what is closed stays closed.
+    fn set(&self, next: Phase) {
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if !matches!(*phase, Phase::Closed) {
+            *phase = next;
+        }
+        drop(phase);
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    fn known(&self) -> Option<Arc<Known>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.clone()
+    }
+
+    fn notice(&self, notice: Notice) {
+        if let Some(notices) = self.notices.get() {
+            notices.notice(notice);
+        }
+    }
+
+    fn journal(&self, event: &'static str, message: &str) {
+        if let Some(journal) = &self.journal {
+            journal.note(event, &self.settings.name, message);
+        }
+    }
+
+    /// Writes down what a server says that is not the protocol.
+    fn journal_of_garbage(&self) -> impl Fn(&str) + Send + 'static {
+        let (journal, name) = (self.journal.clone(), self.settings.name.clone());
+        move |shown| {
+            if let Some(journal) = &journal {
+                journal.note("mcp.invalid_json", &name, shown);
+            }
+        }
+    }
+
+    fn keep_stderr(&self, watch: &Watch) {
+        let mut stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        *stderr = Some(Arc::clone(watch.stderr()));
+    }
+
+    fn is_idle(&self) -> bool {
+        self.turns.available_permits() == self.settings.concurrent
+    }
+
+    /// Waits for a turn; a full queue answers at once.
+    async fn turn(&self, cx: &CallContext) -> Result<OwnedSemaphorePermit, ProviderError> {
+        let turns = Arc::clone(&self.turns);
+        if let Ok(turn) = Arc::clone(&turns).try_acquire_owned() {
+            return Ok(turn);
+        }
+        let busy = || ProviderError {
+            retry_after: Some(Duration::from_secs(1)),
+            ..ProviderError::new(
+                ErrorCode::Overloaded,
+                format!("the server `{}` is busy", self.settings.name),
+            )
+        };
+        if self.waiting.fetch_add(1, Ordering::SeqCst) >= self.settings.queued {
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            return Err(busy());
+        }
+        let turn = tokio::select! {
+            turn = turns.acquire_owned() => turn.map_err(|_| busy()),
+            () = cx.cancel.cancelled() => Err(cancelled()),
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        turn
+    }
+
+    /// The server, as soon as it can be called; who has to wait too long is told why.
+    async fn ready(self: &Arc<Self>, cx: &CallContext) -> Result<Arc<Peer>, ProviderError> {
+        let mut changed = self.changed.subscribe();
+        loop {
+            match self.phase() {
+                Phase::Up(peer) => return Ok(peer),
+                Phase::Closed => return Err(closed(&self.settings.name)),
+                Phase::Idle => self.begin(),
+                Phase::Starting => {}
+                Phase::Down(down) => {
+                    let left = down.until.saturating_duration_since(Instant::now());
+                    if left > SOON {
+                        return Err(self.unavailable(&down.reason, down.code, left));
+                    }
+                    self.wanted.notify_one();
+                }
+            }
+            tokio::select! {
+                _ = changed.changed() => {}
+                () = cx.cancel.cancelled() => return Err(cancelled()),
+                () = tokio::time::sleep(self.settings.start_timeout) => {
+                    let why = "it is still starting";
+                    return Err(self.unavailable(why, ErrorCode::Unavailable, SOON));
+                }
+            }
+        }
+    }
+
+    fn unavailable(&self, why: &str, code: ErrorCode, left: Duration) -> ProviderError {
+        let name = &self.settings.name;
+        ProviderError {
+            retry_after: Some(left.max(Duration::from_secs(1))),
+            suggestion: Some(format!(
+                "Wait `retry_after_seconds`, or look at `tollgate mcp status` and `tollgate mcp logs {name}`."
+            )),
+            ..ProviderError::new(code, format!("the server `{name}` is not available: {why}"))
+        }
+    }
+
+    /// Waits until something is known of it, it failed, or patience is at its end.
+    async fn acquaint(self: &Arc<Self>) -> Option<String> {
+        let mut changed = self.changed.subscribe();
+        let deadline = tokio::time::sleep(self.patience);
+        tokio::pin!(deadline);
+        self.begin();
+        loop {
+            if self.known().is_some() {
+                return None;
+            }
+            match self.phase() {
+                Phase::Down(down) => return Some(down.reason),
+                Phase::Closed => return Some("it is closed".to_owned()),
+                Phase::Idle | Phase::Starting | Phase::Up(_) => {}
+            }
+            tokio::select! {
+                _ = changed.changed() => {}
+                () = &mut deadline => return Some("it is still starting".to_owned()),
+            }
+        }
+    }
+}
+
+fn closed(name: &str) -> ProviderError {
+    ProviderError {
+        document_code: Some("ProviderClosed".to_owned()),
+        ..ProviderError::new(
+            ErrorCode::ProviderClosed,
+            format!("the server `{name}` has been closed"),
+        )
+    }
+}
+
+fn cancelled() -> ProviderError {
+    ProviderError::new(ErrorCode::Cancelled, "the call was cancelled")
+}
+
+/// What the catalogue holds.
+struct Handle(Arc<Upstream>);
+
+#[async_trait]
+impl Provider for Handle {
+    fn id(&self) -> &str {
+        &self.0.id
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        let server = &self.0;
+        let trouble = if server.known().is_none() && !server.patience.is_zero() {
+            server.acquaint().await
+        } else {
+            None
+        };
+        let Some(known) = server.known() else {
+            return match trouble {
+                Some(why) => Err(ProviderError::new(ErrorCode::Unavailable, why)),
+                None => Ok(Vec::new()),
+            };
+        };
+        let inactive = match server.phase() {
+            Phase::Down(down) => Some(down.reason),
+            Phase::Closed => Some("it has been closed".to_owned()),
+            Phase::Idle | Phase::Starting | Phase::Up(_) => None,
+        };
+        let with_state = |entry: &Entry| ToolSpec {
+            inactive: entry.quarantined.clone().or_else(|| inactive.clone()),
+            ..entry.spec.clone()
+        };
+        Ok(known
+            .tools
+            .values()
+            .map(|entry| with_state(entry))
+            .collect())
+    }
+
+    async fn offers(&self) -> Result<Offers, ProviderError> {
+        let known = self.0.known();
+        Ok(known.map_or_else(Offers::default, |known| known.offers.clone()))
+    }
+
+    async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
+        self.0.serve(call, cx).await
+    }
+
+    fn watch(&self, notices: Arc<dyn NoticeSink>) {
+        // Watching twice is not foreseen; the first watcher stays.
+        drop(self.0.notices.set(notices));
+        if self.0.known().is_none_or(|known| known.reads) {
+            self.0.begin();
+        }
+    }
+
+    async fn health(&self) -> Health {
+        match self.0.phase() {
+            Phase::Idle | Phase::Up(_) => Health::Ready,
+            Phase::Starting => Health::Degraded("it is starting".to_owned()),
+            Phase::Down(down) => Health::Down(down.reason),
+            Phase::Closed => Health::Down("it has been closed".to_owned()),
+        }
+    }
+
+    async fn close(&self) {
+        let phase = self.0.phase();
+        self.0.set(Phase::Closed);
+        self.0.closed.cancel();
+        if let Phase::Up(peer) = phase {
+            life::end(&peer).await;
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What things of a server are called here, and back.
+
+use tollgate_core::{ToolName, canonical::hex_digest};
+
+/// The longest name of a tool that is taken as it is.
+const LONGEST: usize = 200;
+
+/// How one server's names are spelled here.
+#[derive(Debug, Clone)]
+pub(super) struct Names {
+    server: String,
+    prefix: bool,
+}
+
+impl Names {
+    pub(super) fn new(server: &str, prefix: bool) -> Self {
+        Self {
+            server: server.to_owned(),
+            prefix,
+        }
+    }
+
+    /// The canonical id of a tool; what cannot be spelled is replaced and told apart by a
+    /// digest.
+    pub(super) fn tool(&self, own: &str) -> Option<ToolName> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+        let mut spelled: String = own
+            .chars()
+            .take(LONGEST)
+            .map(|c| if fits(c) { c } else { '_' })
+            .collect();
+        if spelled != own {
+            spelled.push('_');
+            spelled.push_str(&hex_digest(own.as_bytes())[..8]);
+        }
+        if self.prefix {
+            spelled = format!("mcp.{}.{spelled}", self.server);
+        }
+        ToolName::new(spelled).ok()
+    }
+
+    /// The name of a prompt.
+    pub(super) fn prompt(&self, own: &str) -> String {
+        if self.prefix {
+            format!("mcp.{}.{own}", self.server)
+        } else {
+            own.to_owned()
+        }
+    }
+
+    /// The server's own name of a prompt.
+    pub(super) fn own_prompt<'a>(&self, name: &'a str) -> Option<&'a str> {
+        if !self.prefix {
+            return Some(name);
+        }
+        name.strip_prefix("mcp.")?
+            .strip_prefix(self.server.as_str())?
+            .strip_prefix('.')
+    }
+
+    /// The address of something to read.
+    pub(super) fn uri(&self, own: &str) -> String {
+        if self.prefix {
+            format!("mcp://{}/{own}", self.server)
+        } else {
+            own.to_owned()
+        }
+    }
+
+    /// The server's own address of something to read.
+    pub(super) fn own_uri<'a>(&self, uri: &'a str) -> Option<&'a str> {
+        if !self.prefix {
+            return Some(uri);
+        }
+        uri.strip_prefix("mcp://")?
+            .strip_prefix(self.server.as_str())?
+            .strip_prefix('/')
+    }
+
+    /// Whether addresses are different here.
+    pub(super) fn rewrites(&self) -> bool {
+        self.prefix
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ours_and_lead_back() {
+        let names = Names::new("files", true);
+        let tool = |own: &str| names.tool(own).unwrap().as_str().to_owned();
+        assert_eq!(tool("read_file"), "mcp.files.read_file");
+        assert!(tool("read file").starts_with("mcp.files.read_file_"));
+        assert_ne!(tool("read file"), tool("read:file"));
+        assert!(names.tool(&"x".repeat(5000)).is_some());
+        for own in ["file:///a/b?c=d#e", "test://{id}/data"] {
+            assert_eq!(names.own_uri(&names.uri(own)), Some(own));
+        }
+        assert_eq!(names.own_prompt(&names.prompt("a.b")), Some("a.b"));
+        assert_eq!(names.own_uri("mcp://other/x"), None);
+        let bare = Names::new("files", false);
+        assert_eq!(bare.tool("echo").unwrap().as_str(), "echo");
+        assert_eq!(bare.own_uri("x://y"), Some("x://y"));
+    }
+}

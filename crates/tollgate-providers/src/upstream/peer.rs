@@ -1,0 +1,394 @@
+//! A server that can be asked: which era it speaks, and what it offers.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use tokio::time::timeout;
+use tollgate_core::{AskKinds, Payload};
+
+use super::{
+    link::{Exchange, Link, LinkError, Next, Outgoing},
+    rpc::{self, Heard, RpcError},
+};
+
+pub(super) const MODERN: &str = "2026-07-28";
+const LEGACY: &str = "2025-11-25";
+const LEGACY_VERSIONS: [&str; 4] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The most entries of one list that are read.
+const MAX_ENTRIES: usize = 10_000;
+/// The most pages of one list that are read.
+const MAX_PAGES: usize = 1_000;
+
+/// A server that has said which era it speaks.
+pub(super) struct Peer {
+    pub(super) link: Arc<Link>,
+    pub(super) modern: bool,
+    pub(super) version: String,
+    pub(super) capabilities: Value,
+    next: AtomicU64,
+}
+
+/// What a request says beside its own parameters.
+#[derive(Debug, Default)]
+pub(super) struct Extras {
+    pub(super) traceparent: Option<String>,
+    pub(super) asks: AskKinds,
+    pub(super) progress: bool,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum AskError {
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    #[error("{}", .0.message)]
+    Refused(RpcError),
+    #[error("it did not answer within {} ms", .0.as_millis())]
+    Silent(Duration),
+}
+
+/// Everything a server lists.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    pub(super) tools: Vec<Box<RawValue>>,
+    pub(super) resources: Vec<Box<RawValue>>,
+    pub(super) templates: Vec<Box<RawValue>>,
+    pub(super) prompts: Vec<Box<RawValue>>,
+    pub(super) completes: bool,
+}
+
+impl Peer {
+    /// Speaks the modern era.
+    fn modern(link: Arc<Link>, said: &Payload) -> Self {
+        Self {
+            link,
+            modern: true,
+            version: MODERN.to_owned(),
+            capabilities: said.value()["capabilities"].clone(),
+            next: AtomicU64::new(100),
+        }
+    }
+
+    /// Sends a request; `fields` are its parameters without the braces.
+    pub(super) async fn request(
+        &self,
+        method: &str,
+        name: Option<&str>,
+        fields: &str,
+        extras: Extras,
+    ) -> Result<(u64, Exchange), LinkError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let params = self.params(id, fields, &extras);
+        let outgoing = Outgoing {
+            id,
+            method,
+            name,
+            params: &params,
+            headers: extras.headers,
+        };
+        Ok((id, self.link.request(outgoing).await?))
+    }
+
+    fn params(&self, id: u64, fields: &str, extras: &Extras) -> String {
+        let mut meta = String::new();
+        if self.modern {
+            meta.push_str(&modern_meta(extras.asks));
+        }
+        let mut add = |text: String| {
+            if !meta.is_empty() {
+                meta.push(',');
+            }
+            meta.push_str(&text);
+        };
+        if extras.progress {
+            add(format!(r#""progressToken":{id}"#));
+            if self.modern {
+                add(r#""io.modelcontextprotocol/logLevel":"info""#.to_owned());
+            }
+        }
+        if let Some(traceparent) = &extras.traceparent {
+            add(format!(r#""traceparent":"{traceparent}""#));
+        }
+        let comma = if fields.is_empty() || meta.is_empty() {
+            ""
+        } else {
+            ","
+        };
+        if meta.is_empty() {
+            return format!("{{{fields}}}");
+        }
+        format!(r#"{{{fields}{comma}"_meta":{{{meta}}}}}"#)
+    }
+
+    /// Asks something and waits for the answer, whatever else is said meanwhile.
+    pub(super) async fn ask(
+        &self,
+        method: &str,
+        fields: &str,
+        patience: Duration,
+    ) -> Result<Payload, AskError> {
+        let asked = async {
+            let (_, mut exchange) = self
+                .request(method, None, fields, Extras::default())
+                .await?;
+            loop {
+                match exchange.next().await? {
+                    Next::Answer(Ok(result)) => return Ok(result),
+                    Next::Answer(Err(error)) => return Err(AskError::Refused(error)),
+                    Next::Said(Heard::Asked(id, method, _)) => self.brush_off(&id, &method).await,
+                    Next::Said(Heard::Told(..) | Heard::Answered(..)) => {}
+                }
+            }
+        };
+        let answer = timeout(patience, asked).await;
+        answer.unwrap_or(Err(AskError::Silent(patience)))
+    }
+
+    /// Answers a question that belongs to no call.
+    pub(super) async fn brush_off(&self, id: &RawValue, method: &str) {
+        let message = match method {
+            "ping" => rpc::answer(id, "{}"),
+            "roots/list" => rpc::answer(id, r#"{"roots":[]}"#),
+            _ => rpc::refusal(
+                id,
+                RpcError::METHOD_NOT_FOUND,
+                "this question belongs to no call, so there is nobody to ask",
+            ),
+        };
+        // Whoever is gone needs no answer.
+        drop(self.link.send(message).await);
+    }
+
+    /// Whether it still answers at all.
+    pub(super) async fn is_awake(&self, patience: Duration) -> bool {
+        let method = if self.modern {
+            "server/discover"
+        } else {
+            "ping"
+        };
+        match self.ask(method, "", patience).await {
+            Ok(_) | Err(AskError::Refused(_)) => true,
+            Err(AskError::Link(_) | AskError::Silent(_)) => false,
+        }
+    }
+
+    /// Everything it lists.
+    pub(super) async fn list(&self, patience: Duration) -> Result<Listed, AskError> {
+        let can = |what: &str| self.capabilities.get(what).is_some_and(Value::is_object);
+        let mut listed = Listed {
+            completes: can("completions"),
+            ..Listed::default()
+        };
+        listed.tools = match self.pages("tools/list", patience).await {
+            Err(AskError::Refused(error))
+                if !can("tools") && error.code == RpcError::METHOD_NOT_FOUND =>
+            {
+                Vec::new()
+            }
+            other => other?,
+        };
+        // What is listed beside tools is worth having, but not worth failing for.
+        if can("resources") {
+            listed.resources = self
+                .pages("resources/list", patience)
+                .await
+                .unwrap_or_default();
+            let templates = self.pages("resources/templates/list", patience).await;
+            listed.templates = templates.unwrap_or_default();
+        }
+        if can("prompts") {
+            listed.prompts = self
+                .pages("prompts/list", patience)
+                .await
+                .unwrap_or_default();
+        }
+        Ok(listed)
+    }
+
+    async fn pages(
+        &self,
+        method: &str,
+        patience: Duration,
+    ) -> Result<Vec<Box<RawValue>>, AskError> {
+        #[derive(Deserialize)]
+        struct Page {
+            #[serde(
+                default,
+                alias = "tools",
+                alias = "resources",
+                alias = "resourceTemplates",
+                alias = "prompts"
+            )]
+            entries: Vec<Box<RawValue>>,
+            #[serde(default, rename = "nextCursor")]
+            next: Option<String>,
+        }
+        let mut all = Vec::new();
+        let mut fields = String::new();
+        for _ in 0..MAX_PAGES {
+            let answer = self.ask(method, &fields, patience).await?;
+            let page: Page = serde_json::from_str(answer.raw()).map_err(|error| {
+                LinkError::Nonsense(format!("its answer to `{method}` makes no sense: {error}"))
+            })?;
+            all.extend(page.entries);
+            match page.next {
+                Some(cursor) if all.len() < MAX_ENTRIES => {
+                    fields = format!(r#""cursor":{}"#, rpc::quoted(&cursor));
+                }
+                Some(_) | None => break,
+            }
+        }
+        all.truncate(MAX_ENTRIES);
+        Ok(all)
+    }
+
+    /// Says that nobody waits for an answer any more.
+    pub(super) async fn cancel(&self, id: u64, reason: &str) {
+        if self.link.says_cancelled(self.modern) {
+            let reason = rpc::quoted(reason);
+            let params = format!(r#"{{"requestId":{id},"reason":{reason}}}"#);
+            let message = rpc::notification("notifications/cancelled", &params);
+            drop(self.link.send(message).await);
+        }
+    }
+}
+
+/// What every modern request says about us.
+fn modern_meta(asks: AskKinds) -> String {
+    let mut can = Vec::new();
+    if asks.elicitation {
+        can.push(r#""elicitation":{"form":{}}"#);
+    }
+    if asks.sampling {
+        can.push(r#""sampling":{}"#);
+    }
+    if asks.roots {
+        can.push(r#""roots":{}"#);
+    }
+    let can = can.join(",");
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        r#""io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientCapabilities":{{{can}}},"io.modelcontextprotocol/clientInfo":{{"name":"tollgate","version":"{version}"}}"#
+    )
+}
+
+/// Whether a server's answer to the modern probe makes it a modern server.
+fn is_modern(said: &Payload) -> bool {
+    let versions = said.value()["supportedVersions"].as_array();
+    versions.is_some_and(|all| all.iter().any(|version| version == MODERN))
+}
+
+/// How a conversation began.
+pub(super) enum Begun {
+    Peer(Peer),
+    /// It left when it was asked in the modern way; an older server may do so.
+    Left(String),
+}
+
+/// Finds out which era a server speaks.
+pub(super) async fn begin(
+    link: Arc<Link>,
+    era: super::Era,
+    probe: Duration,
+) -> Result<Begun, AskError> {
+    if era == super::Era::Legacy {
+        return initialize(&link).await.map(Begun::Peer);
+    }
+    settle(&link, MODERN, true);
+    let discover = once(
+        &link,
+        1,
+        "server/discover",
+        format!("{{\"_meta\":{{{}}}}}", modern_meta(AskKinds::default())),
+    );
+    tokio::pin!(discover);
+    let answer = match era {
+        super::Era::Modern => Some(discover.as_mut().await),
+        super::Era::Auto | super::Era::Legacy => timeout(probe, discover.as_mut()).await.ok(),
+    };
+    match answer {
+        Some(Ok(said)) if is_modern(&said) => {
+            return Ok(Begun::Peer(Peer::modern(Arc::clone(&link), &said)));
+        }
+        Some(Err(AskError::Link(LinkError::Lost(why)))) => return Ok(Begun::Left(why)),
+        Some(Err(error)) if era == super::Era::Modern => return Err(error),
+        Some(Err(error @ AskError::Link(LinkError::Unauthorized))) => return Err(error),
+        Some(Ok(_)) if era == super::Era::Modern => {
+            let why = "it does not speak 2026-07-28".to_owned();
+            return Err(LinkError::Nonsense(why).into());
+        }
+        Some(Ok(_) | Err(_)) => return initialize(&link).await.map(Begun::Peer),
+        None => {}
+    }
+    // A slow start and an older server look the same: whichever is answered first counts.
+    let older = initialize(&link);
+    tokio::pin!(older);
+    tokio::select! {
+        said = discover => match said {
+            Ok(said) if is_modern(&said) => Ok(Begun::Peer(Peer::modern(link.clone(), &said))),
+            Ok(_) | Err(_) => older.await.map(Begun::Peer),
+        },
+        peer = &mut older => peer.map(Begun::Peer),
+    }
+}
+
+fn settle(link: &Link, version: &str, modern: bool) {
+    match link {
+        Link::Http(http) => http.settle(version, modern),
+        Link::Stdio(_) => {}
+    }
+}
+
+async fn once(link: &Link, id: u64, method: &str, params: String) -> Result<Payload, AskError> {
+    let outgoing = Outgoing {
+        id,
+        method,
+        name: None,
+        params: &params,
+        headers: Vec::new(),
+    };
+    let mut exchange = link.request(outgoing).await?;
+    loop {
+        match exchange.next().await? {
+            Next::Answer(Ok(result)) => return Ok(result),
+            Next::Answer(Err(error)) => return Err(AskError::Refused(error)),
+            Next::Said(_) => {}
+        }
+    }
+}
+
+/// The handshake of older servers.
+async fn initialize(link: &Arc<Link>) -> Result<Peer, AskError> {
+    let version = env!("CARGO_PKG_VERSION");
+    let params = format!(
+        r#"{{"protocolVersion":"{LEGACY}","capabilities":{{"elicitation":{{}},"sampling":{{}},"roots":{{}}}},"clientInfo":{{"name":"tollgate","version":"{version}"}}}}"#
+    );
+    if let Link::Http(http) = &**link {
+        http.settle(LEGACY, false);
+    }
+    let said = once(link, 2, "initialize", params).await?;
+    let wanted = said.value()["protocolVersion"].as_str().unwrap_or_default();
+    let Some(version) = LEGACY_VERSIONS.into_iter().find(|known| *known == wanted) else {
+        let shown: String = wanted.chars().take(32).collect();
+        let why = format!("it speaks version `{shown}`, which is unknown here");
+        return Err(LinkError::Nonsense(why).into());
+    };
+    settle(link, version, false);
+    link.send(rpc::notification("notifications/initialized", "{}"))
+        .await?;
+    Ok(Peer {
+        link: Arc::clone(link),
+        modern: false,
+        version: version.to_owned(),
+        capabilities: said.value()["capabilities"].clone(),
+        next: AtomicU64::new(100),
+    })
+}

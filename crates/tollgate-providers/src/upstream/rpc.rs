@@ -1,0 +1,144 @@
+//! JSON-RPC as a client of other servers sees it, read without losing how it was spelled.
+//!
+//! Invariant: whatever is passed on stays the text it came as; nothing is printed from a
+//! parsed tree.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use tollgate_core::Payload;
+
+/// One message of a server.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// It answers the request of this number.
+    Answered(u64, Result<Payload, RpcError>),
+    /// It says something.
+    Told(String, Payload),
+    /// It asks something; the id goes back as it came.
+    Asked(Box<RawValue>, String, Payload),
+}
+
+/// A failure as a server tells it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct RpcError {
+    pub(super) code: i64,
+    #[serde(default)]
+    pub(super) message: String,
+    #[serde(default)]
+    pub(super) data: Option<Value>,
+}
+
+impl RpcError {
+    /// The error of a server that never heard of a method.
+    pub(super) const METHOD_NOT_FOUND: i64 = -32601;
+    /// The error of a server that cannot use the parameters.
+    pub(super) const INVALID_PARAMS: i64 = -32602;
+    /// The error of a server that speaks other versions.
+    pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
+}
+
+#[derive(Deserialize)]
+struct Raw<'a> {
+    #[serde(default)]
+    id: Option<Box<RawValue>>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(default)]
+    params: Option<Payload>,
+    #[serde(default)]
+    result: Option<Payload>,
+    #[serde(default)]
+    error: Option<RpcError>,
+}
+
+/// Reads one message; `None` if it is none.
+pub(super) fn read(text: &[u8]) -> Option<Heard> {
+    let raw: Raw<'_> = serde_json::from_slice(text).ok()?;
+    let params = raw.params.unwrap_or_else(Payload::empty_object);
+    match (raw.method, raw.id, raw.result, raw.error) {
+        (Some(method), Some(id), _, _) => Some(Heard::Asked(id, method.into_owned(), params)),
+        (Some(method), None, _, _) => Some(Heard::Told(method.into_owned(), params)),
+        (None, Some(id), _, Some(error)) => Some(Heard::Answered(number(&id)?, Err(error))),
+        (None, Some(id), Some(result), None) => Some(Heard::Answered(number(&id)?, Ok(result))),
+        (None, Some(_) | None, _, _) => None,
+    }
+}
+
+fn number(id: &RawValue) -> Option<u64> {
+    id.get().trim_matches('"').parse().ok()
+}
+
+/// The id of an answer of which only the beginning is known.
+pub(super) fn early_id(beginning: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(&beginning[..beginning.len().min(256)]).into_owned();
+    let (_, after) = text.split_once("\"id\"")?;
+    let after = after.trim_start().strip_prefix(':')?.trim_start();
+    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+/// Prints a request; `params` is an object already.
+pub(super) fn request(id: u64, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+}
+
+/// Prints a notification; `params` is an object already.
+pub(super) fn notification(method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
+}
+
+/// Prints our answer to a server's question.
+pub(super) fn answer(id: &RawValue, result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+/// Prints our refusal of a server's question.
+pub(super) fn refusal(id: &RawValue, code: i64, message: &str) -> String {
+    let message = quoted(message);
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#)
+}
+
+/// A text as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_told_apart_and_keep_their_spelling() {
+        let Some(Heard::Answered(7, Ok(result))) =
+            read(br#"{"jsonrpc":"2.0","id":7,"result":{"n":1.50,"big":12345678901234567890123}}"#)
+        else {
+            panic!("an answer");
+        };
+        assert_eq!(result.raw(), r#"{"n":1.50,"big":12345678901234567890123}"#);
+        let Some(Heard::Answered(8, Err(error))) =
+            read(br#"{"jsonrpc":"2.0","id":8,"error":{"code":-1,"message":"no"}}"#)
+        else {
+            panic!("a failure");
+        };
+        assert_eq!((error.code, error.message.as_str()), (-1, "no"));
+        assert!(matches!(read(br#"{"method":"m"}"#), Some(Heard::Told(..))));
+        assert!(matches!(
+            read(br#"{"method":"m","id":"x"}"#),
+            Some(Heard::Asked(..))
+        ));
+        for odd in [&b"hello"[..], b"[]", b"{}", b"{\"id\":1}", b"\xff"] {
+            assert!(read(odd).is_none());
+        }
+    }
+
+    #[test]
+    fn a_beginning_is_enough_to_know_whose_answer_it_is() {
+        assert_eq!(
+            early_id(br#"{"jsonrpc":"2.0", "id" : 42,"result":"#),
+            Some(42)
+        );
+        assert_eq!(early_id(br#"{"result":{"#), None);
+    }
+}

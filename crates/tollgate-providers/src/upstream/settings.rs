@@ -1,0 +1,179 @@
+//! What an operator decides about one server.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
+
+use tollgate_core::{Capability, Secret};
+
+/// Everything about upstream servers.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// The servers, each a provider of its own.
+    pub servers: Vec<Server>,
+    /// Where definitions of tools are pinned; without it nothing is.
+    pub lock: Option<PathBuf>,
+    /// How long a listing waits for a server of which nothing is known yet.
+    pub patience: Duration,
+    /// Where what happens to servers is written down.
+    pub journal: Option<Arc<dyn Journal>>,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("servers", &self.servers)
+            .field("lock", &self.lock)
+            .field("patience", &self.patience)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Takes what happens to servers; must not block.
+pub trait Journal: Send + Sync {
+    /// Takes one event.
+    fn note(&self, event: &'static str, server: &str, message: &str);
+}
+
+/// One server.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Its name here: `[a-z0-9_]+`.
+    pub name: String,
+    /// How it is reached.
+    pub transport: Transport,
+    /// Which versions of the protocol are tried.
+    pub era: Era,
+    /// How long it may take until it can be called.
+    pub start_timeout: Duration,
+    /// How long it is asked in the modern way before the older one is tried as well.
+    pub probe_timeout: Duration,
+    /// How long a call may be silent; progress begins it anew.
+    pub timeout: Duration,
+    /// How long a call may take, whatever progress it makes.
+    pub max_timeout: Duration,
+    /// Calls at the same time.
+    pub concurrent: usize,
+    /// Calls that wait.
+    pub queued: usize,
+    /// The largest message it may send, in bytes.
+    pub message_bytes: usize,
+    /// How often it is looked at.
+    pub health_interval: Duration,
+    /// Whether its tools carry our prefix.
+    pub prefix: bool,
+    /// Whether what its tools say about themselves may lower their risk.
+    pub trust_annotations: bool,
+    /// What its tools can do unless something says otherwise.
+    pub default_capability: Option<Capability>,
+    /// Whether a tool that was never seen may be called at once.
+    pub pin: Pinning,
+    /// Whether results are wrapped like those of other tools.
+    pub envelope: bool,
+    /// What is said about single tools, by the server's own names.
+    pub tools: BTreeMap<String, Tool>,
+}
+
+/// How a server is reached.
+#[derive(Clone)]
+pub enum Transport {
+    /// A program that is started and spoken to over its standard streams.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Where it starts.
+        cwd: Option<PathBuf>,
+        /// Its environment, apart from the secrets.
+        env: BTreeMap<String, String>,
+        /// Secrets in its environment, read when it starts.
+        secrets: Vec<(String, SecretSource)>,
+    },
+    /// An address.
+    Http {
+        /// Where messages are posted.
+        url: String,
+        /// Headers, whose values are read when a connection begins.
+        headers: Vec<(String, SecretSource)>,
+    },
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdio { command, args, .. } => write!(f, "{command} {}", args.join(" ")),
+            Self::Http { url, .. } => f.write_str(url),
+        }
+    }
+}
+
+/// Reads a secret at the last moment, or says why it cannot.
+pub type SecretSource = Arc<dyn Fn() -> Result<Secret<String>, String> + Send + Sync>;
+
+/// Which versions of the protocol are tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Era {
+    /// The modern one, then the older one.
+    #[default]
+    Auto,
+    /// Only the modern one.
+    Modern,
+    /// Only the older one, with its handshake.
+    Legacy,
+}
+
+/// What happens to a tool that was never seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Pinning {
+    /// It is pinned as it is first seen.
+    #[default]
+    OnSight,
+    /// It waits until a human accepts it.
+    Ask,
+    /// Nothing is pinned.
+    Off,
+}
+
+/// What an operator says about one tool.
+#[derive(Debug, Clone, Default)]
+pub struct Tool {
+    /// What it can do; this counts whatever the tool says.
+    pub capability: Option<Capability>,
+    /// Whether a human must agree whatever else holds.
+    pub confirm: bool,
+    /// How long it may be silent.
+    pub timeout: Option<Duration>,
+    /// Whether it does not exist here.
+    pub hidden: bool,
+    /// Another name it answers to.
+    pub alias: Option<String>,
+}
+
+impl Server {
+    /// A server with the usual limits.
+    pub fn new(name: impl Into<String>, transport: Transport) -> Self {
+        Self {
+            name: name.into(),
+            transport,
+            era: Era::Auto,
+            start_timeout: Duration::from_secs(60),
+            probe_timeout: Duration::from_secs(10),
+            timeout: Duration::from_secs(60),
+            max_timeout: Duration::from_secs(600),
+            concurrent: 16,
+            queued: 64,
+            message_bytes: 16 << 20,
+            health_interval: Duration::from_secs(15),
+            prefix: true,
+            trust_annotations: false,
+            default_capability: None,
+            pin: Pinning::OnSight,
+            envelope: false,
+            tools: BTreeMap::new(),
+        }
+    }
+
+    /// The provider's id.
+    pub fn id(&self) -> String {
+        format!("mcp_{}", self.name)
+    }
+}

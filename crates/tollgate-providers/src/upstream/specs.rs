@@ -1,0 +1,282 @@
+//! From what a server says about a tool to what is assumed of it here.
+//!
+//! Invariant: a server's word may raise the risk of its tools and never lower it, unless the
+//! operator says that its word counts. A tool that says nothing may do anything.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tollgate_core::{
+    Annotations, Caching, Capability, Cost, Raise, Shape, Surface, ToolName, ToolSpec, TrustLevel,
+};
+
+use super::{names::Names, settings::Server};
+
+/// The longest description that is taken over.
+const DESCRIPTION: usize = 16 << 10;
+
+/// A tool as its server describes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Definition {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    #[serde(default)]
+    pub(super) input_schema: Option<Value>,
+    #[serde(default)]
+    pub(super) output_schema: Option<Value>,
+    #[serde(default)]
+    pub(super) annotations: Hints,
+}
+
+/// What a tool says about itself; what is missing was not said.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Hints {
+    title: Option<String>,
+    read_only_hint: Option<bool>,
+    destructive_hint: Option<bool>,
+    idempotent_hint: Option<bool>,
+    open_world_hint: Option<bool>,
+}
+
+/// How a tool is graded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Grade {
+    pub(super) capability: Capability,
+    pub(super) annotations: Annotations,
+}
+
+/// The spec of a tool; `None` if it cannot have a name here.
+pub(super) fn spec(
+    server: &Server,
+    names: &Names,
+    tool: &Definition,
+    unseen: bool,
+) -> Option<ToolSpec> {
+    let name = names.tool(&tool.name)?;
+    let own = server.tools.get(&tool.name);
+    let grade = grade(server, tool);
+    let shown = |text: &str| visible(text).chars().take(DESCRIPTION).collect::<String>();
+    let title = tool.title.as_ref().or(tool.annotations.title.as_ref());
+    let alias = own.and_then(|own| own.alias.clone());
+    Some(ToolSpec {
+        title: title
+            .filter(|_| !unseen)
+            .map_or_else(|| tool.name.clone(), |title| shown(title)),
+        name,
+        // What nobody has accepted is not shown to a model.
+        description: if unseen {
+            "It waits to be accepted.".to_owned()
+        } else {
+            shown(tool.description.as_deref().unwrap_or_default())
+        },
+        input_schema: object_schema(tool.input_schema.clone().filter(|_| !unseen)),
+        output_schema: tool.output_schema.clone().filter(|_| !unseen).map(loosened),
+        annotations: grade.annotations,
+        capability: grade.capability,
+        raise: Raise::default(),
+        provider_id: server.id(),
+        requires_confirm: own.is_some_and(|own| own.confirm),
+        timeout_ms: u64::try_from(server.max_timeout.as_millis()).unwrap_or(u64::MAX),
+        toolsets: vec![server.name.clone(), "mcp".to_owned()],
+        requires_explicit_toolset: false,
+        surfaces: Surface::ALL.to_vec(),
+        caching: Caching::Never,
+        cost: Cost::Free,
+        trust: TrustLevel::ALL.to_vec(),
+        aliases: alias
+            .and_then(|alias| ToolName::new(alias).ok())
+            .into_iter()
+            .collect(),
+        service_command: None,
+        shape: if server.envelope {
+            Shape::Data
+        } else {
+            Shape::Native
+        },
+        inactive: None,
+    })
+}
+
+/// What a tool is assumed to do.
+pub(super) fn grade(server: &Server, tool: &Definition) -> Grade {
+    let hints = &tool.annotations;
+    let by_operator = server.tools.get(&tool.name).and_then(|own| own.capability);
+    if let Some(capability) = by_operator {
+        return graded(capability, hints);
+    }
+    let says_it_writes =
+        hints.read_only_hint == Some(false) || hints.destructive_hint == Some(true);
+    let base = match server.default_capability {
+        Some(Capability::L0) if says_it_writes && hints.read_only_hint != Some(true) => {
+            Some(Capability::L1)
+        }
+        other => other,
+    };
+    match base {
+        Some(capability) => graded(capability, hints),
+        None if server.trust_annotations => match hints.read_only_hint {
+            Some(true) => graded(Capability::L0, hints),
+            Some(false) | None => graded(Capability::L1, hints),
+        },
+        None => Grade {
+            capability: Capability::L2,
+            annotations: Annotations::UNKNOWN,
+        },
+    }
+}
+
+/// What a level means, with the defaults of the protocol where a tool says nothing.
+fn graded(capability: Capability, hints: &Hints) -> Grade {
+    let reads = capability == Capability::L0;
+    let open_world = hints.open_world_hint.unwrap_or(true);
+    let annotations = Annotations {
+        read_only: reads,
+        idempotent: reads || hints.idempotent_hint == Some(true),
+        destructive: !reads && hints.destructive_hint != Some(false),
+        open_world,
+        sensitive_sink: !reads && open_world,
+    };
+    Grade {
+        capability,
+        annotations,
+    }
+}
+
+fn object_schema(given: Option<Value>) -> Value {
+    match given {
+        Some(Value::Object(mut schema)) => {
+            schema
+                .entry("type")
+                .or_insert_with(|| Value::String("object".to_owned()));
+            Value::Object(schema)
+        }
+        Some(_) | None => serde_json::json!({"type": "object"}),
+    }
+}
+
+/// Takes the constraints of texts out of an output schema: cleaning may change texts.
+fn loosened(mut schema: Value) -> Value {
+    loosen(&mut schema, 0);
+    schema
+}
+
+fn loosen(schema: &mut Value, depth: usize) {
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    if depth > 64 {
+        return;
+    }
+    for keyword in ["pattern", "format", "minLength", "maxLength"] {
+        fields.remove(keyword);
+    }
+    let each = |below: &mut Value| loosen(below, depth + 1);
+    for (keyword, below) in fields.iter_mut() {
+        match keyword.as_str() {
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                let named = below.as_object_mut().into_iter().flat_map(Map::values_mut);
+                named.for_each(each);
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                below.as_array_mut().into_iter().flatten().for_each(each);
+            }
+            "items"
+            | "additionalProperties"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "contains"
+            | "propertyNames"
+            | "unevaluatedProperties"
+            | "unevaluatedItems" => each(below),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a character shows nothing and could hide something.
+pub(super) fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' | '\u{e0000}'..='\u{e007f}' | '\u{180e}' | '\u{ad}')
+        || (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+}
+
+fn visible(text: &str) -> String {
+    text.chars().filter(|c| !is_hidden(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::upstream::settings::{Tool, Transport};
+
+    fn server() -> Server {
+        let transport = Transport::Http {
+            url: "http://127.0.0.1:1/mcp".to_owned(),
+            headers: Vec::new(),
+        };
+        Server::new("s", transport)
+    }
+
+    fn tool(annotations: Value) -> Definition {
+        serde_json::from_value(json!({"name": "t", "annotations": annotations})).unwrap()
+    }
+
+    #[test]
+    fn a_server_cannot_lower_its_own_risk() {
+        let modest = tool(json!({"readOnlyHint": true, "openWorldHint": false}));
+        let unknown = Grade {
+            capability: Capability::L2,
+            annotations: Annotations::UNKNOWN,
+        };
+        assert_eq!(grade(&server(), &modest), unknown);
+        assert_eq!(grade(&server(), &tool(json!({}))), unknown);
+        let trusted = Server {
+            trust_annotations: true,
+            ..server()
+        };
+        let graded = grade(&trusted, &modest);
+        assert_eq!(graded.capability, Capability::L0);
+        assert_eq!(graded.annotations, Annotations::READ);
+        assert_eq!(grade(&trusted, &tool(json!({}))).capability, Capability::L1);
+        assert!(grade(&trusted, &tool(json!({}))).annotations.destructive);
+    }
+
+    #[test]
+    fn an_operator_can_lower_it_and_a_tool_can_raise_it_again() {
+        let mut lowered = Server {
+            default_capability: Some(Capability::L0),
+            ..server()
+        };
+        assert_eq!(grade(&lowered, &tool(json!({}))).capability, Capability::L0);
+        let writes = tool(json!({"readOnlyHint": false}));
+        assert_eq!(grade(&lowered, &writes).capability, Capability::L1);
+        let own = Tool {
+            capability: Some(Capability::L0),
+            ..Tool::default()
+        };
+        lowered.tools.insert("t".to_owned(), own);
+        assert_eq!(grade(&lowered, &writes).capability, Capability::L0);
+    }
+
+    #[test]
+    fn texts_of_an_output_are_not_constrained() {
+        let schema =
+            json!({"properties": {"pattern": {"type": "string", "pattern": "^a$", "enum": ["a"]}}});
+        let expected = json!({"properties": {"pattern": {"type": "string", "enum": ["a"]}}});
+        assert_eq!(loosened(schema), expected);
+    }
+
+    #[test]
+    fn descriptions_hide_nothing() {
+        assert_eq!(visible("a\u{200b}b\u{202e}c\u{7}d\n"), "abcd\n");
+    }
+}

@@ -1,0 +1,362 @@
+//! A server that is a child process.
+//!
+//! One task reads, one writes, and calls only hold numbers: a server that answers late,
+//! twice or to nobody finds no one waiting. What it says beyond measure ends it.
+
+use std::{
+    collections::HashMap,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::AsyncWriteExt,
+    net::unix::pipe,
+    sync::{mpsc, oneshot, watch},
+};
+use tollgate_core::Payload;
+use tollgate_sandbox::{Supervised, Watch};
+
+use super::{
+    lines::{Line, Lines},
+    link::{LinkError, Next, Outgoing},
+    rpc::{self, Heard, RpcError},
+};
+
+/// Messages to the server that may wait.
+const OUTBOX: usize = 256;
+/// Things a server may say about one request before they are read.
+const BACKLOG: usize = 64;
+/// What a server may say of its own accord in a second.
+const CHATTER: u32 = 5_000;
+/// Lines that are no messages, one after the other, before it counts as broken.
+const GARBAGE: u32 = 1_000;
+const UNREADABLE: &str = "its answer cannot be read";
+/// How long a server may leave its input unread.
+const UNREAD: Duration = Duration::from_secs(30);
+/// How long a server may take to leave when it is asked to.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// The connection to a child.
+pub(super) struct Stdio {
+    shared: Arc<Shared>,
+    outbox: mpsc::Sender<String>,
+    lost: watch::Receiver<Option<String>>,
+    pub(super) watch: Watch,
+}
+
+struct Shared {
+    waiting: Mutex<HashMap<u64, Waiting>>,
+    message_bytes: usize,
+    chatter: mpsc::Sender<Heard>,
+}
+
+struct Waiting {
+    answer: oneshot::Sender<Result<Result<Payload, RpcError>, LinkError>>,
+    said: mpsc::Sender<Heard>,
+    is_call: bool,
+}
+
+/// One request to a child.
+pub(super) struct Exchange {
+    id: u64,
+    shared: Arc<Shared>,
+    answer: oneshot::Receiver<Result<Result<Payload, RpcError>, LinkError>>,
+    said: mpsc::Receiver<Heard>,
+    lost: watch::Receiver<Option<String>>,
+}
+
+impl Stdio {
+    /// Takes a child over; what it says to nobody in particular goes to `chatter`.
+    pub(super) fn new(
+        child: Supervised,
+        message_bytes: usize,
+        chatter: mpsc::Sender<Heard>,
+        journal: impl Fn(&str) + Send + 'static,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            waiting: Mutex::default(),
+            message_bytes,
+            chatter,
+        });
+        let (outbox, letters) = mpsc::channel(OUTBOX);
+        let (end, lost) = watch::channel(None);
+        let end = Arc::new(end);
+        let Supervised {
+            stdin,
+            stdout,
+            watch,
+        } = child;
+        tokio::spawn(write(stdin, letters, Arc::clone(&end)));
+        let reader = Reader {
+            shared: Arc::clone(&shared),
+            journal,
+            second: Instant::now(),
+            said: 0,
+            garbage: 0,
+        };
+        let (seen, lines) = (watch.clone(), Lines::new(stdout, message_bytes));
+        tokio::spawn(async move {
+            let why = reader.run(lines).await;
+            let why = match (why, seen.has_ended()) {
+                (Some(why), _) => why,
+                (None, Some(how)) => format!("it ended ({how})"),
+                (None, None) => match tokio::time::timeout(GRACE, seen.ended()).await {
+                    Ok(how) => format!("it ended ({how})"),
+                    Err(_) => "it closed its output".to_owned(),
+                },
+            };
+            end.send_if_modified(|end| {
+                let first = end.is_none();
+                end.get_or_insert(why);
+                first
+            });
+        });
+        Self {
+            shared,
+            outbox,
+            lost,
+            watch,
+        }
+    }
+
+    pub(super) fn request(&self, outgoing: &Outgoing<'_>) -> Result<Exchange, LinkError> {
+        if let Some(why) = self.lost.borrow().clone() {
+            return Err(LinkError::Lost(why));
+        }
+        let (answer, answered) = oneshot::channel();
+        let (said, hears) = mpsc::channel(BACKLOG);
+        let waiting = Waiting {
+            answer,
+            said,
+            is_call: outgoing.name.is_some(),
+        };
+        self.shared.waiting().insert(outgoing.id, waiting);
+        let exchange = Exchange {
+            id: outgoing.id,
+            shared: Arc::clone(&self.shared),
+            answer: answered,
+            said: hears,
+            lost: self.lost.clone(),
+        };
+        self.send(rpc::request(outgoing.id, outgoing.method, outgoing.params))?;
+        Ok(exchange)
+    }
+
+    pub(super) fn send(&self, mut message: String) -> Result<(), LinkError> {
+        message.push('\n');
+        self.outbox.try_send(message).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => LinkError::Busy,
+            mpsc::error::TrySendError::Closed(_) => {
+                LinkError::Lost("it closed its input".to_owned())
+            }
+        })
+    }
+
+    pub(super) async fn lost(&self) -> String {
+        reason(self.lost.clone()).await
+    }
+}
+
+async fn reason(mut lost: watch::Receiver<Option<String>>) -> String {
+    let why = lost.wait_for(Option::is_some).await;
+    let why = why.ok().and_then(|why| why.clone());
+    why.unwrap_or_else(|| "it is gone".to_owned())
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Exchange {
+    pub(super) async fn next(&mut self) -> Result<Next, LinkError> {
+        tokio::select! {
+            biased;
+            Some(said) = self.said.recv() => Ok(Next::Said(said)),
+            answer = &mut self.answer => match answer {
+                Ok(answer) => answer.map(Next::Answer),
+                Err(_) => Err(LinkError::Lost(reason(self.lost.clone()).await)),
+            },
+            why = reason(self.lost.clone()) => Err(LinkError::Lost(why)),
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.shared.waiting().remove(&self.id);
+    }
+}
+
+/// Hands messages over in their order; a server that reads nothing is as good as gone.
+async fn write(
+    mut stdin: pipe::Sender,
+    mut letters: mpsc::Receiver<String>,
+    end: Arc<watch::Sender<Option<String>>>,
+) {
+    while let Some(letter) = letters.recv().await {
+        let written = tokio::time::timeout(UNREAD, stdin.write_all(letter.as_bytes())).await;
+        let why = match written {
+            Ok(Ok(())) => continue,
+            // The reader knows how it ended.
+            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => return,
+            Ok(Err(error)) => format!("its input cannot be written: {error}"),
+            Err(_) => "it does not read its input".to_owned(),
+        };
+        end.send_if_modified(|end| {
+            let first = end.is_none();
+            end.get_or_insert(why);
+            first
+        });
+        return;
+    }
+}
+
+/// What is shown of a line that is no message.
+fn beginning_of(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).chars().take(200).collect()
+}
+
+struct Reader<J> {
+    shared: Arc<Shared>,
+    journal: J,
+    second: Instant,
+    said: u32,
+    garbage: u32,
+}
+
+impl<J: Fn(&str)> Reader<J> {
+    /// Reads until the end; gives the reason if the end is of our making.
+    async fn run(mut self, mut lines: Lines) -> Option<String> {
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
+                Ok(Some(Line::Whole(line))) => match rpc::read(line) {
+                    Some(heard) => {
+                        self.garbage = 0;
+                        if !self.deliver(heard) {
+                            return Some("it talks without end".to_owned());
+                        }
+                    }
+                    None => {
+                        let (id, shown) = (rpc::early_id(line), beginning_of(line));
+                        self.spoil(id, LinkError::Nonsense(UNREADABLE.to_owned()));
+                        if let Some(why) = self.garbage(&shown) {
+                            return Some(why);
+                        }
+                    }
+                },
+                Ok(Some(Line::Endless(beginning))) => {
+                    let error = LinkError::TooLarge(self.shared.message_bytes);
+                    self.spoil(rpc::early_id(&beginning), error);
+                    if let Some(why) = self.garbage("a line beyond all measure") {
+                        return Some(why);
+                    }
+                }
+                Ok(Some(Line::Drowned)) => return Some("it writes a line without end".to_owned()),
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// Tells whoever waits for this answer that it cannot be had.
+    fn spoil(&self, id: Option<u64>, error: LinkError) {
+        let waiting = id.and_then(|id| self.shared.waiting().remove(&id));
+        if let Some(waiting) = waiting {
+            drop(waiting.answer.send(Err(error)));
+        }
+    }
+
+    /// Counts what is no message.
+    fn garbage(&mut self, shown: &str) -> Option<String> {
+        self.garbage += 1;
+        if self.garbage <= 3 {
+            (self.journal)(shown);
+        }
+        (self.garbage > GARBAGE).then(|| "it writes what is not the protocol".to_owned())
+    }
+
+    /// Brings a message to whom it concerns; `false` if there are too many for nobody.
+    fn deliver(&mut self, heard: Heard) -> bool {
+        match heard {
+            Heard::Answered(id, result) => {
+                let waiting = self.shared.waiting().remove(&id);
+                match waiting {
+                    Some(waiting) => drop(waiting.answer.send(Ok(result))),
+                    // Late, or twice.
+                    None => return self.count(),
+                }
+            }
+            Heard::Told(method, params) => {
+                let known = token(&method, &params).or_else(|| self.only_call(&method));
+                let heard = Heard::Told(method, params);
+                match known {
+                    Some(id) => self.say(id, heard),
+                    None => drop(self.shared.chatter.try_send(heard)),
+                }
+                return self.count();
+            }
+            Heard::Asked(id, method, params) => {
+                let known = self.only_call(&method);
+                let heard = Heard::Asked(id, method, params);
+                match known {
+                    Some(id) => self.say(id, heard),
+                    None => drop(self.shared.chatter.try_send(heard)),
+                }
+                return self.count();
+            }
+        }
+        true
+    }
+
+    fn say(&self, id: u64, heard: Heard) {
+        if let Some(waiting) = self.shared.waiting().get(&id) {
+            // Whoever does not listen misses something, and nothing else waits for it.
+            drop(waiting.said.try_send(heard));
+        }
+    }
+
+    /// An older server does not say which call its words belong to; with one call there is
+    /// no doubt.
+    fn only_call(&self, method: &str) -> Option<u64> {
+        let concerns_calls = matches!(
+            method,
+            "notifications/message"
+                | "elicitation/create"
+                | "sampling/createMessage"
+                | "roots/list"
+        );
+        if !concerns_calls {
+            return None;
+        }
+        let waiting = self.shared.waiting();
+        let mut calls = waiting.iter().filter(|(_, one)| one.is_call);
+        let (id, _) = calls.next()?;
+        calls.next().is_none().then_some(*id)
+    }
+
+    fn count(&mut self) -> bool {
+        if self.second.elapsed() > Duration::from_secs(1) {
+            self.second = Instant::now();
+            self.said = 0;
+        }
+        self.said += 1;
+        self.said <= CHATTER
+    }
+}
+
+/// The request that a word is about, if it says so.
+fn token(method: &str, params: &Payload) -> Option<u64> {
+    let params = params.value();
+    match method {
+        "notifications/progress" => params["progressToken"].as_u64(),
+        _ => {
+            let key = "io.modelcontextprotocol/subscriptionId";
+            let id = &params["_meta"][key];
+            id.as_u64().or_else(|| id.as_str()?.parse().ok())
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Other people's MCP servers: from the file, else from `MCP_SERVERS_JSON`, else from the
+//! variables of a single one.
+//!
+//! A bad entry is left out with a notice; the others still count.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{
+    env::Environment,
+    error::{Notice, Origin},
+    keys::{
+        mcp::{RawMcp, RawServer, RawServerTool},
+        values::{Grade, McpConsent, McpEra, McpPin, McpResults},
+    },
+    load::Layers,
+    secret::SecretRef,
+    words,
+};
+
+/// How much of a bad entry is shown.
+const SHOWN: usize = 200;
+const ALL: &str = "MCP_SERVERS_JSON";
+const SINGLE: &str = "MCP_SERVER_CMD";
+
+/// Other people's MCP servers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mcp {
+    /// The servers, in the order they were named.
+    pub servers: Vec<McpServer>,
+    /// How long a listing waits for a server of which nothing is known; no file can say so.
+    pub patience: Duration,
+}
+
+/// One server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpServer {
+    /// Its name.
+    pub name: String,
+    /// How it is reached.
+    pub reach: Reach,
+    /// Everything else, as it was written.
+    pub raw: RawServer,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reach {
+    /// A program.
+    Program {
+        /// The program and its arguments.
+        command: Vec<String>,
+        /// Where it starts.
+        cwd: Option<PathBuf>,
+        /// Its environment, by reference.
+        env: BTreeMap<String, SecretRef>,
+        /// Its environment, as it is.
+        plain_env: BTreeMap<String, String>,
+    },
+    /// An address.
+    Address {
+        /// The address.
+        url: String,
+        /// Headers, by reference.
+        headers: BTreeMap<String, SecretRef>,
+    },
+}
+
+impl McpServer {
+    /// What is said about a tool.
+    pub fn tools(&self) -> impl Iterator<Item = (&String, &RawServerTool)> {
+        self.raw.tools.iter()
+    }
+
+    /// A time that was set, else this many milliseconds.
+    pub fn millis(set: Option<u64>, usual: u64) -> Duration {
+        Duration::from_millis(set.unwrap_or(usual))
+    }
+
+    /// Whether both eras, or which one, are tried.
+    pub fn era(&self) -> McpEra {
+        self.raw.era.unwrap_or(McpEra::Auto)
+    }
+
+    /// What happens to tools never seen.
+    pub fn pin(&self) -> McpPin {
+        self.raw.pin.unwrap_or(McpPin::OnSight)
+    }
+
+    /// Whether results are wrapped.
+    pub fn wraps(&self) -> bool {
+        self.raw.results == Some(McpResults::Envelope)
+    }
+
+    /// Whether a tool needs a human for each call.
+    pub fn needs_human(tool: &RawServerTool) -> bool {
+        tool.consent == Some(McpConsent::Human)
+    }
+
+    /// The grade that is assumed.
+    pub fn default_grade(&self) -> Option<Grade> {
+        self.raw.default_capability
+    }
+}
+
+/// Puts the servers together, saying what was left out.
+pub(super) fn servers(raw: RawMcp, layers: &mut Layers, environment: &Environment) -> Mcp {
+    let mut notices = Vec::new();
+    let mut found = if raw.servers.is_empty() {
+        from_variables(environment, &mut notices)
+    } else {
+        let origin = layers.origin(&["mcp", "servers"]);
+        if environment.text(ALL).is_some() || environment.text(SINGLE).is_some() {
+            notices.push(notice(
+                Origin::Variable(ALL.to_owned()),
+                "not used: the file names servers",
+            ));
+        }
+        let servers = raw.servers.into_iter().filter(|raw| !raw.disabled);
+        servers
+            .filter_map(|raw| {
+                let name = raw.name.clone();
+                let made = server(raw);
+                made.map_err(|why| {
+                    let message = format!("the server `{}` is left out: {why}", cut(&name));
+                    notices.push(notice(origin.clone(), &message));
+                })
+                .ok()
+            })
+            .collect()
+    };
+    let mut seen = BTreeSet::new();
+    found.retain(|server| {
+        let fresh = seen.insert(server.name.clone());
+        if !fresh {
+            let message = format!(
+                "there are two servers `{}`; the first one counts",
+                server.name
+            );
+            notices.push(notice(layers.origin(&["mcp", "servers"]), &message));
+        }
+        fresh
+    });
+    layers.notices.extend(notices);
+    Mcp {
+        servers: found,
+        patience: Duration::ZERO,
+    }
+}
+
+fn server(raw: RawServer) -> Result<McpServer, String> {
+    check_name(&raw.name)?;
+    let reach = match (&raw.command, &raw.url) {
+        (Some(_), Some(_)) => return Err("it has a `command` and a `url`".to_owned()),
+        (None, None) => return Err("it has neither a `command` nor a `url`".to_owned()),
+        (Some(command), None) if command.trim().is_empty() => {
+            return Err("its `command` is empty".to_owned());
+        }
+        (Some(command), None) => Reach::Program {
+            command: std::iter::once(command.clone())
+                .chain(raw.args.iter().cloned())
+                .collect(),
+            cwd: raw.cwd.clone(),
+            env: raw.env.clone(),
+            plain_env: raw.plain_env.clone(),
+        },
+        (None, Some(url)) => Reach::Address {
+            url: url.clone(),
+            headers: raw.headers.clone(),
+        },
+    };
+    Ok(McpServer {
+        name: raw.name.clone(),
+        reach,
+        raw,
+    })
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
+        return Ok(());
+    }
+    Err("its name must be lower-case letters, digits and `_`".to_owned())
+}
+
+fn from_variables(environment: &Environment, notices: &mut Vec<Notice>) -> Vec<McpServer> {
+    if let Some(text) = environment.text(ALL).filter(|text| !text.trim().is_empty()) {
+        match serde_json::from_str::<Vec<Value>>(text) {
+            Ok(items) => {
+                return items
+                    .iter()
+                    .filter_map(|item| listed(item, notices))
+                    .collect();
+            }
+            Err(error) => notices.push(notice(
+                Origin::Variable(ALL.to_owned()),
+                &format!("not a JSON list ({error}): {}", cut(text)),
+            )),
+        }
+    }
+    single(environment, notices).into_iter().collect()
+}
+
+/// One entry of the JSON list.
+#[derive(Deserialize)]
+struct Item {
+    name: String,
+    #[serde(default)]
+    cmd: Option<Command>,
+    #[serde(default)]
+    command: Option<Command>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+    #[serde(default)]
+    env: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(default)]
+    headers: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Command {
+    List(Vec<String>),
+    Text(String),
+}
+
+fn listed(item: &Value, notices: &mut Vec<Notice>) -> Option<McpServer> {
+    let read = Item::deserialize(item)
+        .map_err(|error| error.to_string())
+        .and_then(made);
+    read.map_err(|why| {
+        let message = format!("a server is left out, {why}: {}", cut(&item.to_string()));
+        notices.push(notice(Origin::Variable(ALL.to_owned()), &message));
+    })
+    .ok()
+}
+
+fn made(item: Item) -> Result<McpServer, String> {
+    let mut command = match item.cmd.or(item.command) {
+        Some(Command::List(list)) => list,
+        Some(Command::Text(text)) => words::split(&text).ok_or("its command is not closed")?,
+        None => Vec::new(),
+    };
+    command.extend(item.args);
+    if item.url.is_none() && command.first().is_none_or(|first| first.trim().is_empty()) {
+        return Err("its command is empty".to_owned());
+    }
+    let (env, plain_env) = apart(item.env.unwrap_or_default());
+    let (headers, plain) = apart(item.headers.unwrap_or_default());
+    if let Some(name) = plain.keys().next() {
+        return Err(format!(
+            "the header `{name}` must be a reference, `env:NAME` or `file:PATH`"
+        ));
+    }
+    let raw = RawServer {
+        name: item.name,
+        command: (!command.is_empty()).then(|| command.remove(0)),
+        args: command,
+        cwd: item.cwd,
+        env,
+        plain_env,
+        url: item.url,
+        headers,
+        timeout_ms: item.timeout_ms,
+        ..RawServer::default()
+    };
+    server(raw)
+}
+
+/// References, and what is written out.
+fn apart(all: BTreeMap<String, String>) -> (BTreeMap<String, SecretRef>, BTreeMap<String, String>) {
+    let mut references = BTreeMap::new();
+    let mut plain = BTreeMap::new();
+    for (name, value) in all {
+        match SecretRef::parse(&value) {
+            Ok(reference) => drop(references.insert(name, reference)),
+            Err(_) => drop(plain.insert(name, value)),
+        }
+    }
+    (references, plain)
+}
+
+/// The server of the variables for a single one.
+fn single(environment: &Environment, notices: &mut Vec<Notice>) -> Option<McpServer> {
+    let set = |name: &str| {
+        environment
+            .text(name)
+            .filter(|text| !text.trim().is_empty())
+    };
+    let command = set(SINGLE)?;
+    let mut warn = |variable: &str, message: String| {
+        notices.push(notice(Origin::Variable(variable.to_owned()), &message));
+    };
+    let args = match (set("MCP_SERVER_ARGS_JSON"), set("MCP_SERVER_ARGS")) {
+        (Some(json), plain) => match serde_json::from_str::<Vec<String>>(json) {
+            Ok(args) => args,
+            Err(_) => {
+                let message = format!("not a JSON list of texts: {}", cut(json));
+                warn("MCP_SERVER_ARGS_JSON", message);
+                plain.and_then(words::split).unwrap_or_default()
+            }
+        },
+        (None, Some(plain)) => words::split(plain).unwrap_or_default(),
+        (None, None) => Vec::new(),
+    };
+    let timeout = set("MCP_SERVER_TIMEOUT_MS").or_else(|| set("MCP_TIMEOUT_MS"));
+    let timeout_ms = timeout.and_then(|text| {
+        let number = text.trim().parse().ok();
+        if number.is_none() {
+            warn(
+                "MCP_SERVER_TIMEOUT_MS",
+                format!("not a number: {}", cut(text)),
+            );
+        }
+        number
+    });
+    let raw = RawServer {
+        name: set("MCP_SERVER_NAME").unwrap_or("srv").trim().to_owned(),
+        command: Some(command.trim().to_owned()),
+        args,
+        cwd: set("MCP_SERVER_CWD").map(PathBuf::from),
+        timeout_ms,
+        ..RawServer::default()
+    };
+    let name = raw.name.clone();
+    server(raw)
+        .map_err(|why| {
+            let message = format!("the server `{}` is left out: {why}", cut(&name));
+            warn("MCP_SERVER_NAME", message);
+        })
+        .ok()
+}
+
+fn notice(origin: Origin, message: &str) -> Notice {
+    Notice {
+        origin,
+        key: None,
+        message: message.to_owned(),
+    }
+}
+
+fn cut(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}

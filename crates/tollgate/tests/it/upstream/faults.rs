@@ -1,0 +1,215 @@
+//! Servers that die, hang, shout or never begin.
+
+use std::{fs, thread, time::Duration};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::{Session, section, text, with};
+use crate::support::TestEnv;
+
+fn pid(session: &mut Session) -> i32 {
+    text(&session.call("mcp.s.pid", json!({}))).parse().unwrap()
+}
+
+fn signal(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+/// Whether a process runs; one that only waits to be buried does not.
+fn runs(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+    !state.is_empty() && !state.starts_with(['Z', 'X'])
+}
+
+fn wait_for_end(pid: i32) {
+    while runs(pid) {
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Calls until the server answers again.
+fn until_well(session: &mut Session) -> i32 {
+    loop {
+        let answer = session.call("mcp.s.pid", json!({}));
+        if answer["isError"] != true {
+            return text(&answer).parse().unwrap();
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn failure(answer: &Value) -> &Value {
+    &answer["structuredContent"]["error"]
+}
+
+#[test]
+fn a_killed_server_is_started_again() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.pid");
+        let first = pid(&mut session);
+        signal(first, Signal::KILL);
+        let second = until_well(&mut session);
+        assert_ne!(first, second, "{era}");
+    }
+}
+
+#[test]
+fn a_call_in_flight_fails_when_its_server_dies() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.crash");
+    let answer = session.call("mcp.s.crash", json!({}));
+    assert_eq!(failure(&answer)["kind"], "connection_error", "{answer:#}");
+    assert_eq!(failure(&answer)["errorCode"], "ConnectionError");
+    until_well(&mut session);
+}
+
+#[test]
+fn a_stopped_server_is_noticed_and_replaced() {
+    let env = with("legacy", "health_interval_ms = 50");
+    let mut session = Session::with_tool(&env, "mcp.s.pid");
+    let first = pid(&mut session);
+    signal(first, Signal::STOP);
+    wait_for_end(first);
+    assert_ne!(until_well(&mut session), first);
+}
+
+#[test]
+fn silence_ends_with_a_timeout_and_a_word_to_the_server() {
+    let env = with("legacy", "timeout_ms = 300");
+    let mut session = Session::with_tool(&env, "mcp.s.silent");
+    let answer = session.call("mcp.s.silent", json!({}));
+    assert_eq!(failure(&answer)["kind"], "timeout", "{answer:#}");
+    // A server that still answers otherwise is left alone.
+    assert_eq!(text(&session.call("mcp.s.echo", json!({}))), "{}");
+}
+
+#[test]
+fn garbage_double_answers_and_foreign_ids_harm_nobody() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.garbage");
+    let first = pid(&mut session);
+    assert_eq!(
+        text(&session.call("mcp.s.garbage", json!({}))),
+        "after garbage"
+    );
+    assert_eq!(text(&session.call("mcp.s.twice", json!({}))), "once");
+    assert_eq!(text(&session.call("mcp.s.echo", json!({}))), "{}");
+    assert_eq!(pid(&mut session), first);
+}
+
+#[test]
+fn a_line_beyond_measure_costs_its_call_only() {
+    let env = with("legacy", "message_bytes = 100000");
+    let mut session = Session::with_tool(&env, "mcp.s.huge");
+    let first = pid(&mut session);
+    let answer = session.call("mcp.s.huge", json!({"bytes": 300_000}));
+    assert_eq!(failure(&answer)["kind"], "output_too_large", "{answer:#}");
+    assert_eq!(pid(&mut session), first);
+    let answer = session.call("mcp.s.huge", json!({"bytes": 5_000_000}));
+    assert_eq!(answer["isError"], true);
+    assert_ne!(until_well(&mut session), first);
+}
+
+#[test]
+fn a_server_that_talks_without_end_is_replaced() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.flood");
+    let first = pid(&mut session);
+    let answer = session.call("mcp.s.flood", json!({}));
+    assert_eq!(failure(&answer)["kind"], "connection_error", "{answer:#}");
+    assert_ne!(until_well(&mut session), first);
+    assert!(!runs(first));
+}
+
+#[test]
+fn one_bad_server_takes_nothing_from_another() {
+    let config = [
+        section("s", "legacy noisy", "trust_annotations = true"),
+        section("exits", "exits", ""),
+        section("sleeps", "sleeps", ""),
+        "[[mcp.servers]]\nname = \"missing\"\ncommand = \"/nowhere/at/all\"\n".to_owned(),
+    ];
+    let env = TestEnv::with_config(&config.concat());
+    let mut session = Session::with_tool(&env, "mcp.s.echo");
+    assert_eq!(text(&session.call("mcp.s.echo", json!({}))), "{}");
+}
+
+#[test]
+fn a_slow_server_appears_when_it_is_there() {
+    let env = with("legacy late", "");
+    let mut session = Session::start(&env);
+    assert!(session.tool("mcp.s.echo").is_none());
+    session.until("notifications/tools/list_changed");
+    assert!(session.tool("mcp.s.echo").is_some());
+}
+
+#[test]
+fn a_server_that_is_down_stays_listed_with_the_reason() {
+    let env = with("legacy", "health_interval_ms = 50");
+    let script = env.write(
+        "once.sh",
+        "#!/bin/sh\nmkdir \"$0.ran\" || { echo worn out >&2; exit 7; }\nexec python3 \"$@\"\n",
+    );
+    let file = section("s", "legacy", "trust_annotations = true");
+    let file = file.replace(
+        "command = \"python3\"\nargs = [",
+        &format!("command = \"/bin/sh\"\nargs = [{script:?}, "),
+    );
+    env.configure(&file);
+    let mut session = Session::with_tool(&env, "mcp.s.crash");
+    session.call("mcp.s.crash", json!({}));
+    let reason = loop {
+        let listed = session.tool("mcp.s.crash").unwrap();
+        if listed["_meta"]["tollgate/active"] == false {
+            break listed["_meta"]["tollgate/inactive_reason"]
+                .as_str()
+                .unwrap()
+                .to_owned();
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    assert!(!reason.is_empty());
+    // After some failures the waits are long enough to be told.
+    let refused = loop {
+        let answer = session.call("mcp.s.echo", json!({}));
+        let failed = failure(&answer).clone();
+        if failed["message"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("worn out")
+        {
+            break failed;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    assert!(
+        refused["retry_after_seconds"].as_u64().unwrap() >= 1,
+        "{refused:#}"
+    );
+}
+
+#[test]
+fn nothing_survives_us_not_even_grandchildren() {
+    for how in [Signal::KILL, Signal::TERM] {
+        let env = with("legacy", "");
+        let mut session = Session::with_tool(&env, "mcp.s.pid");
+        let server = pid(&mut session);
+        let grandchild = text(&session.call("mcp.s.children", json!({})));
+        let grandchild: i32 = grandchild.parse().unwrap();
+        assert!(runs(server) && runs(grandchild));
+        signal(i32::try_from(session.child.id()).unwrap(), how);
+        wait_for_end(server);
+        wait_for_end(grandchild);
+    }
+}
+
+#[test]
+fn a_command_leaves_no_server_behind() {
+    let env = with("legacy", "");
+    let said = env.ok("mcp.s.pid", "{}");
+    let server = said["data"]["content"][0]["text"].as_str().unwrap();
+    assert!(!runs(server.parse().unwrap()));
+}

@@ -1,0 +1,160 @@
+//! Tollgate in front of other people's servers, well behaved and not.
+
+mod calls;
+mod configuration;
+mod faults;
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::TestEnv;
+
+/// The section of one server of ours; `more` is TOML for the rest of it.
+pub(crate) fn section(name: &str, words: &str, more: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/upstream_server.py");
+    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+    let mut args = vec![file.display().to_string()];
+    args.extend(words);
+    format!("[[mcp.servers]]\nname = \"{name}\"\ncommand = \"python3\"\nargs = {args:?}\n{more}\n")
+}
+
+/// A user with one server whose word about its tools counts.
+pub(crate) fn with(words: &str, more: &str) -> TestEnv {
+    let more = format!("trust_annotations = true\n{more}");
+    TestEnv::with_config(&section("s", words, &more))
+}
+
+/// A running `tollgate mcp`, spoken to in the era of handshakes; killed at the end.
+pub(crate) struct Session {
+    pub(crate) child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    next: u64,
+    /// What came that was no answer.
+    pub(crate) said: Vec<Value>,
+}
+
+impl Session {
+    pub(crate) fn start(env: &TestEnv) -> Self {
+        let mut child = env.start(&["mcp", "--toolsets", "all"]);
+        let mut session = Self {
+            input: child.stdin.take().unwrap(),
+            output: BufReader::new(child.stdout.take().unwrap()),
+            child,
+            next: 0,
+            said: Vec::new(),
+        };
+        session.ask(
+            "initialize",
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
+                   "clientInfo": {"name": "test", "version": "1"}}),
+        );
+        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        session
+    }
+
+    /// The same, once the tool is listed.
+    pub(crate) fn with_tool(env: &TestEnv, tool: &str) -> Self {
+        let mut session = Self::start(env);
+        while session.tool(tool).is_none() {
+            session.until("notifications/tools/list_changed");
+        }
+        session
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").unwrap();
+        self.input.flush().unwrap();
+    }
+
+    pub(crate) fn line(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "the stream ended too early");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    /// Sends a request without waiting for its answer.
+    pub(crate) fn begin(&mut self, method: &str, params: Value) -> u64 {
+        self.next += 1;
+        let id = self.next;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Reads up to the answer of a request; questions are answered with a name.
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.line();
+            if message["method"] == "elicitation/create" {
+                let reply = json!({"action": "accept", "content": {"name": "Ada"}});
+                self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": reply}));
+            } else if message["id"] == id {
+                return message;
+            } else {
+                self.said.push(message);
+            }
+        }
+    }
+
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        self.answer(id)
+    }
+
+    /// Waits for a notification.
+    pub(crate) fn until(&mut self, method: &str) {
+        if let Some(at) = self.said.iter().position(|one| one["method"] == method) {
+            self.said.remove(at);
+            return;
+        }
+        while self.line()["method"] != method {}
+    }
+
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": "p"}});
+        self.ask("tools/call", params)["result"].clone()
+    }
+
+    /// How a tool is listed.
+    pub(crate) fn tool(&mut self, name: &str) -> Option<Value> {
+        let mut cursor = Value::Null;
+        loop {
+            let params = if cursor.is_null() {
+                json!({})
+            } else {
+                json!({"cursor": cursor})
+            };
+            let listed = self.ask("tools/list", params)["result"].clone();
+            let tools = listed["tools"].as_array().unwrap();
+            let found = tools
+                .iter()
+                .find(|tool| tool["_meta"]["tollgate/name"] == name);
+            if let Some(found) = found {
+                return Some(found.clone());
+            }
+            if listed["nextCursor"].is_null() {
+                return None;
+            }
+            cursor = listed["nextCursor"].clone();
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// The text of a result.
+pub(crate) fn text(result: &Value) -> String {
+    let text = result["content"][0]["text"].as_str();
+    text.unwrap_or_else(|| panic!("{result:#}")).to_owned()
+}
