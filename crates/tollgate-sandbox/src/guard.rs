@@ -23,7 +23,7 @@ while read -r sign group; do
     -) alive="${alive%% $group *} ${alive#* $group }" ;;
   esac
 done
-for group in $alive; do kill -KILL -- "-$group"; done 2>/dev/null
+for group in $alive; do kill -KILL "-$group"; done 2>/dev/null
 "#;
 
 static GUARD: Mutex<Option<Guard>> = Mutex::new(None);
