@@ -16,6 +16,7 @@ pub mod graph;
 mod params;
 mod product;
 pub mod request;
+pub mod selection;
 pub mod series;
 mod time;
 pub mod view;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Method, Request};
-use crate::{Domain, Error, Kind, command::Command, params::Params};
+use crate::{Domain, Error, Kind, command::Command, params::Params, selection::check_finder};
 
 /// What one request may ask for at once.
 const MOST_PRODUCTS: usize = 100;
@@ -70,6 +70,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
         }
         Command::FinderQuery => {
             let selection = selection(params)?;
+            check_finder(&selection)?;
             let request = request.with("domain", domain.id());
             Ok(options(
                 request.with("selection", compact(&selection)),
