@@ -13,7 +13,7 @@ use tollgate_keepa::{
 
 const ROUNDS: u32 = 20;
 
-/// An answer with 15 long histories; about 600 KB at 2300 points each.
+/// An answer with 15 long histories; about 600 KB at 3000 points each.
 fn body(points: i64) -> String {
     let csv: Vec<Vec<i64>> = (0..36).map(|index| history(index, points)).collect();
     let current: Vec<i64> = (0..36).map(|at| 100 + at).collect();
@@ -49,7 +49,7 @@ fn best<T>(mut run: impl FnMut() -> T) -> Duration {
 }
 
 fn main() {
-    for points in [575, 1150, 2300, 4600] {
+    for points in [750, 1500, 3000, 6000] {
         let body = body(points);
         for profile in [Profile::Research, Profile::Summary] {
             let options = Options {
@@ -65,7 +65,7 @@ fn main() {
             );
         }
     }
-    let one = body(2300);
+    let one = body(3000);
     for count in [25, 50, 100] {
         let time = best(|| {
             let all: Vec<Product> = (0..count)

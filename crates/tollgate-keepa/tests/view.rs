@@ -194,3 +194,18 @@ fn nothing_empty_is_shown_and_the_view_is_the_same_every_time() {
         }
     }
 }
+
+#[test]
+fn of_two_points_in_one_minute_the_later_holds_whatever_the_order() {
+    let mixed = json!({"csv": [null, [300, 30, 100, 10, 200, 20, 200, 25]]});
+    let view = product(&body(0, mixed), &Options::default());
+    let new = &view["temporal_features"]["series"]["new"];
+    assert_eq!(
+        (&new["point_count"], &new["previous_value"]),
+        (&json!(3), &json!(0.25))
+    );
+    assert_eq!(
+        (&new["first_value"], &new["latest_value"]),
+        (&json!(0.1), &json!(0.3))
+    );
+}

@@ -75,6 +75,13 @@ pub fn decimal(number: f64) -> Value {
 
 /// Rounds to `places` decimals as they would be printed, half to even on the exact value.
 pub fn round(number: f64, places: usize) -> f64 {
+    let factor = i32::try_from(places).map_or(f64::NAN, |places| 10_f64.powi(places));
+    let scaled = number * factor;
+    // Away from a tie, and while scaling loses less than that, arithmetic gives what printing would.
+    let is_plain = scaled.abs() < 1e9 && (scaled.fract().abs() - 0.5).abs() > 1e-6;
+    if is_plain {
+        return scaled.round() / factor;
+    }
     format!("{number:.places$}").parse().unwrap_or(number)
 }
 
@@ -120,6 +127,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_short_way_to_round_is_the_long_one(number in -1e6_f64..1e6, ties in -1_000_000_i64..1_000_000) {
+            for one in [number, number / 1e5, ties as f64 / 20_000.0] {
+                prop_assert_eq!(round(one, 4), format!("{one:.4}").parse::<f64>().unwrap());
+            }
+        }
+
         #[test]
         fn prices_keep_both_decimals(raw in 0_i64..2_000_000_000) {
             let shown = reading(Some(raw), Unit::Currency, Domain::De).unwrap().number();

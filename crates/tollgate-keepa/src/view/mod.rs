@@ -182,10 +182,14 @@ pub fn product(product: &Product, options: &Options) -> Value {
     put("content", content::content(product));
     put("compliance_and_logistics", content::logistics(product));
     put("variations", content::variations(product));
-    put(
-        "history_summary",
-        history::history_summary(product, options.history_limit),
-    );
+    // Where samples are not shown, only their number is needed, by the signals.
+    if options.shows("history_summary") {
+        let samples = history::history_summary(product, options.history_limit);
+        put("history_summary", samples);
+    } else {
+        let count = product.histories().count();
+        put("history_summary", json!({"series_count": count}));
+    }
     put(
         "temporal_features",
         temporal::temporal_features(product, &windows),

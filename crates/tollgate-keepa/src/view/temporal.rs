@@ -2,8 +2,6 @@
 //!
 //! Invariant: only numbers count. Gaps in a history are left out, and of two points in one minute the later one holds.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -11,7 +9,7 @@ use super::{
     stats::{deviation, direction, mean, percent, percentile, sorted, streaks, swings, turns},
 };
 use crate::{
-    KeepaMinute,
+    Domain, KeepaMinute,
     product::Product,
     series::{Series, decimal, reading, round},
 };
@@ -40,13 +38,7 @@ pub(super) fn temporal_features(product: &Product, windows: &[i64]) -> Value {
         let Some(one) = Series::at(index).filter(|one| WORTH.contains(one)) else {
             continue;
         };
-        let mut points: BTreeMap<i64, f64> = BTreeMap::new();
-        for point in one.decode(flat).points {
-            if let Some(value) = reading(point.value(), one.unit(), product.domain()) {
-                points.insert(point.at.0, value.number());
-            }
-        }
-        let points: Vec<(i64, f64)> = points.into_iter().collect();
+        let points = numbers(one, flat, product.domain());
         if points.len() >= 2 {
             series.insert(one.name().to_owned(), features(one, &points, windows));
         }
@@ -60,6 +52,25 @@ pub(super) fn temporal_features(product: &Product, windows: &[i64]) -> Value {
     compact(features)
 }
 
+/// The points that are numbers, in time order. They nearly always come that way, so sorting is the exception.
+fn numbers(series: Series, flat: &[i64], domain: Domain) -> Vec<(i64, f64)> {
+    let decoded = series.decode(flat).points.into_iter();
+    let mut points: Vec<(i64, f64)> = decoded
+        .filter_map(|point| {
+            let value = reading(point.value(), series.unit(), domain)?;
+            Some((point.at.0, value.number()))
+        })
+        .collect();
+    if !points.is_sorted_by(|a, b| a.0 < b.0) {
+        // A stable sort and a backward look keep the later of two points in one minute.
+        points.sort_by_key(|point| point.0);
+        points.reverse();
+        points.dedup_by_key(|point| point.0);
+        points.reverse();
+    }
+    points
+}
+
 fn features(series: Series, points: &[(i64, f64)], windows: &[i64]) -> Value {
     let values: Vec<f64> = points.iter().map(|point| point.1).collect();
     let steps: Vec<f64> = values.windows(2).map(|two| two[1] - two[0]).collect();
@@ -70,6 +81,7 @@ fn features(series: Series, points: &[(i64, f64)], windows: &[i64]) -> Value {
     let middle = mean(&values);
     let spread = deviation(&values, middle);
     let days = span(points[0].0, points[points.len() - 1].0);
+    let spread_of_most = absolute_deviation(&in_order, percentile(&in_order, 0.5));
     let not_above = in_order.partition_point(|one| *one <= latest);
     let mut all = json!({
         "unit": series.unit().name(),
@@ -93,9 +105,9 @@ fn features(series: Series, points: &[(i64, f64)], windows: &[i64]) -> Value {
         "latest_percentile": figure(not_above as f64 / values.len() as f64),
         "latest_zscore": (spread > 0.0).then(|| figure((latest - middle) / spread)),
         "volatility_cv": (middle != 0.0).then(|| figure(spread / middle.abs())),
-        "dispersion": dispersion(&in_order),
+        "dispersion": dispersion(&in_order, spread_of_most),
         "change_profile": change_profile(&steps),
-        "outliers": outliers(&in_order),
+        "outliers": outliers(&in_order, spread_of_most),
         "shape": shape(&values, &steps, (low, high)),
         "trend_direction": direction(latest - first),
         "slope_per_day": (days > 0.0).then(|| figure((latest - first) / days)),
@@ -126,7 +138,7 @@ fn sampling(points: &[(i64, f64)], days: f64) -> Value {
     })
 }
 
-fn dispersion(in_order: &[f64]) -> Value {
+fn dispersion(in_order: &[f64], mad: f64) -> Value {
     let (q1, q3) = (percentile(in_order, 0.25), percentile(in_order, 0.75));
     let median = percentile(in_order, 0.5);
     json!({
@@ -134,7 +146,7 @@ fn dispersion(in_order: &[f64]) -> Value {
         "median": figure(median),
         "q3": figure(q3),
         "iqr": figure(q3 - q1),
-        "mad": figure(absolute_deviation(in_order, median)),
+        "mad": figure(mad),
     })
 }
 
@@ -156,9 +168,9 @@ fn change_profile(steps: &[f64]) -> Value {
 }
 
 /// Points far from the median; four points are too few to have any.
-fn outliers(in_order: &[f64]) -> Option<Value> {
+fn outliers(in_order: &[f64], mad: f64) -> Option<Value> {
     let median = percentile(in_order, 0.5);
-    let threshold = OUTLIER * TO_DEVIATION * absolute_deviation(in_order, median);
+    let threshold = OUTLIER * TO_DEVIATION * mad;
     (in_order.len() >= 4 && threshold > 0.0).then(|| {
         let far = in_order
             .iter()
