@@ -70,8 +70,11 @@ impl Upstream {
 
     /// Looks again at what was listed: a human may have accepted something.
     pub(super) fn learn_again(&self) {
-        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        let listed = listed.clone();
+        // Learning takes the same lock, so it must be free by then.
+        let listed = {
+            let place = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+            place.clone()
+        };
         if let Some(listed) = listed {
             self.learn(listed);
             self.notice(tollgate_core::Notice::ListsChanged);

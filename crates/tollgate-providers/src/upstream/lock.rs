@@ -188,18 +188,18 @@ impl Lock {
         Ok(standings)
     }
 
-    /// Accepts what waits, of one tool or of all; gives their names.
-    pub fn accept(&self, server: &str, tool: Option<&str>) -> io::Result<Vec<String>> {
+    /// Accepts what waits if it is still what was looked at: tools and digests. Gives their
+    /// names.
+    pub fn accept(&self, server: &str, seen: &BTreeMap<String, String>) -> io::Result<Vec<String>> {
         let mut accepted = Vec::new();
         self.change(|pins| {
             let Some(pinned) = pins.servers.get_mut(server) else {
                 return false;
             };
             for (name, pin) in &mut pinned.tools {
-                if tool.is_none_or(|tool| tool == name)
-                    && let Some(waiting) = pin.waiting.take()
-                {
-                    pin.accepted = Some(waiting);
+                let waits = pin.waiting.as_ref().map(|waiting| &waiting.sha256);
+                if waits.is_some() && waits == seen.get(name) {
+                    pin.accepted = pin.waiting.take();
                     accepted.push(name.clone());
                 }
             }
@@ -284,9 +284,14 @@ mod tests {
             let tools = [("t".to_owned(), &*told)];
             lock.review("s", &tools, mode, false).unwrap()["t"]
         };
+        let accept = |text: &str| {
+            let seen = BTreeMap::from([("t".to_owned(), digest(&raw(text)))]);
+            lock.accept("s", &seen).unwrap()
+        };
         let first = r#"{"name":"t","description":"a","_meta":{"x":1}}"#;
         assert_eq!(see(first, Pinning::Ask), Standing::New);
-        assert_eq!(lock.accept("s", None).unwrap(), ["t"]);
+        assert_eq!(accept(r#"{"name":"other"}"#), Vec::<String>::new());
+        assert_eq!(accept(first), ["t"]);
         assert_eq!(see(first, Pinning::Ask), Standing::Accepted);
         let same = r#"{"description":"a","name":"t"}"#;
         assert_eq!(see(same, Pinning::Ask), Standing::Accepted);
@@ -294,7 +299,7 @@ mod tests {
         assert_eq!(see(other, Pinning::OnSight), Standing::Changed);
         assert_eq!(see(first, Pinning::OnSight), Standing::Accepted);
         assert_eq!(see(other, Pinning::OnSight), Standing::Changed);
-        assert_eq!(lock.accept("s", Some("t")).unwrap(), ["t"]);
+        assert_eq!(accept(other), ["t"]);
         assert_eq!(see(other, Pinning::OnSight), Standing::Accepted);
     }
 

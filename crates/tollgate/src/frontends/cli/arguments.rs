@@ -100,9 +100,36 @@ pub(crate) struct Listed {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Mcp {
+    /// What to do about other people's servers instead of serving
+    #[command(subcommand)]
+    pub(crate) action: Option<McpAction>,
     #[command(flatten)]
     pub(crate) listed: Listed,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpAction {
+    /// List the MCP servers behind the gate
+    List,
+    /// Start each of them and say how it is
+    Status,
+    /// Show definitions of tools that wait to be accepted
+    Diff {
+        /// Only those of this server
+        server: Option<String>,
+    },
+    /// Accept definitions that wait, after a look at them
+    Accept {
+        /// The server
+        server: String,
+        /// Only this tool, by the server's own name
+        tool: Option<String>,
+        /// An approver token instead of a terminal; `-` reads it from standard input
+        #[arg(long, value_name = "TOKEN")]
+        token: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -18,6 +18,7 @@ mod policy;
 mod replay;
 mod reply;
 mod review;
+mod servers;
 mod session;
 mod terminal;
 mod token;
@@ -40,7 +41,7 @@ use crate::{
 };
 
 pub use arguments::Cli;
-use arguments::{Command, Listed, Mcp};
+use arguments::{Command, Listed, Mcp, McpAction};
 pub(crate) use arguments::{Jsonl, Serve};
 use console::Console;
 pub(crate) use reply::Exit;
@@ -247,11 +248,15 @@ fn wants_every_tool(command: &Command) -> bool {
             | Command::Policy(_)
             | Command::Replay(_)
             | Command::Jsonl(_)
+            | Command::Mcp(Mcp {
+                action: Some(McpAction::Status),
+                ..
+            })
     )
 }
 
 fn wants_fixtures(command: &Command) -> bool {
-    if let Command::Mcp(Mcp { listed }) | Command::Serve(Serve { listed, .. }) = command {
+    if let Command::Mcp(Mcp { listed, .. }) | Command::Serve(Serve { listed, .. }) = command {
         return listed.conformance_fixtures;
     }
     false
@@ -289,6 +294,10 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Policy(it) => policy::run(&it, scene).await,
         Command::Explain(it) => explain::run(&it, scene).await,
         Command::Token(it) => token::run(&it, scene).await,
+        Command::Mcp(Mcp {
+            action: Some(action),
+            ..
+        }) => servers::run(&action, scene).await,
         Command::Mcp(it) => mcp::stdio(selected(&it.listed, scene), scene).await,
         Command::Serve(it) => mcp::serve(&it, selected(&it.listed, scene), scene).await,
         Command::Jsonl(it) => crate::frontends::jsonl::run(&it, scene).await,

@@ -71,3 +71,46 @@ fn unknown_keys_of_a_server_are_mistakes() {
     let ran = env.run(&["tools", "list"]).exits(2);
     assert!(ran.err.contains("did you mean `command`?"), "{}", ran.err);
 }
+
+#[test]
+fn a_changed_tool_is_set_aside_until_somebody_accepts_it() {
+    let env = super::with("legacy", "");
+    let lock = "data/tollgate/tollgate.lock";
+    env.ok("mcp.s.echo", "{}");
+    let pinned = std::fs::read_to_string(env.path(lock)).unwrap();
+    assert!(pinned.contains("Answers with what it was given."));
+    env.write(
+        lock,
+        pinned
+            .replace("Answers with what it was given.", "Something else.")
+            .replace("sha256", "sha256\": \"0\", \"x"),
+    );
+    let refused = env.call("mcp.s.echo", "{}", &[]).exits(1).json();
+    assert_eq!(refused["error"]["kind"], "inactive_tool");
+    let shown = env.run(&["mcp", "diff", "s"]).exits(0).out;
+    assert!(
+        shown.contains("echo of s") && shown.contains("+ "),
+        "{shown}"
+    );
+    env.run(&["mcp", "accept", "s"]).exits(2);
+    let token = env.approver();
+    env.run(&["mcp", "accept", "s", "echo", "--token", &token])
+        .exits(0);
+    env.ok("mcp.s.echo", "{}");
+    let listed = env.run(&["mcp", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["servers"][0]["name"], "s");
+}
+
+#[test]
+fn the_state_of_every_server_is_told() {
+    let config = [section("well", "legacy", ""), section("exits", "exits", "")];
+    let env = TestEnv::with_config(&config.concat());
+    let status = env.run(&["mcp", "status", "--json"]).exits(1).json();
+    let servers = status["servers"].as_array().unwrap();
+    let state = |name: &str| servers.iter().find(|one| one["name"] == name).unwrap();
+    assert_eq!(state("well")["state"], "ready");
+    assert!(state("well")["tools"].as_u64().unwrap() > 10);
+    assert_eq!(state("exits")["state"], "down");
+    let reason = state("exits")["reason"].as_str().unwrap();
+    assert!(reason.contains("no such file: config"), "{reason}");
+}
