@@ -10,6 +10,7 @@ use tollgate_core::Provider;
 pub mod builtin;
 pub mod conformance;
 pub mod files;
+pub mod knowledge;
 pub mod stub;
 pub mod upstream;
 
@@ -44,5 +45,6 @@ macro_rules! providers {
 providers! {
     builtin,
     files,
+    knowledge,
     stub,
 }

@@ -203,6 +203,11 @@ fn provider_settings(
         files: tollgate_providers::files::Settings {
             roots: config.resources.roots.clone(),
         },
+        knowledge: tollgate_providers::knowledge::Settings {
+            paths: config.knowledge.paths.clone(),
+            session_ttl: config.knowledge.session_ttl,
+            ..tollgate_providers::knowledge::Settings::default()
+        },
         upstream,
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()

@@ -59,8 +59,11 @@ async fn they_are_offered_only_when_asked_for() {
         let all = tollgate_providers::all(settings);
         all.iter().map(|one| one.id().to_owned()).collect()
     };
-    assert_eq!(ids(false), ["builtin", "files", "stub"]);
-    assert_eq!(ids(true), ["builtin", "files", "stub", "conformance"]);
+    assert_eq!(ids(false), ["builtin", "files", "knowledge", "stub"]);
+    assert_eq!(
+        ids(true),
+        ["builtin", "files", "knowledge", "stub", "conformance"]
+    );
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ pub use load::Flags;
 pub use mcp::{Mcp, McpServer, Reach};
 pub use overrides::Override;
 pub use secret::{NotAReference, SecretError, SecretRef};
-pub use serving::{KeySource, Oauth, Resources, Results, Serve};
+pub use serving::{KeySource, Knowledge, Oauth, Resources, Results, Serve};
 pub use trust::{Standing, TrustError, TrustStore};
 
 /// Everything the user decides, resolved: paths are absolute, numbers within bounds.
@@ -80,6 +80,8 @@ pub struct Config {
     pub results: Results,
     /// What else can be read.
     pub resources: Resources,
+    /// Guided sessions.
+    pub knowledge: Knowledge,
     /// The files this configuration was read from, lowest layer first.
     pub sources: Vec<Source>,
     /// What the user should know although it is no error.

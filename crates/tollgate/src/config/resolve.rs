@@ -37,6 +37,7 @@ impl Config {
         let serve = serving::serve(raw.serve, &layers, &mut errors);
         let mcp = mcp::servers(raw.mcp, &mut layers, environment);
         let resources = serving::resources(raw.resources, &mut layers, &mut errors);
+        let knowledge = serving::knowledge(raw.knowledge, &mut layers);
         let Some(state) = state.filter(|_| errors.is_empty()) else {
             return Err(errors);
         };
@@ -101,6 +102,7 @@ impl Config {
             serve,
             results: serving::results(&raw.results),
             resources,
+            knowledge,
             sources: layers.sources,
             notices: layers.notices,
         })

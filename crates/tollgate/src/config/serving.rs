@@ -9,7 +9,7 @@ use tollgate_core::TrustLevel;
 use super::{
     error::{ConfigError, Notice, Origin},
     keys::{
-        serve::{RawOauth, RawResources, RawResults, RawServe},
+        serve::{RawKnowledge, RawOauth, RawResources, RawResults, RawServe},
         values::{Algorithm, Trust},
     },
     layer::dotted,
@@ -104,6 +104,15 @@ pub struct Results {
 pub struct Resources {
     /// Folders by name.
     pub roots: BTreeMap<String, PathBuf>,
+}
+
+/// Guided sessions over knowledge files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Knowledge {
+    /// A file or folder for each base.
+    pub paths: Vec<PathBuf>,
+    /// How long a session lives that nobody touches.
+    pub session_ttl: Duration,
 }
 
 pub(super) fn serve(raw: RawServe, layers: &Layers, errors: &mut Vec<ConfigError>) -> Serve {
@@ -216,4 +225,20 @@ pub(super) fn resources(
         }
     }
     Resources { roots: raw.roots }
+}
+
+/// A base that is not there may come back, so it is worth a notice and no more.
+pub(super) fn knowledge(raw: RawKnowledge, layers: &mut Layers) -> Knowledge {
+    let origin: Origin = layers.origin(&["knowledge", "paths"]);
+    for path in raw.paths.iter().filter(|path| !path.exists()) {
+        layers.notices.push(Notice {
+            origin: origin.clone(),
+            key: Some("knowledge.paths".to_owned()),
+            message: format!("there is no {}", path.display()),
+        });
+    }
+    Knowledge {
+        paths: raw.paths,
+        session_ttl: Duration::from_secs(raw.session_ttl_seconds),
+    }
 }

@@ -50,6 +50,8 @@ pub struct RawConfig {
     pub results: serve::RawResults,
     /// What else can be read as a resource.
     pub resources: serve::RawResources,
+    /// Guided sessions over knowledge files.
+    pub knowledge: serve::RawKnowledge,
 }
 
 /// Where Tollgate keeps what it must remember.

@@ -125,6 +125,22 @@ pub struct RawResources {
     pub roots: BTreeMap<String, PathBuf>,
 }
 
+/// Guided sessions over knowledge files.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawKnowledge {
+    /// A file (JSON, YAML or XML) or a folder of them for each knowledge base.
+    #[schemars(extend("items" = base()))]
+    pub paths: Vec<PathBuf>,
+    /// How long a session lives that nobody touches, in seconds.
+    #[schemars(range(min = 60, max = 31_536_000), extend("x-untrusted" = "lower"))]
+    pub session_ttl_seconds: u64,
+}
+
+fn base() -> Value {
+    json!({"type": "string", "format": "path"})
+}
+
 fn folder() -> Value {
     json!({
         "type": "string",

@@ -324,6 +324,12 @@ fn what_is_written_is_what_is_resolved() {
                 "docs": "/fixtures/config/valid/.",
             },
         },
+        knowledge: Knowledge {
+            paths: [
+                "/fixtures/config/valid/.",
+            ],
+            session_ttl: 60s,
+        },
         sources: [
             Source {
                 path: "/fixtures/config/valid/everything.toml",

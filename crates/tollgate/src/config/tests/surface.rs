@@ -84,6 +84,8 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     results.keep_seconds: no
     results.spill_native: no
     resources.roots.<name>: no
+    knowledge.paths: no
+    knowledge.session_ttl_seconds: lower
     ");
 }
 

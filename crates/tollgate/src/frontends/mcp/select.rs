@@ -10,8 +10,9 @@ use tollgate_engine::Listing;
 use super::rpc::RpcError;
 use crate::config::Discovery;
 
-/// The toolset of search, describe and call, which every list holds.
-const DISCOVERY: &str = "discovery";
+/// The toolsets that every list holds: search, describe and call, and guided sessions,
+/// whose tools exist only where there is knowledge.
+const ALWAYS: [&str; 2] = ["discovery", "knowledge"];
 /// The name that stands for every toolset.
 const ALL: &str = "all";
 
@@ -159,7 +160,10 @@ impl Selection {
         let wanted = self.toolsets.as_deref().unwrap_or_default();
         let named = spec.toolsets.iter().any(|set| wanted.contains(set));
         let all = wanted.iter().any(|set| set == ALL) && !spec.requires_explicit_toolset;
-        let always = spec.toolsets.iter().any(|set| set == DISCOVERY);
+        let always = spec
+            .toolsets
+            .iter()
+            .any(|set| ALWAYS.contains(&set.as_str()));
         named || all || always || matches(&self.pinned)
     }
 

@@ -1,0 +1,103 @@
+//! Guided sessions over knowledge files: two tools around `tollgate-knowledge`.
+//!
+//! The crate walks; this folder keeps. A session lives in the provider's state, so it is
+//! bound to its principal, ends by itself and survives a restart; of two steps at once
+//! the first to be written wins and the other is told.
+
+mod shelf;
+mod tools;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tollgate_core::{
+    Answer, CallContext, Clock, Health, Provider, ProviderError, SystemClock, ToolCall, ToolSet,
+    ToolSpec,
+};
+
+use shelf::Shelf;
+
+/// How long a session lives that nobody touches, unless the operator says otherwise.
+const SESSION_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Which bases there are.
+#[derive(Clone)]
+pub struct Settings {
+    /// A file or a folder for each base; without any there are no tools.
+    pub paths: Vec<PathBuf>,
+    /// How long a session lives that nobody touches.
+    pub session_ttl: Duration,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("paths", &self.paths)
+            .field("session_ttl", &self.session_ttl)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            paths: Vec::new(),
+            session_ttl: SESSION_TTL,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// Offers `initiate_session` and `navigate_session`.
+pub fn provider(settings: Settings) -> impl Provider {
+    let shelf = Arc::new(Shelf::new(settings.paths.clone()));
+    let shared = tools::Shared {
+        shelf: Arc::clone(&shelf),
+        session_ttl: settings.session_ttl,
+        clock: settings.clock,
+    };
+    Knowledge {
+        is_empty: settings.paths.is_empty(),
+        shelf,
+        tools: tools::add(ToolSet::new("knowledge", shared)),
+    }
+}
+
+struct Knowledge {
+    is_empty: bool,
+    shelf: Arc<Shelf>,
+    tools: ToolSet<tools::Shared>,
+}
+
+#[async_trait]
+impl Provider for Knowledge {
+    fn id(&self) -> &str {
+        "knowledge"
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        if self.is_empty {
+            return Ok(Vec::new());
+        }
+        self.tools.tools().await
+    }
+
+    async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
+        self.tools.serve(call, cx).await
+    }
+
+    async fn health(&self) -> Health {
+        if self.is_empty {
+            return Health::Ready;
+        }
+        match self.shelf.current().await {
+            Err(error) => Health::Down(error.to_string()),
+            Ok(_) => match self.shelf.complaint().await {
+                Some(complaint) => Health::Degraded(complaint),
+                None => Health::Ready,
+            },
+        }
+    }
+}
