@@ -6,7 +6,6 @@
 
 mod ask;
 mod call;
-mod fields;
 mod http;
 mod known;
 mod life;

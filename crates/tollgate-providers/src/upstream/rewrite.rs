@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tollgate_core::Payload;
+use tollgate_core::{Fields, Payload};
 
-use super::{fields::Fields, names::Names, rpc};
+use super::{names::Names, rpc};
 
 /// Rewrites the addresses of links and contents in a result; most have none.
 pub(super) fn links(names: &Names, payload: Payload) -> Payload {
@@ -24,18 +24,18 @@ fn rewritten(names: &Names, raw: &str) -> Option<Payload> {
             .get(list)
             .and_then(|list| each(list, &|one| block(names, one)))
         {
-            result.put(list, changed);
+            result.replace(list, changed);
         }
     }
     let messages = result.get("messages");
     let message = |one: &RawValue| {
         let mut message: Fields = serde_json::from_str(one.get()).ok()?;
         let content = block(names, message.get("content")?)?;
-        message.put("content", content);
+        message.replace("content", content);
         message.raw()
     };
     if let Some(changed) = messages.and_then(|list| each(list, &message)) {
-        result.put("messages", changed);
+        result.replace("messages", changed);
     }
     Payload::from_serialize(&result).ok()
 }
@@ -63,7 +63,7 @@ fn block(names: &Names, raw: &RawValue) -> Option<Box<RawValue>> {
         .get("resource")
         .and_then(|inner| addressed(names, inner))
     {
-        block.put("resource", embedded);
+        block.replace("resource", embedded);
         return block.raw();
     }
     addressed(names, raw)
@@ -73,7 +73,7 @@ fn addressed(names: &Names, raw: &RawValue) -> Option<Box<RawValue>> {
     let mut fields: Fields = serde_json::from_str(raw.get()).ok()?;
     let uri: String = serde_json::from_str(fields.get("uri")?.get()).ok()?;
     let uri = rpc::quoted(&names.uri(&uri));
-    fields.put("uri", RawValue::from_string(uri).ok()?);
+    fields.replace("uri", RawValue::from_string(uri).ok()?);
     fields.raw()
 }
 

@@ -1,4 +1,5 @@
-//! The fields of an object in their order, their values as they were spelled.
+//! An object that is changed without being read whole: its fields in their order, their
+//! values as they were spelled.
 
 use std::fmt;
 
@@ -9,24 +10,34 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-/// An object that is changed without being read whole.
+/// The fields of an object in their order, their values as they were spelled.
 #[derive(Default)]
-pub(super) struct Fields(Vec<(String, Box<RawValue>)>);
+pub struct Fields(Vec<(String, Box<RawValue>)>);
 
 impl Fields {
-    pub(super) fn get(&self, name: &str) -> Option<&RawValue> {
+    /// The value of a field, as it was spelled.
+    pub fn get(&self, name: &str) -> Option<&RawValue> {
         let found = self.0.iter().find(|(own, _)| own == name);
         found.map(|(_, value)| &**value)
     }
 
-    /// Puts a value in the place of another.
-    pub(super) fn put(&mut self, name: &str, value: Box<RawValue>) {
-        if let Some((_, old)) = self.0.iter_mut().find(|(own, _)| own == name) {
-            *old = value;
+    /// Gives a field a value; one that is not there yet comes last.
+    pub fn set(&mut self, name: &str, value: Box<RawValue>) {
+        match self.0.iter_mut().find(|(own, _)| own == name) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((name.to_owned(), value)),
         }
     }
 
-    pub(super) fn raw(&self) -> Option<Box<RawValue>> {
+    /// Gives a field another value, if it is there.
+    pub fn replace(&mut self, name: &str, value: Box<RawValue>) {
+        if self.get(name).is_some() {
+            self.set(name, value);
+        }
+    }
+
+    /// The object as it is spelled now.
+    pub fn raw(&self) -> Option<Box<RawValue>> {
         RawValue::from_string(serde_json::to_string(self).ok()?).ok()
     }
 }
@@ -60,5 +71,20 @@ impl<'de> Deserialize<'de> for Fields {
             }
         }
         deserializer.deserialize_map(Each)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_spelling_survive_a_change() {
+        let mut fields: Fields = serde_json::from_str(r#"{"b":1.50,"a":1e2}"#).unwrap();
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        fields.replace("x", raw("0"));
+        fields.replace("b", raw("2.50"));
+        fields.set("c", raw("[]"));
+        assert_eq!(fields.raw().unwrap().get(), r#"{"b":2.50,"a":1e2,"c":[]}"#);
     }
 }
