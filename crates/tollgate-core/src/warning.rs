@@ -38,6 +38,8 @@ warnings! {
     UsedCache = "used_cache";
     /// Something was cut to fit a limit.
     TruncatedOutput = "truncated_output";
+    /// It was ended before it was done, because it reached a limit.
+    LimitReached = "limit_reached";
     /// The answer holds text that reads like instructions.
     TaintedContent = "tainted_content";
     /// An image was made smaller.

@@ -11,6 +11,7 @@ pub mod builtin;
 pub mod conformance;
 pub mod files;
 pub mod knowledge;
+pub mod sandbox;
 pub mod stub;
 pub mod upstream;
 
@@ -46,5 +47,6 @@ providers! {
     builtin,
     files,
     knowledge,
+    sandbox,
     stub,
 }

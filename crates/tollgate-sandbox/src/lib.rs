@@ -1,10 +1,33 @@
 //! Everything about other processes: how they start, and that none of them outlives us.
 //!
-//! Invariant: no other crate starts a process, and `unsafe` appears nowhere else.
+//! Two kinds. [`spawn_supervised`] starts programs the operator trusts and never loses them.
+//! A [`Runner`] starts code nobody trusts, in a box of its own, for a limited time.
+//!
+//! Invariants: no other crate starts a process; `unsafe` appears nowhere else; code of a
+//! caller never runs as a bare child, whatever is missing on this machine.
 
 mod guard;
+mod job;
+#[cfg(target_os = "linux")]
+mod linux;
 mod ring;
+#[cfg(target_os = "linux")]
+mod runner;
 mod supervise;
 
+pub use job::{Captured, Choice, Gap, Job, Limit, Limits, Report, RunError, Tier, Usage};
+#[cfg(target_os = "linux")]
+pub use linux::{
+    bubblewrap::Bubblewrap,
+    cgroup::Cgroups,
+    fence::Fence,
+    gvisor::Gvisor,
+    helper::{Helper, helper},
+    native::Native,
+    stop::Stop,
+    workspace::{Entry, EntryKind, Held, Purpose, Quota, Workspace, WorkspaceError, sweep},
+};
 pub use ring::Ring;
+#[cfg(target_os = "linux")]
+pub use runner::{Refused, Runner, Runners, Standing};
 pub use supervise::{Ended, Program, Supervised, Watch, spawn_supervised};

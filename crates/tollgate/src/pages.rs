@@ -23,6 +23,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "operations": "Running Tollgate, its state and its faults.",
     "policy": "How rules decide.",
     "replay": "Looking at recorded calls again.",
+    "sandbox": "Code in a sandbox: tiers, limits, workspaces.",
     "sanitizing": "What is cleaned, and how.",
     "tools": "Every builtin tool.",
     "upstream": "Other MCP servers behind the gate.",

@@ -208,6 +208,7 @@ fn provider_settings(
             session_ttl: config.knowledge.session_ttl,
             ..tollgate_providers::knowledge::Settings::default()
         },
+        sandbox: config.sandbox.settings(&config.state.dir),
         upstream,
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()

@@ -1,4 +1,22 @@
-//! Real children on a real system.
+//! What the crate promises, checked with real processes.
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod hostile;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod leaks;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod limits;
+#[cfg(test)]
 mod supervised;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod support;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tiers;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod workspaces;

@@ -14,6 +14,7 @@ mod mcp;
 mod narrow;
 mod overrides;
 mod resolve;
+mod sandbox;
 mod secret;
 mod serving;
 mod suggest;
@@ -36,11 +37,13 @@ pub use keys::{
     json_schema,
     markdown::markdown,
     raw::RawConfig,
+    sandbox::{SandboxLanguage, SandboxRunner, SandboxTier},
     values::{Algorithm, Dialogs, Grade, Level, McpEra, McpPin, Names, ProviderChoice, ReviewRule},
 };
 pub use load::Flags;
 pub use mcp::{Mcp, McpServer, Reach};
 pub use overrides::Override;
+pub use sandbox::Sandbox;
 pub use secret::{NotAReference, SecretError, SecretRef};
 pub use serving::{KeySource, Knowledge, Oauth, Resources, Results, Serve};
 pub use trust::{Standing, TrustError, TrustStore};
@@ -82,6 +85,8 @@ pub struct Config {
     pub resources: Resources,
     /// Guided sessions.
     pub knowledge: Knowledge,
+    /// Running code.
+    pub sandbox: Sandbox,
     /// The files this configuration was read from, lowest layer first.
     pub sources: Vec<Source>,
     /// What the user should know although it is no error.

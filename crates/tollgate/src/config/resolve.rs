@@ -12,7 +12,7 @@ use super::{
     error::{ConfigError, Origin},
     keys::raw::{RawConfig, RawLimits, RawState},
     load::Layers,
-    mcp, serving, suggest,
+    mcp, sandbox, serving, suggest,
 };
 
 impl Config {
@@ -38,6 +38,7 @@ impl Config {
         let mcp = mcp::servers(raw.mcp, &mut layers, environment);
         let resources = serving::resources(raw.resources, &mut layers, &mut errors);
         let knowledge = serving::knowledge(raw.knowledge, &mut layers);
+        let sandbox = sandbox::sandbox(raw.sandbox, &mut layers);
         let Some(state) = state.filter(|_| errors.is_empty()) else {
             return Err(errors);
         };
@@ -103,6 +104,7 @@ impl Config {
             results: serving::results(&raw.results),
             resources,
             knowledge,
+            sandbox,
             sources: layers.sources,
             notices: layers.notices,
         })

@@ -5,6 +5,7 @@
 pub(super) mod markdown;
 pub(super) mod mcp;
 pub(super) mod raw;
+pub(super) mod sandbox;
 pub(super) mod serve;
 pub(super) mod values;
 

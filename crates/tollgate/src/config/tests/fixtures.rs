@@ -330,6 +330,32 @@ fn what_is_written_is_what_is_resolved() {
             ],
             session_ttl: 60s,
         },
+        sandbox: Sandbox {
+            enabled: false,
+            runner: Gvisor,
+            least_tier: Landlock,
+            languages: [
+                Python,
+                Bash,
+            ],
+            workspaces: Some(
+                "/fixtures/config/valid/.",
+            ),
+            read_only: [
+                "/fixtures/config/valid/.",
+            ],
+            limits: Limits {
+                wall: 1s,
+                cpu: 2s,
+                memory: 33554432,
+                processes: 3,
+                output: 4096,
+                disk: 1048576,
+                files: 50,
+                open_files: 512,
+            },
+            keep: 60s,
+        },
         sources: [
             Source {
                 path: "/fixtures/config/valid/everything.toml",

@@ -86,6 +86,20 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     resources.roots.<name>: no
     knowledge.paths: no
     knowledge.session_ttl_seconds: lower
+    sandbox.enabled: no
+    sandbox.runner: no
+    sandbox.least_tier: no
+    sandbox.languages: no
+    sandbox.workspaces: no
+    sandbox.read_only: no
+    sandbox.wall_seconds: lower
+    sandbox.cpu_seconds: lower
+    sandbox.memory_bytes: lower
+    sandbox.processes: lower
+    sandbox.output_bytes: lower
+    sandbox.workspace_bytes: lower
+    sandbox.workspace_files: lower
+    sandbox.keep_seconds: lower
     ");
 }
 

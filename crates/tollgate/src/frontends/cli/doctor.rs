@@ -7,6 +7,7 @@ use tollgate_core::{
     Health, SystemClock,
     store::{AuditLog, Intents},
 };
+use tollgate_providers::sandbox::survey;
 use tollgate_store::SqliteStore;
 
 use super::{Exit, Stop, console::Console, console::Paint};
@@ -44,6 +45,7 @@ pub(super) async fn run(
             findings.push(policies(&config));
             findings.extend(state(&config).await);
             findings.extend(providers(&config, environment).await);
+            findings.extend(sandbox(&config).await);
             findings.extend(outputs(&config));
         }
         Err(errors) => findings.extend(errors.iter().map(|error| {
@@ -214,6 +216,42 @@ async fn providers(config: &Config, environment: &Environment) -> Vec<Finding> {
             format!("{}: {}", problem.provider, problem.message),
             "its tools are missing until this is fixed",
         )
+    }));
+    findings
+}
+
+/// Every tier and every language, and why what does not work does not.
+async fn sandbox(config: &Config) -> Vec<Finding> {
+    if !config.sandbox.enabled {
+        return vec![works("sandbox", "turned off".to_owned())];
+    }
+    let settings = config.sandbox.settings(&config.state.dir);
+    let survey = tokio::task::spawn_blocking(move || survey(&settings)).await;
+    let survey = match survey {
+        Ok(survey) => survey,
+        Err(error) => return vec![broken("sandbox", error.to_string(), "report this")],
+    };
+    let mut findings = vec![match &survey.chosen {
+        Ok(tier) => works("sandbox", format!("code runs in tier {tier}")),
+        Err(why) => limited(
+            "sandbox",
+            format!("{why}, so nothing is run"),
+            "allow user namespaces, or accept less with `sandbox.least_tier`",
+        ),
+    }];
+    findings.extend(survey.tiers.into_iter().map(|(tier, state)| {
+        let said = match state {
+            Ok(detail) => format!("{tier}: works; {detail}"),
+            Err(why) => format!("{tier}: does not work here: {why}"),
+        };
+        works("sandbox tier", said)
+    }));
+    findings.extend(survey.languages.into_iter().map(|(language, state)| {
+        let said = match state {
+            Ok(path) => path,
+            Err(why) => why.to_owned(),
+        };
+        works("sandbox language", format!("{}: {said}", language.as_str()))
     }));
     findings
 }

@@ -10,6 +10,7 @@ mod doctor;
 mod init;
 mod policy;
 mod replay;
+mod sandbox;
 mod tokens;
 mod tools;
 mod trust;

@@ -1,0 +1,85 @@
+//! The interpreters that may be started, and nothing else ever is.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tollgate_sandbox::Limits;
+
+/// A language that code may be written in.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// Python 3.
+    Python,
+    /// JavaScript with Node.js.
+    Node,
+    /// Bash, if the operator turns it on.
+    Bash,
+}
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Self; 3] = [Self::Python, Self::Node, Self::Bash];
+
+    /// The language as it is written everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Node => "node",
+            Self::Bash => "bash",
+        }
+    }
+
+    /// Its interpreter, if it is installed where programs in a sandbox can see it.
+    pub fn find(self) -> Option<PathBuf> {
+        let names = match self {
+            Self::Python => ["/usr/bin/python3", "/usr/local/bin/python3"],
+            Self::Node => ["/usr/bin/node", "/usr/local/bin/node"],
+            Self::Bash => ["/usr/bin/bash", "/bin/bash"],
+        };
+        let is_visible = |path: &Path| {
+            // One that is a link out of `/usr` is not there inside.
+            let real = path.canonicalize();
+            real.is_ok_and(|real| real.starts_with("/usr") || real.starts_with("/bin"))
+        };
+        let mut paths = names.iter().map(PathBuf::from);
+        paths.find(|path| is_visible(path))
+    }
+
+    /// The arguments that make the interpreter run `code`.
+    pub(super) fn snippet(self, code: String, limits: &Limits) -> Vec<String> {
+        let flag = match self {
+            Self::Python | Self::Bash => "-c",
+            Self::Node => "-e",
+        };
+        let mut args = self.options(limits);
+        args.extend([flag.to_owned(), code]);
+        args
+    }
+
+    /// The arguments that make the interpreter run a file of the workspace.
+    pub(super) fn script(self, argv: Vec<String>, limits: &Limits) -> Vec<String> {
+        let mut args = self.options(limits);
+        // Nothing after this is taken for an option of the interpreter.
+        if self == Self::Bash || self == Self::Node {
+            args.push("--".to_owned());
+        }
+        args.extend(argv);
+        args
+    }
+
+    fn options(self, limits: &Limits) -> Vec<String> {
+        match self {
+            Self::Python => vec!["-B".to_owned()],
+            // It cannot see its limit, and dies better when it knows it.
+            Self::Node => {
+                let megabytes = (limits.memory >> 20).saturating_mul(3) / 4;
+                vec![format!("--max-old-space-size={}", megabytes.max(16))]
+            }
+            Self::Bash => vec!["--norc".to_owned(), "--noprofile".to_owned()],
+        }
+    }
+}

@@ -1,0 +1,539 @@
+//! `sandbox.exec`, `sandbox.write_files` and `sandbox.collect_outputs`.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tollgate_core::toolset::Output;
+use tollgate_core::{
+    CallContext, Capability, ErrorCode, Payload, ProviderError, Status, Tool, ToolResult, ToolSet,
+    Warning,
+};
+use tollgate_sandbox::{
+    Ended, Entry, EntryKind, Job, Limit, Limits, Purpose, Report, Stop, Workspace,
+};
+
+use super::{
+    Language, Settings,
+    work::{Work, failure, hex, lowered, misuse},
+};
+
+/// One argument of a program cannot be longer, whatever runs it.
+const MAX_CODE: usize = 120_000;
+/// The time that building, reading and cleaning up may take beside the program's own.
+const MARGIN: Duration = Duration::from_secs(15);
+/// The most that one answer of `sandbox.collect_outputs` holds.
+const MAX_COLLECTED: u64 = 2 << 20;
+
+pub(super) fn all(settings: &Settings) -> ToolSet<Work> {
+    let exec = Tool {
+        capability: Capability::L2,
+        timeout_ms: u64::try_from((settings.limits.wall + MARGIN).as_millis()).unwrap_or(u64::MAX),
+        ..Tool::write(
+            "sandbox.exec",
+            "Run code in a sandbox",
+            "Runs Python, JavaScript (node) or, if the operator turned it on, Bash: either `code`, or with `argv` a \
+             file of the workspace and its arguments. There is no network, nothing of the host but `/usr` can be \
+             read, and only the workspace (`/workspace`, where it starts), which is kept between calls of this \
+             session, and `/tmp` can be written. Success: `exit_code`, `stdout`, `stderr`, and the `tier` of the \
+             sandbox. An `exit_code` other than 0 is the program's own failure: read `stderr`. `limits_reached` \
+             says what it had too much of. No sandbox works here: unsupported, and nothing was run.",
+        )
+        .sets(&["sandbox"])
+    };
+    let mut write = Tool::write(
+        "sandbox.write_files",
+        "Put files into the workspace",
+        "Writes, replaces or deletes files in this session's workspace, below which all paths are. Use it before \
+         `sandbox.exec` for data and for programs that are too long for `code`. Success: what was written. A path \
+         that leads out is rejected; a full workspace too.",
+    )
+    .sets(&["sandbox"]);
+    write.annotations.idempotent = true;
+    let collect = Tool::read(
+        "sandbox.collect_outputs",
+        "See what is in the workspace",
+        "Lists the files of this session's workspace with size and digest, and gives their contents: text as it \
+         is, everything else as base64. Use it after `sandbox.exec`. `paths` chooses files, or folders by a \
+         trailing `/`; `offset` goes on in a file that was cut. Links are listed and never followed.",
+    )
+    .sets(&["sandbox"]);
+    ToolSet::new("sandbox", Work::new(settings.clone()))
+        .shaped(exec, run)
+        .tool(write, write_files)
+        .tool(collect, collect_outputs)
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = one_of()))]
+struct ExecArgs {
+    /// The language.
+    language: Language,
+    /// The program itself.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 120_000))]
+    code: Option<String>,
+    /// A file of the workspace, and the arguments it gets.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 100), inner(length(max = 10_000)))]
+    argv: Option<Vec<String>>,
+    /// What the program reads from standard input.
+    #[serde(default)]
+    #[schemars(length(max = 1_000_000))]
+    stdin: Option<String>,
+    /// Limits below those of the operator.
+    #[serde(default)]
+    limits: Option<WantedLimits>,
+}
+
+fn one_of() -> Value {
+    json!([{"required": ["code"]}, {"required": ["argv"]}])
+}
+
+/// Limits a caller may lower.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct WantedLimits {
+    /// From start to end.
+    #[schemars(range(min = 100))]
+    pub(super) wall_ms: Option<u64>,
+    /// Processor time of all its processes.
+    #[schemars(range(min = 100))]
+    pub(super) cpu_ms: Option<u64>,
+    /// Memory of all its processes.
+    #[schemars(range(min = 16_777_216))]
+    pub(super) memory_bytes: Option<u64>,
+    /// Processes and threads at the same time.
+    #[schemars(range(min = 1))]
+    pub(super) processes: Option<u32>,
+    /// How much of each stream is kept; the rest is dropped.
+    #[schemars(range(min = 0))]
+    pub(super) output_bytes: Option<u64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Ran {
+    /// What the program answered; absent if a signal ended it.
+    exit_code: Option<i32>,
+    /// The signal that ended it.
+    signal: Option<i32>,
+    /// What it said.
+    stdout: String,
+    /// What it complained about.
+    stderr: String,
+    /// How much it said, in bytes, also what was dropped.
+    stdout_bytes: u64,
+    /// How much it complained about.
+    stderr_bytes: u64,
+    /// The limits it reached.
+    limits_reached: Vec<&'static str>,
+    /// How the sandbox was built.
+    tier: &'static str,
+    /// What this sandbox did not guarantee.
+    missing: Vec<&'static str>,
+    /// What it used.
+    usage: Used,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Used {
+    /// From start to end.
+    wall_ms: u64,
+    /// Processor time of all its processes.
+    cpu_ms: u64,
+    /// The most memory at one time.
+    memory_bytes: u64,
+}
+
+async fn run(
+    work: Arc<Work>,
+    args: ExecArgs,
+    cx: CallContext,
+) -> Result<Output<Ran>, ProviderError> {
+    let program = interpreter(&work.settings, args.language)?;
+    let wanted = args.limits.unwrap_or_default();
+    let mut limits = lowered(&work.settings.limits, &wanted)?;
+    // Who asked is told what happened, rather than that the time was up.
+    limits.wall = limits
+        .wall
+        .min(cx.time_left.saturating_sub(Duration::from_secs(1)));
+    let job = Job {
+        args: arguments(args.language, args.code, args.argv.clone(), &limits)?,
+        stdin: args.stdin.unwrap_or_default().into_bytes(),
+        limits,
+        read_only: work.settings.read_only.clone(),
+        ..Job::new(program)
+    };
+    let script = args.argv.and_then(|argv| argv.into_iter().next());
+    let report = work
+        .with_workspace(&cx, move |work, workspace, stop| {
+            execute(work, workspace, stop, &job, script.as_deref())
+        })
+        .await?;
+    shaped(report)
+}
+
+fn execute(
+    work: &Work,
+    workspace: &Workspace,
+    stop: &Stop,
+    job: &Job,
+    script: Option<&str>,
+) -> Result<Report, ProviderError> {
+    let runner = work.runner()?;
+    if let Some(script) = script {
+        workspace.read(script, 0, 0).map_err(misuse)?;
+    }
+    // A folder's time is the machine's, as the times of its files are.
+    let begun = workspace.now().map_err(misuse)?;
+    let report = runner.run(job, workspace, stop).map_err(failure)?;
+    if report.has_reached(Limit::Disk) || report.has_reached(Limit::Files) {
+        workspace.trim(&work.quota(), begun).map_err(misuse)?;
+    }
+    Ok(report)
+}
+
+/// The interpreter, if the operator turned it on and somebody installed it.
+fn interpreter(settings: &Settings, language: Language) -> Result<PathBuf, ProviderError> {
+    let is_on = settings.languages.contains(&language);
+    let found = language.find().filter(|_| is_on);
+    found.ok_or_else(|| {
+        let there = settings.languages.iter().filter(|one| one.find().is_some());
+        let there: Vec<&str> = there.map(|one| one.as_str()).collect();
+        let why = if is_on { "not installed" } else { "turned off" };
+        let mut error = ProviderError::new(
+            ErrorCode::Unsupported,
+            format!("{} is {why} here", language.as_str()),
+        );
+        error.details.insert("languages".to_owned(), there.into());
+        error
+    })
+}
+
+fn arguments(
+    language: Language,
+    code: Option<String>,
+    argv: Option<Vec<String>>,
+    limits: &Limits,
+) -> Result<Vec<String>, ProviderError> {
+    let has_zero = |text: &String| text.contains('\0');
+    match (code, argv) {
+        (Some(code), None) => {
+            if code.len() > MAX_CODE || has_zero(&code) {
+                return Err(ProviderError {
+                    suggestion: Some(
+                        "Put it into a file with `sandbox.write_files` and run that with `argv`."
+                            .to_owned(),
+                    ),
+                    ..ProviderError::rejected(format!(
+                        "`code` may have {MAX_CODE} bytes, none of them zero"
+                    ))
+                });
+            }
+            Ok(language.snippet(code, limits))
+        }
+        (None, Some(argv)) if argv.iter().any(has_zero) => {
+            Err(ProviderError::rejected("`argv` may not hold a zero byte"))
+        }
+        (None, Some(argv)) if argv.first().is_none_or(|file| file.starts_with('-')) => Err(
+            ProviderError::rejected("`argv` begins with a file of the workspace"),
+        ),
+        (None, Some(argv)) => Ok(language.script(argv, limits)),
+        (Some(_), Some(_)) | (None, None) => {
+            Err(ProviderError::rejected("send either `code` or `argv`"))
+        }
+    }
+}
+
+fn shaped(report: Report) -> Result<Output<Ran>, ProviderError> {
+    let (exit_code, signal) = match report.ended {
+        Ended::Code(code) => (Some(code), None),
+        Ended::Signal(signal) => (None, Some(signal)),
+    };
+    let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    let ran = Ran {
+        exit_code,
+        signal,
+        stdout: report.stdout.text(),
+        stderr: report.stderr.text(),
+        stdout_bytes: report.stdout.total,
+        stderr_bytes: report.stderr.total,
+        limits_reached: report.reached.iter().map(|limit| limit.as_str()).collect(),
+        tier: report.tier.as_str(),
+        missing: report.gaps.iter().map(|gap| gap.as_str()).collect(),
+        usage: Used {
+            wall_ms: millis(report.usage.wall),
+            cpu_ms: millis(report.usage.cpu),
+            memory_bytes: report.usage.memory,
+        },
+    };
+    let payload = Payload::from_serialize(&ran).map_err(ProviderError::unavailable)?;
+    let mut result = ToolResult::ok(payload);
+    if report.has_reached(Limit::Output) {
+        result.status = Status::Degraded;
+        result.warnings.push(Warning::TruncatedOutput);
+    }
+    let ends = [
+        Limit::Wall,
+        Limit::Cpu,
+        Limit::Memory,
+        Limit::Disk,
+        Limit::Files,
+    ];
+    if ends.iter().any(|limit| report.has_reached(*limit)) {
+        result.status = Status::Degraded;
+        result.warnings.push(Warning::LimitReached);
+    }
+    Ok(Output::Result(Box::new(result)))
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WriteArgs {
+    /// The files to write.
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    files: Vec<NewFile>,
+    /// Files and folders to delete first.
+    #[serde(default)]
+    #[schemars(length(max = 200), inner(length(min = 1, max = 1024)))]
+    delete: Vec<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewFile {
+    /// Where, below the workspace.
+    #[schemars(length(min = 1, max = 1024))]
+    path: String,
+    /// The content, as text.
+    #[serde(default)]
+    content: Option<String>,
+    /// The content, as base64.
+    #[serde(default)]
+    base64: Option<String>,
+    /// Whether it can be run as a program.
+    #[serde(default)]
+    executable: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Written {
+    /// What was written.
+    written: Vec<WrittenFile>,
+    /// What was deleted.
+    deleted: Vec<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct WrittenFile {
+    path: String,
+    bytes: u64,
+    #[schemars(extend("x-identifier" = true))]
+    sha256: String,
+}
+
+async fn write_files(
+    work: Arc<Work>,
+    args: WriteArgs,
+    cx: CallContext,
+) -> Result<Written, ProviderError> {
+    let mut files = Vec::new();
+    for file in args.files {
+        let bytes = match (file.content, file.base64) {
+            (Some(text), None) => text.into_bytes(),
+            (None, Some(coded)) => STANDARD.decode(coded).map_err(|_| {
+                ProviderError::rejected(format!("the content of `{}` is not base64", file.path))
+            })?,
+            (None, None) | (Some(_), Some(_)) => {
+                return Err(ProviderError::rejected(format!(
+                    "send either `content` or `base64` for `{}`",
+                    file.path
+                )));
+            }
+        };
+        files.push((file.path, bytes, file.executable));
+    }
+    let delete = args.delete;
+    work.with_workspace(&cx, move |work, workspace, _| {
+        for path in &delete {
+            workspace.remove(path).map_err(misuse)?;
+        }
+        let mut written = Vec::new();
+        for (path, bytes, executable) in files {
+            let kind = if executable {
+                Purpose::Program
+            } else {
+                Purpose::Data
+            };
+            workspace
+                .write(&path, &bytes, kind, &work.quota())
+                .map_err(misuse)?;
+            written.push(WrittenFile {
+                path,
+                bytes: bytes.len() as u64,
+                sha256: hex(&Sha256::digest(&bytes)),
+            });
+        }
+        Ok(Written {
+            written,
+            deleted: delete,
+        })
+    })
+    .await
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CollectArgs {
+    /// Files to give; a folder ends with `/`. All, if nothing is said.
+    #[serde(default)]
+    #[schemars(length(max = 200), inner(length(min = 1, max = 1024)))]
+    paths: Option<Vec<String>>,
+    /// Whether contents are given, or only names, sizes and digests.
+    #[serde(default = "yes")]
+    contents: bool,
+    /// How much of each file is given.
+    #[serde(default = "piece")]
+    #[schemars(range(min = 1, max = 1_048_576))]
+    max_bytes: u64,
+    /// Where in each file to begin.
+    #[serde(default)]
+    offset: u64,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn piece() -> u64 {
+    64 << 10
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Collected {
+    /// What is in the workspace, in the order of paths.
+    files: Vec<OutputFile>,
+    /// Whether this is all that was asked for.
+    complete: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OutputFile {
+    /// Below the workspace.
+    path: String,
+    /// `file`, `folder`, `link` or `other`.
+    kind: &'static str,
+    /// Of all of it.
+    bytes: u64,
+    /// Of all of it; for plain files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-identifier" = true))]
+    sha256: Option<String>,
+    /// The content, if it is text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+    /// The content, if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base64: Option<String>,
+    /// Whether there is more after this piece.
+    truncated: bool,
+}
+
+async fn collect_outputs(
+    work: Arc<Work>,
+    args: CollectArgs,
+    cx: CallContext,
+) -> Result<Collected, ProviderError> {
+    work.with_workspace(&cx, move |work, workspace, _| {
+        let most = usize::try_from(work.settings.limits.files).unwrap_or(usize::MAX);
+        let (entries, is_all) = workspace.list(most).map_err(misuse)?;
+        let wanted = |entry: &Entry| {
+            let is_named = |path: &String| match path.strip_suffix('/') {
+                Some(_) => entry.path.starts_with(path.as_str()),
+                None => entry.path == *path,
+            };
+            args.paths
+                .as_ref()
+                .is_none_or(|paths| paths.iter().any(is_named))
+        };
+        let chosen: Vec<Entry> = entries.into_iter().filter(wanted).collect();
+        for path in args.paths.iter().flatten() {
+            let is_there = |entry: &Entry| entry.path.starts_with(path.as_str());
+            if !path.ends_with('/') && !chosen.iter().any(is_there) {
+                // The same check and words as for reading it.
+                workspace.read(path, 0, 0).map_err(misuse)?;
+            }
+        }
+        let mut left = if args.contents { MAX_COLLECTED } else { 0 };
+        let mut collected = Collected {
+            files: Vec::new(),
+            complete: is_all,
+        };
+        for entry in chosen {
+            let take = args.max_bytes.min(left);
+            let file = output(workspace, &entry, args.offset, take)?;
+            let given = |text: &Option<String>| text.as_ref().map_or(0, String::len) as u64;
+            left = left.saturating_sub(given(&file.content) + given(&file.base64));
+            collected.complete &= !file.truncated || !args.contents;
+            collected.files.push(file);
+        }
+        Ok(collected)
+    })
+    .await
+}
+
+fn output(
+    workspace: &Workspace,
+    entry: &Entry,
+    offset: u64,
+    take: u64,
+) -> Result<OutputFile, ProviderError> {
+    let mut file = OutputFile {
+        path: entry.path.clone(),
+        kind: match entry.kind {
+            EntryKind::File => "file",
+            EntryKind::Folder => "folder",
+            EntryKind::Link => "link",
+            EntryKind::Other => "other",
+        },
+        bytes: entry.bytes,
+        sha256: None,
+        content: None,
+        base64: None,
+        truncated: false,
+    };
+    if entry.kind != EntryKind::File {
+        return Ok(file);
+    }
+    // Its size is bounded by the quota, so all of it may be read for the digest.
+    let (whole, total) = workspace.read(&entry.path, 0, u64::MAX).map_err(misuse)?;
+    file.bytes = total;
+    file.sha256 = Some(hex(&Sha256::digest(&whole)));
+    let from = usize::try_from(offset)
+        .unwrap_or(usize::MAX)
+        .min(whole.len());
+    let rest = &whole[from..];
+    let take = usize::try_from(take).unwrap_or(usize::MAX);
+    let piece = &rest[..take.min(rest.len())];
+    file.truncated = piece.len() < rest.len();
+    if take == 0 {
+        return Ok(file);
+    }
+    match text(piece) {
+        Some(text) => file.content = Some(text.to_owned()),
+        None => file.base64 = Some(STANDARD.encode(piece)),
+    }
+    Ok(file)
+}
+
+/// A piece as text, if it is; a character is never cut in two, the piece is then base64.
+fn text(piece: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(piece).ok()?;
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    (!text.chars().any(is_control)).then_some(text)
+}

@@ -1,0 +1,202 @@
+//! The process that builds a sandbox around itself.
+//!
+//! It is this program again, started with [`MARK`]; whoever offers sandboxes calls
+//! [`helper`] first thing in `main`. It does one thing and ends, so it may drop its user,
+//! change its root and fork, which the program itself never could.
+//!
+//! Invariant: whatever fails, nothing of the caller runs.
+
+mod confine;
+mod filter;
+mod guard;
+pub(crate) mod root;
+
+use std::{
+    ffi::OsString,
+    io::{self, Read, Write},
+    os::{fd::AsFd, unix::net::UnixStream},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use rustix::{
+    fs::{Gid, Uid},
+    process::{
+        DumpableBehavior, Signal, set_child_subreaper, set_dumpable_behavior,
+        set_parent_process_death_signal, setsid,
+    },
+    thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_thread_res_uid},
+};
+
+use super::{
+    plan::{self, BEGIN, Ends, Plan, Said, Shape},
+    sys::{self, Forked},
+};
+
+/// The argument that makes this program a helper.
+pub(crate) const MARK: &str = "--as-sandbox-helper";
+
+/// Which program is the helper.
+#[derive(Debug, Clone)]
+pub struct Helper(pub(crate) PathBuf);
+
+impl Helper {
+    /// This very program, even if its file was replaced since; its `main` calls [`helper`].
+    pub fn this_program() -> Self {
+        Self(PathBuf::from("/proc/self/exe"))
+    }
+
+    /// Another program whose `main` calls [`helper`].
+    pub fn program(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+}
+
+/// Runs the helper if this process was started as one; otherwise does nothing.
+pub fn helper() -> Option<ExitCode> {
+    let mark = std::env::args_os().nth(1);
+    (mark == Some(OsString::from(MARK))).then(|| match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    })
+}
+
+/// A stage that failed.
+struct Trouble {
+    stage: &'static str,
+    error: io::Error,
+}
+
+/// Says where something failed.
+trait At<T> {
+    fn at(self, stage: &'static str) -> Result<T, Trouble>;
+}
+
+impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
+    fn at(self, stage: &'static str) -> Result<T, Trouble> {
+        self.map_err(|error| Trouble {
+            stage,
+            error: error.into(),
+        })
+    }
+}
+
+/// Tells the other half; if it is gone, nobody is left to be told.
+fn say(mut control: &UnixStream, said: &Said) {
+    let _ = control.write_all(said.line().as_bytes());
+}
+
+fn complain(control: &UnixStream, trouble: &Trouble) {
+    let failed = Said::Failed {
+        stage: trouble.stage.to_owned(),
+        errno: trouble.error.raw_os_error().unwrap_or(libc::EIO),
+    };
+    say(control, &failed);
+}
+
+fn run() -> io::Result<()> {
+    sys::close_from(3)?;
+    let control = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let (plan, ends) = plan::receive(&control)?;
+    let built = match plan.shape {
+        Shape::Native => native(&control, &plan, ends),
+        Shape::Inside => inside(&control, &plan, &ends),
+        Shape::Fence => fence(&control, &plan, &ends),
+    };
+    built.map_err(|trouble| {
+        complain(&control, &trouble);
+        trouble.error
+    })
+}
+
+/// Builds everything, then leaves a guard inside and waits for it.
+fn native(control: &UnixStream, plan: &Plan, ends: Ends) -> Result<(), Trouble> {
+    setsid().at("session")?;
+    // After the mounts are ours, `.` is the only way to the workspace for a dropped user.
+    rustix::process::fchdir(&ends.workspace).at("workspace")?;
+    if let Some(identity) = plan.identity {
+        become_user(identity).at("identity")?;
+        set_dumpable_behavior(DumpableBehavior::Dumpable).at("identity")?;
+    }
+    set_parent_process_death_signal(Some(Signal::KILL)).at("parent")?;
+    let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
+    let flags = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWNET
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS;
+    sys::unshare(flags).at("namespaces")?;
+    root::map_user(uid, gid).at("user_map")?;
+    root::build(plan)?;
+    if !may_begin(control) {
+        return Ok(());
+    }
+    match sys::fork().at("fork")? {
+        Forked::Parent(guard) => {
+            drop(ends);
+            // Its end is the end of everything inside; how it ended, it has said itself.
+            rustix::process::waitpid(Some(guard), rustix::process::WaitOptions::empty())
+                .at("wait")?;
+            Ok(())
+        }
+        Forked::Child => {
+            let guarded = set_parent_process_death_signal(Some(Signal::KILL))
+                .at("parent")
+                .and_then(|()| sys::unshare(UnshareFlags::NEWCGROUP).at("cgroup_namespace"))
+                .and_then(|()| root::close(plan))
+                .and_then(|()| guard::guard(control, plan, &ends));
+            end(control, guarded)
+        }
+    }
+}
+
+/// The namespaces stand and this is their first process.
+fn inside(control: &UnixStream, plan: &Plan, ends: &Ends) -> Result<(), Trouble> {
+    rustix::process::chdir(&plan.workspace).at("workspace")?;
+    say(control, &Said::Ready);
+    if !may_begin(control) {
+        return Ok(());
+    }
+    guard::guard(control, plan, ends)
+}
+
+/// There is no box but what the program does to itself; we adopt all it leaves behind.
+fn fence(control: &UnixStream, plan: &Plan, ends: &Ends) -> Result<(), Trouble> {
+    setsid().at("session")?;
+    set_parent_process_death_signal(Some(Signal::KILL)).at("parent")?;
+    set_child_subreaper(Some(rustix::process::getpid())).at("subreaper")?;
+    rustix::process::fchdir(&ends.workspace).at("workspace")?;
+    if !may_begin(control) {
+        return Ok(());
+    }
+    let guarded = guard::guard(control, plan, ends);
+    guard::end_descendants();
+    guarded
+}
+
+/// Waits for the byte to begin; without a parent there is none.
+fn may_begin(mut control: &UnixStream) -> bool {
+    let mut byte = [0];
+    control.read_exact(&mut byte).is_ok() && byte[0] == BEGIN
+}
+
+/// The end of a forked half.
+fn end(control: &UnixStream, ended: Result<(), Trouble>) -> ! {
+    match ended {
+        Ok(()) => sys::leave(0),
+        Err(trouble) => {
+            complain(control, &trouble);
+            sys::leave(1)
+        }
+    }
+}
+
+/// Becomes an ordinary user for good: real, effective and saved, without groups.
+fn become_user(id: u32) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
+    set_thread_groups(&[])?;
+    set_thread_res_gid(gid, gid, gid)?;
+    set_thread_res_uid(uid, uid, uid)?;
+    Ok(())
+}

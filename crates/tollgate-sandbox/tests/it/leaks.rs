@@ -1,0 +1,129 @@
+//! Many sandboxes, one after the other and side by side, and nothing of them is left.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use tollgate_sandbox::{Ended, Job, Stop, Workspace};
+
+use crate::support::Scene;
+
+/// What a sandbox could leave behind.
+#[derive(Debug, PartialEq)]
+struct Left {
+    groups: BTreeSet<String>,
+    mounts: usize,
+    children: usize,
+    descriptors: usize,
+    namespaces: usize,
+}
+
+fn left() -> Left {
+    let lines = |path: &str| fs::read_to_string(path).unwrap_or_default().lines().count();
+    let mut groups = BTreeSet::new();
+    collect(Path::new("/sys/fs/cgroup"), 0, &mut groups);
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let spaces: BTreeSet<_> = processes
+        .filter_map(|process| fs::read_link(process.path().join("ns/pid")).ok())
+        .collect();
+    let me = std::process::id().to_string();
+    let children = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
+        let about = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+        let after = about.rsplit(')').next().unwrap_or_default().to_owned();
+        after.split_ascii_whitespace().nth(1) == Some(me.as_str())
+    });
+    Left {
+        groups,
+        mounts: lines("/proc/self/mountinfo"),
+        children: children.count(),
+        descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
+        namespaces: spaces.len(),
+    }
+}
+
+/// Groups of this process, wherever they are mounted.
+fn collect(folder: &Path, depth: usize, groups: &mut BTreeSet<String>) {
+    let mine = format!("tollgate-{}-", std::process::id());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(&mine) {
+            groups.insert(entry.path().display().to_string());
+        } else if depth < 5 {
+            collect(&entry.path(), depth + 1, groups);
+        }
+    }
+}
+
+#[test]
+fn two_hundred_in_a_row_leave_nothing() {
+    let scene = Scene::native();
+    let (workspace, stop) = (scene.workspace(), Stop::new().unwrap());
+    let job = Job::new("/usr/bin/env").args(["true"]);
+    let run = || {
+        let report = scene.runner.run(&job, &workspace, &stop).unwrap();
+        assert_eq!(report.ended, Ended::Code(0));
+    };
+    run();
+    let before = left();
+    assert!(before.groups.is_empty(), "{before:?}");
+    for _ in 0..200 {
+        run();
+    }
+    let after = left();
+    assert_eq!(
+        (
+            after.groups,
+            after.mounts,
+            after.children,
+            after.descriptors
+        ),
+        (
+            before.groups,
+            before.mounts,
+            before.children,
+            before.descriptors
+        )
+    );
+}
+
+#[test]
+fn fifty_side_by_side_do_not_disturb_each_other() {
+    let scene = Scene::native();
+    let before = left();
+    std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..50)
+            .map(|number| {
+                let scene = &scene;
+                scope.spawn(move || {
+                    let name = format!("talk-{number}");
+                    let workspace = Workspace::open(scene.root.path(), &name).unwrap();
+                    let text = number.to_string();
+                    let script = "echo $0 > mine; cat mine";
+                    let job = Job::new("/bin/sh").args(["-c", script, &text]);
+                    let stop = Stop::new().unwrap();
+                    let report = scene.runner.run(&job, &workspace, &stop).unwrap();
+                    assert_eq!(report.stdout.text().trim(), text, "{report:?}");
+                })
+            })
+            .collect();
+        for run in runs {
+            run.join().unwrap();
+        }
+    });
+    let after = left();
+    assert_eq!(
+        (
+            after.groups,
+            after.mounts,
+            after.children,
+            after.descriptors
+        ),
+        (
+            before.groups,
+            before.mounts,
+            before.children,
+            before.descriptors
+        )
+    );
+}

@@ -1,0 +1,208 @@
+//! Code through the door: a human agrees, a sandbox runs it, the tier is named.
+
+use serde_json::{Value, json};
+
+use crate::support::{TestEnv, approval_id};
+
+const PYTHON: &str = "/usr/bin/python3";
+
+fn can_run() -> bool {
+    let can = cfg!(target_os = "linux") && std::fs::exists(PYTHON).unwrap_or(false);
+    if !can {
+        eprintln!("skipped: there is no {PYTHON}");
+    }
+    can
+}
+
+/// Makes a call that a human agrees to; gives its envelope.
+#[track_caller]
+fn agreed(env: &TestEnv, token: &str, tool: &str, arguments: &Value) -> Value {
+    let arguments = arguments.to_string();
+    let refused = env.call(tool, &arguments, &["--yes"]).exits(3).json();
+    assert_eq!(refused["error"]["details"]["consent"], "human");
+    let id = approval_id(&refused);
+    env.run(&["approve", &id, "--token", token]).exits(0);
+    env.call(tool, &arguments, &[]).json()
+}
+
+#[test]
+fn code_runs_when_a_human_agrees_and_the_tier_is_named() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let code = json!({"language": "python", "code": "print(6*7)"});
+    let ran = agreed(&env, &token, "sandbox.exec", &code);
+    assert_eq!(ran["status"], "ok", "{ran}");
+    assert_eq!(ran["data"]["stdout"], "42\n");
+    assert_eq!(ran["data"]["exit_code"], 0);
+    assert_eq!(ran["data"]["tier"], "native");
+    assert_eq!(ran["meta"]["capability"], "L2");
+    // An approval is for one call.
+    env.call("sandbox.exec", &code.to_string(), &[]).exits(3);
+    env.whole();
+}
+
+#[test]
+fn files_go_in_stay_and_come_out() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let files = json!({"files": [
+        {"path": "main.py", "content": "import sys\nn = int(open('data/n.txt').read())\nopen('out.bin', 'wb').write(bytes([0, n]))\nopen('out.txt', 'w').write(sys.argv[1] + sys.stdin.read())"},
+        {"path": "data/n.txt", "base64": "Nw=="},
+    ]});
+    let wrote = agreed(&env, &token, "sandbox.write_files", &files);
+    assert_eq!(wrote["data"]["written"][1]["bytes"], 1, "{wrote}");
+    let run = json!({"language": "python", "argv": ["main.py", "a"], "stdin": "b"});
+    let ran = agreed(&env, &token, "sandbox.exec", &run);
+    assert_eq!(ran["data"]["exit_code"], 0, "{ran}");
+    let out = env.ok(
+        "sandbox.collect_outputs",
+        r#"{"paths":["out.bin","out.txt"]}"#,
+    );
+    let files = &out["data"]["files"];
+    assert_eq!(files[0]["base64"], "AAc=", "{out}");
+    assert_eq!(files[1]["content"], "ab");
+    assert_eq!(out["data"]["complete"], true);
+    let cut = env.ok(
+        "sandbox.collect_outputs",
+        r#"{"paths":["out.txt"],"max_bytes":1}"#,
+    );
+    assert_eq!(cut["data"]["files"][0]["truncated"], true);
+    let rest = env.ok(
+        "sandbox.collect_outputs",
+        r#"{"paths":["out.txt"],"offset":1}"#,
+    );
+    assert_eq!(rest["data"]["files"][0]["content"], "b");
+    // Another session has another workspace.
+    let other = env.call("sandbox.collect_outputs", "{}", &["--session", "other"]);
+    assert_eq!(other.exits(0).json()["data"]["files"], json!([]));
+    let delete = json!({"delete": ["data", "main.py"]});
+    agreed(&env, &token, "sandbox.write_files", &delete);
+    let left = env.ok("sandbox.collect_outputs", r#"{"contents":false}"#);
+    assert_eq!(left["data"]["files"].as_array().unwrap().len(), 2);
+    assert_eq!(left["data"]["files"][0]["content"], Value::Null);
+}
+
+#[test]
+fn what_reaches_a_limit_says_so() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::with_config("[sandbox]\noutput_bytes = 1024\nwall_seconds = 5\n");
+    let token = env.approver();
+    let loud = json!({"language": "python", "code": "print('x' * 5000)"});
+    let ran = agreed(&env, &token, "sandbox.exec", &loud);
+    assert_eq!(ran["status"], "degraded");
+    assert_eq!(ran["warnings"], json!(["truncated_output"]));
+    assert_eq!(ran["data"]["stdout_bytes"], 5001);
+    assert_eq!(ran["data"]["stdout"].as_str().unwrap().len(), 1024);
+    assert_eq!(ran["data"]["exit_code"], 0);
+    let slow =
+        json!({"language": "python", "code": "while True: pass", "limits": {"wall_ms": 500}});
+    let ran = agreed(&env, &token, "sandbox.exec", &slow);
+    assert_eq!(ran["warnings"], json!(["limit_reached"]), "{ran}");
+    assert_eq!(ran["data"]["limits_reached"], json!(["wall_time"]));
+    let more = json!({"language": "python", "code": "1", "limits": {"wall_ms": 60_000}});
+    let refused = agreed(&env, &token, "sandbox.exec", &more);
+    assert_eq!(refused["error"]["kind"], "input_rejected");
+    let failing = json!({"language": "python", "code": "raise SystemExit(3)"});
+    let ran = agreed(&env, &token, "sandbox.exec", &failing);
+    assert_eq!(
+        (&ran["status"], &ran["data"]["exit_code"]),
+        (&json!("ok"), &json!(3))
+    );
+}
+
+#[test]
+fn what_is_not_allowed_never_runs() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let bash = json!({"language": "bash", "code": "echo hi"});
+    let refused = agreed(&env, &token, "sandbox.exec", &bash);
+    assert_eq!(refused["error"]["kind"], "unsupported", "{refused}");
+    for argv in [
+        json!(["../x.py"]),
+        json!(["/etc/passwd"]),
+        json!(["-c", "1"]),
+    ] {
+        let run = json!({"language": "python", "argv": argv});
+        let refused = agreed(&env, &token, "sandbox.exec", &run);
+        assert_eq!(refused["error"]["kind"], "input_rejected", "{refused}");
+    }
+    let missing = json!({"language": "python", "argv": ["missing.py"]});
+    let refused = agreed(&env, &token, "sandbox.exec", &missing);
+    assert_eq!(refused["error"]["kind"], "not_found");
+    for bad in [
+        r#"{"language":"perl","code":"1"}"#,
+        r#"{"language":"python"}"#,
+        r#"{"language":"python","code":"1","argv":["x"]}"#,
+        r#"{"language":"python","code":"1","limits":{"processes":0}}"#,
+    ] {
+        let refused = env.call("sandbox.exec", bad, &[]).exits(1).json();
+        assert_eq!(refused["error"]["kind"], "invalid_arguments", "{bad}");
+    }
+    for path in ["../x", "/etc/x", "a/../../x", ""] {
+        let write = json!({"files": [{"path": path, "content": "x"}]}).to_string();
+        let refused = env.call("sandbox.write_files", &write, &["--yes"]).json();
+        let kind = refused["error"]["kind"].as_str().unwrap().to_owned();
+        if path.is_empty() {
+            assert_eq!(kind, "invalid_arguments");
+            continue;
+        }
+        let write = serde_json::from_str(&write).unwrap();
+        let refused = agreed(&env, &token, "sandbox.write_files", &write);
+        assert_eq!(refused["error"]["kind"], "input_rejected", "{refused}");
+    }
+    env.configure("[sandbox]\nlanguages = [\"bash\"]\n");
+    let ran = agreed(&env, &token, "sandbox.exec", &bash);
+    assert_eq!(ran["data"]["stdout"], "hi\n");
+}
+
+#[test]
+fn without_a_good_enough_sandbox_nothing_runs() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::with_config("[sandbox]\nrunner = \"landlock\"\n");
+    let token = env.approver();
+    let code = json!({"language": "python", "code": "print(1)"});
+    let refused = agreed(&env, &token, "sandbox.exec", &code);
+    assert_eq!(refused["error"]["kind"], "unsupported", "{refused}");
+    let doctor = env.run(&["doctor", "--json"]).exits(0).json().to_string();
+    assert!(doctor.contains("so nothing is run"), "{doctor}");
+    env.configure("[sandbox]\nrunner = \"landlock\"\nleast_tier = \"landlock\"\n");
+    let ran = agreed(&env, &token, "sandbox.exec", &code);
+    assert_eq!(ran["data"]["tier"], "landlock", "{ran}");
+    let missing = ran["data"]["missing"].to_string();
+    assert!(missing.contains("shared_processes"), "{missing}");
+    env.configure("[sandbox]\nenabled = false\n");
+    env.call("sandbox.exec", &code.to_string(), &[]).exits(2);
+}
+
+#[test]
+fn the_doctor_lists_tiers_and_languages() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let report = env.run(&["doctor"]).exits(0).out;
+    for said in [
+        "code runs in tier native",
+        "native: works; ",
+        "landlock: works; ",
+        "bubblewrap: ",
+        "gvisor: ",
+        "python: /usr/",
+        "bash: turned off",
+    ] {
+        assert!(report.contains(said), "{said} in\n{report}");
+    }
+}
