@@ -1,18 +1,24 @@
 //! The only place that calls a provider.
 //!
-//! A provider runs in a task of its own: a panic costs one call, and a call that is
-//! cancelled or out of time is asked to stop in order. What it still answers after
-//! that is written down beside the ending, never in its place.
+//! A panic of a provider costs one call, and a call that is cancelled or out of time
+//! is asked to stop in order. What it still answers after that is written down beside
+//! the ending, never in its place.
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::task::JoinHandle;
 use tollgate_core::{
     Answer, CallContext, ErrorCode, Event, EventSink, Failure, ProviderError, Retry, ToolCall,
     store::Batch,
 };
 
-use super::{Inner, Stop, announce::Announced, flight::Lead, state::Scoped, validate::Valid};
+use super::{
+    Inner, Stop,
+    announce::Announced,
+    flight::Lead,
+    owned::{Owned, Panicked},
+    state::Scoped,
+    validate::Valid,
+};
 use crate::{
     record::{self, Trail},
     sanitize::Cleaner,
@@ -23,7 +29,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long a late answer is still written down.
 const LATE: Duration = Duration::from_secs(600);
 
-type Running = JoinHandle<Result<Answer, ProviderError>>;
+type Running = Owned<Result<Answer, ProviderError>>;
 
 pub(super) async fn run(
     inner: &Arc<Inner>,
@@ -101,7 +107,7 @@ fn start(
         spelling: trail.spelling,
         asks: trail.asks,
     };
-    tokio::spawn(async move {
+    Owned::new(async move {
         #[expect(clippy::disallowed_methods, reason = "this is the one place")]
         let answer = provider.call(call, context);
         answer.await
@@ -109,13 +115,13 @@ fn start(
 }
 
 fn ended(
-    finished: Result<Result<Answer, ProviderError>, tokio::task::JoinError>,
+    finished: Result<Result<Answer, ProviderError>, Panicked>,
     trail: &Trail,
 ) -> Result<Answer, Stop> {
     match finished {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => Err(error.into_failure(trail.idempotent).into()),
-        Err(_) => Err(unsure(
+        Err(Panicked(_)) => Err(unsure(
             ErrorCode::Panicked,
             format!("the provider of `{}` crashed on this call", trail.tool),
             trail,
@@ -142,7 +148,7 @@ async fn give_up(
                 let finished = tokio::time::timeout(LATE, &mut running).await;
                 match finished {
                     Ok(finished) => note_late_facts(&inner, call, finished.ok()).await,
-                    Err(_) => running.abort(),
+                    Err(_) => running.abandon(),
                 }
             });
         }

@@ -1,7 +1,8 @@
-//! A call that nobody can leave half done.
+//! A call that nobody can leave half done, and within it the work of its provider.
 //!
 //! It runs inside the task that waits for it, which spares every call a task of its
-//! own. Invariant: if that task goes away first, the rest runs in a new one.
+//! own and the way there and back. Invariants: if that task goes away first, the rest
+//! runs in a new one; a panic is an answer and reaches nobody else.
 
 use std::{
     any::Any,
@@ -31,6 +32,12 @@ impl<T: Send + 'static> Owned<T> {
             run: Some(Box::pin(run)),
             runtime: Handle::current(),
         }
+    }
+
+    /// Gives the run up where it stands.
+    pub(super) fn abandon(mut self) {
+        // What its destructors do wrong is not worth more than the run itself.
+        drop(catch_unwind(AssertUnwindSafe(|| self.run = None)));
     }
 }
 

@@ -9,10 +9,10 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
 use reqwest::{
-    Client, RequestBuilder, Response, StatusCode, Url,
+    Method, StatusCode, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
-    redirect::Policy,
 };
 use serde::Deserialize;
 use tokio::sync::{mpsc, watch};
@@ -22,18 +22,21 @@ use super::{
     rpc::{self, Heard, RpcError},
     settings::SecretSource,
     sse::Events,
+    wire::{Arrival, Letter, Wire, WireError},
 };
 
-const CONNECT: Duration = Duration::from_secs(10);
-const SESSION: &str = "mcp-session-id";
-const VERSION: &str = "mcp-protocol-version";
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// How much of an answer that is an error is read.
 const ERROR_BYTES: usize = 64 << 10;
 
 /// The connection to an address.
 pub(super) struct Http {
-    client: Client,
-    url: Url,
+    wire: Wire,
     said: Mutex<Said>,
     message_bytes: usize,
     chatter: mpsc::Sender<Heard>,
@@ -55,7 +58,7 @@ pub(super) enum Exchange {
     /// It comes in pieces.
     Stream {
         id: u64,
-        response: Response,
+        response: Box<Arrival>,
         events: Events,
     },
 }
@@ -80,8 +83,7 @@ impl Http {
             all.append(name, value);
         }
         Ok(Self {
-            client: client(&url, all).map_err(|error| LinkError::Lost(error.to_string()))?,
-            url,
+            wire: Wire::new(&url, all).map_err(LinkError::Lost)?,
             said: Mutex::default(),
             message_bytes,
             chatter,
@@ -98,25 +100,21 @@ impl Http {
 
     pub(super) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Exchange, LinkError> {
         let body = rpc::request(outgoing.id, outgoing.method, outgoing.params);
-        let mut request = self.post(body);
+        let mut letter = self.post(body);
         if self.said().modern {
-            request = request.header("mcp-method", outgoing.method);
-            if let Some(name) = outgoing.name {
-                request = request.header("mcp-name", spelled(name));
-            }
-            for (name, value) in &outgoing.headers {
-                request = request.header(format!("mcp-param-{name}"), spelled(value));
-            }
+            address(&mut letter.headers, &outgoing).ok_or_else(|| {
+                LinkError::Nonsense("a header with this name cannot be sent".to_owned())
+            })?;
         }
-        let response = self.sent(request).await?;
+        let response = self.sent(letter).await?;
         self.remember_session(&response);
-        if !response.status().is_success() {
+        if !response.status.is_success() {
             return self.refused(response).await;
         }
         if is_stream(&response) {
             return Ok(Exchange::Stream {
                 id: outgoing.id,
-                response,
+                response: Box::new(response),
                 events: Events::new(self.message_bytes),
             });
         }
@@ -131,7 +129,7 @@ impl Http {
 
     pub(super) async fn send(&self, message: String) -> Result<(), LinkError> {
         let response = self.sent(self.post(message)).await?;
-        if response.status().is_success() {
+        if response.status.is_success() {
             return Ok(());
         }
         self.refused(response).await.map(|_| ())
@@ -145,12 +143,13 @@ impl Http {
 
     /// Hears what an older server says of its own accord, as long as it does.
     pub(super) async fn overhear(&self) {
-        let request = self.repeated(self.client.get(self.url.clone()));
-        let request = request.header(ACCEPT, "text/event-stream");
-        let Ok(mut response) = request.send().await else {
+        let mut letter = self.letter(Method::GET, Bytes::new());
+        let kind = HeaderValue::from_static("text/event-stream");
+        letter.headers.insert(ACCEPT, kind);
+        let Ok(mut response) = self.wire.send(letter).await else {
             return;
         };
-        if !response.status().is_success() || !is_stream(&response) {
+        if !response.status.is_success() || !is_stream(&response) {
             return;
         }
         let mut events = Events::new(self.message_bytes);
@@ -169,63 +168,64 @@ impl Http {
     /// Tells an older server that its session is over.
     pub(super) async fn leave(&self) {
         if self.said().session.is_some() {
-            let request = self.repeated(self.client.delete(self.url.clone()));
-            drop(request.timeout(Duration::from_secs(1)).send().await);
+            let letter = self.letter(Method::DELETE, Bytes::new());
+            // Whoever is gone has forgotten the session as well.
+            drop(tokio::time::timeout(FAREWELL, self.wire.send(letter)).await);
         }
     }
 
-    fn post(&self, body: String) -> RequestBuilder {
-        let request = self.client.post(self.url.clone());
-        self.repeated(request)
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .header(
-                ACCEPT,
-                HeaderValue::from_static("application/json, text/event-stream"),
-            )
-            .body(body)
+    fn post(&self, body: String) -> Letter {
+        let mut letter = self.letter(Method::POST, body.into());
+        let json = HeaderValue::from_static("application/json");
+        letter.headers.insert(CONTENT_TYPE, json);
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        letter.headers.insert(ACCEPT, both);
+        letter
     }
 
-    fn repeated(&self, mut request: RequestBuilder) -> RequestBuilder {
+    /// A letter with what every one repeats.
+    fn letter(&self, method: Method, body: Bytes) -> Letter {
+        let mut headers = HeaderMap::with_capacity(16);
         let said = self.said();
         if let Some(version) = &said.version {
-            request = request.header(VERSION, version);
+            headers.insert(VERSION, version.clone());
         }
         if let Some(session) = &said.session {
-            request = request.header(SESSION, session);
+            headers.insert(SESSION, session.clone());
         }
-        request
+        Letter {
+            method,
+            headers,
+            body,
+        }
     }
 
-    async fn sent(&self, request: RequestBuilder) -> Result<Response, LinkError> {
-        request.send().await.map_err(|error| {
-            let why = if error.is_connect() {
-                "nobody answers at its address".to_owned()
-            } else {
-                let error = error.without_url();
-                format!("the connection broke: {}", innermost(&error))
-            };
-            if error_is_fatal(&why) {
-                self.lost.send_replace(Some(why.clone()));
+    async fn sent(&self, letter: Letter) -> Result<Arrival, LinkError> {
+        self.wire.send(letter).await.map_err(|error| {
+            let why = error.to_string();
+            match error {
+                WireError::Unreachable => drop(self.lost.send_replace(Some(why.clone()))),
+                WireError::Broken(_) => {}
             }
             LinkError::Lost(why)
         })
     }
 
-    fn remember_session(&self, response: &Response) {
+    fn remember_session(&self, response: &Arrival) {
         let mut said = self.said();
         if !said.modern && said.session.is_none() {
-            said.session = response.headers().get(SESSION).cloned();
+            said.session = response.headers.get(&SESSION).cloned();
         }
     }
 
     /// Reads an answer that is an error of HTTP.
-    async fn refused(&self, response: Response) -> Result<Exchange, LinkError> {
+    async fn refused(&self, response: Arrival) -> Result<Exchange, LinkError> {
         #[derive(Deserialize)]
         struct Body {
             error: RpcError,
         }
-        let status = response.status();
-        let wait = response.headers().get(RETRY_AFTER);
+        let status = response.status;
+        let wait = response.headers.get(RETRY_AFTER);
         let wait = wait.and_then(|wait| wait.to_str().ok()?.parse().ok());
         let has_session = self.said().session.is_some();
         let body = bounded(response, ERROR_BYTES).await.unwrap_or_default();
@@ -249,8 +249,18 @@ impl Http {
     }
 }
 
-fn error_is_fatal(why: &str) -> bool {
-    why.starts_with("nobody")
+/// Says in headers what a modern request is about; none if a name cannot be one.
+fn address(headers: &mut HeaderMap, outgoing: &Outgoing<'_>) -> Option<()> {
+    let value = |text: &str| HeaderValue::try_from(spelled(text)).ok();
+    headers.insert(METHOD, HeaderValue::try_from(outgoing.method).ok()?);
+    if let Some(name) = outgoing.name {
+        headers.insert(NAME, value(name)?);
+    }
+    for (name, text) in &outgoing.headers {
+        let name = HeaderName::try_from(format!("mcp-param-{name}")).ok()?;
+        headers.insert(name, value(text)?);
+    }
+    Some(())
 }
 
 impl Exchange {
@@ -283,38 +293,12 @@ impl Exchange {
     }
 }
 
-fn client(url: &Url, headers: HeaderMap) -> reqwest::Result<Client> {
-    drop(rustls::crypto::ring::default_provider().install_default());
-    let mut builder = Client::builder()
-        .default_headers(headers)
-        .user_agent(concat!("tollgate/", env!("CARGO_PKG_VERSION")))
-        .redirect(Policy::none())
-        .connect_timeout(CONNECT)
-        .tcp_nodelay(true);
-    if url.scheme() == "http" {
-        // Without TLS the machine's certificates need not be read, or even be there.
-        builder = builder.tls_certs_only([]);
-    }
-    if is_loopback(url) {
-        builder = builder.no_proxy();
-    }
-    builder.build()
-}
-
-fn is_loopback(url: &Url) -> bool {
-    url.host_str().is_some_and(|host| {
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let address = bare.parse::<std::net::IpAddr>();
-        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-    })
-}
-
-fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE);
+fn is_stream(response: &Arrival) -> bool {
+    let kind = response.headers.get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-async fn bounded(mut response: Response, limit: usize) -> Result<Vec<u8>, LinkError> {
+async fn bounded(mut response: Arrival, limit: usize) -> Result<Vec<u8>, LinkError> {
     let mut body = Vec::new();
     loop {
         match response.chunk().await {
@@ -329,14 +313,6 @@ async fn bounded(mut response: Response, limit: usize) -> Result<Vec<u8>, LinkEr
             }
         }
     }
-}
-
-fn innermost(error: &dyn std::error::Error) -> String {
-    let mut inner = error;
-    while let Some(next) = inner.source() {
-        inner = next;
-    }
-    inner.to_string()
 }
 
 /// A text as a header can carry it; what it cannot is encoded.

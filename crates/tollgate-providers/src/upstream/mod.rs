@@ -20,6 +20,7 @@ mod settings;
 mod specs;
 mod sse;
 mod stdio;
+mod wire;
 
 use std::{
     collections::HashMap,

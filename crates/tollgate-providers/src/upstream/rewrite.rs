@@ -18,7 +18,7 @@ pub(super) fn links(names: &Names, payload: Payload) -> Payload {
 }
 
 fn rewritten(names: &Names, raw: &str) -> Option<Payload> {
-    let mut result: Fields = serde_json::from_str(raw).ok()?;
+    let mut result: Fields<'_> = serde_json::from_str(raw).ok()?;
     for list in ["content", "contents"] {
         if let Some(changed) = result
             .get(list)
@@ -29,7 +29,7 @@ fn rewritten(names: &Names, raw: &str) -> Option<Payload> {
     }
     let messages = result.get("messages");
     let message = |one: &RawValue| {
-        let mut message: Fields = serde_json::from_str(one.get()).ok()?;
+        let mut message: Fields<'_> = serde_json::from_str(one.get()).ok()?;
         let content = block(names, message.get("content")?)?;
         message.replace("content", content);
         message.raw()
@@ -58,7 +58,7 @@ fn each(
 
 /// A content block, or a content, with its address spelled as here.
 fn block(names: &Names, raw: &RawValue) -> Option<Box<RawValue>> {
-    let mut block: Fields = serde_json::from_str(raw.get()).ok()?;
+    let mut block: Fields<'_> = serde_json::from_str(raw.get()).ok()?;
     if let Some(embedded) = block
         .get("resource")
         .and_then(|inner| addressed(names, inner))
@@ -70,7 +70,7 @@ fn block(names: &Names, raw: &RawValue) -> Option<Box<RawValue>> {
 }
 
 fn addressed(names: &Names, raw: &RawValue) -> Option<Box<RawValue>> {
-    let mut fields: Fields = serde_json::from_str(raw.get()).ok()?;
+    let mut fields: Fields<'_> = serde_json::from_str(raw.get()).ok()?;
     let uri: String = serde_json::from_str(fields.get("uri")?.get()).ok()?;
     let uri = rpc::quoted(&names.uri(&uri));
     fields.replace("uri", RawValue::from_string(uri).ok()?);

@@ -77,7 +77,7 @@ pub(super) async fn refused(server: &Server, exchange: &Exchange, error: RpcErro
 
 /// One request, one answer: what is missing is asked for in the answer.
 async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> Reply {
-    let given = match input::given(exchange.params()) {
+    let given = match input::given(&exchange.asked.params) {
         Ok(given) => given,
         Err(error) => return refused(server, exchange, error).await,
     };
@@ -96,16 +96,16 @@ async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> R
             request.responses = Some(given.into_responses());
         }
     }
-    let again = request.clone();
+    let tool = request.tool.clone();
     let outcome = server.gateway.call(&exchange.caller, request).await;
     match &outcome.disposition {
         Disposition::NeedsInput(asks) => input::required(exchange, asks).into(),
         Disposition::NeedsConsent => match consent::question(server, exchange, &outcome).await {
             Some(question) => consent::required(exchange, &question).into(),
-            None => finished(server, exchange, &again.tool, outcome).await,
+            None => finished(server, exchange, &tool, outcome).await,
         },
         Disposition::Done | Disposition::Failed(_) | Disposition::Denied => {
-            finished(server, exchange, &again.tool, outcome).await
+            finished(server, exchange, &tool, outcome).await
         }
     }
 }

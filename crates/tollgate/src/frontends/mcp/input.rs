@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value, json, value::RawValue};
 use tollgate_core::{AskKinds, InputAsk, InputRequest, InputResponses, Payload};
 
 use super::{
     Exchange,
     outlet::AskFailed,
     reply,
-    rpc::{RpcError, code},
+    rpc::{RpcError, code, present},
 };
 
 /// Marks the state of a question about consent.
@@ -53,8 +53,33 @@ impl Given {
     }
 }
 
+/// Whether there is anything to read; most requests bring nothing.
+#[derive(Deserialize)]
+struct Brought<'a> {
+    #[serde(
+        borrow,
+        default,
+        rename = "inputResponses",
+        deserialize_with = "present"
+    )]
+    answers: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "requestState", deserialize_with = "present")]
+    state: Option<&'a RawValue>,
+}
+
 /// Reads the answers and the state that a request brings along.
-pub(super) fn given(params: &Value) -> Result<Given, RpcError> {
+pub(super) fn given(params: &Payload) -> Result<Given, RpcError> {
+    if let Ok(Brought {
+        answers: None,
+        state: None,
+    }) = serde_json::from_str(params.raw())
+    {
+        return Ok(Given {
+            answers: BTreeMap::new(),
+            state: State::None,
+        });
+    }
+    let params = params.value();
     let answers = match params.get("inputResponses") {
         None => BTreeMap::new(),
         Some(Value::Object(answers)) => answers

@@ -111,7 +111,7 @@ async fn looked(server: &Server, exchange: &Exchange, action: Action, arguments:
         level: exchange.client.log_level,
     });
     if exchange.is_modern() {
-        match input::given(exchange.params()) {
+        match input::given(&exchange.asked.params) {
             Ok(Given { answers, state }) if answers.is_empty() && state.is_none() => {}
             Ok(given) => request.responses = Some(given.into_responses()),
             Err(error) => return call::refused(server, exchange, error).await,

@@ -3,11 +3,24 @@
 //! Unknown fields and content types stay, in their order and spelling; what the gate has to
 //! say about the call stands in `_meta["tollgate/result"]`.
 
-use serde_json::{Value, json, value::RawValue};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::value::RawValue;
 use tollgate_core::{Fields, Shape};
 use tollgate_engine::Outcome;
 
-use super::{Exchange, era::SERVER_KEY, reply};
+use super::{
+    Exchange,
+    era::SERVER_KEY,
+    reply,
+    spill::{self, Compact},
+};
+
+const META: &str = "_meta";
+const REPORT: &str = "tollgate/result";
+const TRACE: &str = "traceparent";
+const RESULT_TYPE: &str = "resultType";
+/// About how long our part of the result is in print.
+const OUR_PART: usize = 1536;
 
 pub(super) fn is_native(outcome: &Outcome) -> bool {
     outcome.shape == Shape::Native && outcome.envelope.get().data.is_some()
@@ -17,30 +30,71 @@ pub(super) fn is_native(outcome: &Outcome) -> bool {
 pub(super) fn result(exchange: &Exchange, outcome: &Outcome) -> String {
     let envelope = outcome.envelope.get();
     let raw = envelope.data.as_ref().map_or("{}", |data| data.raw());
-    let mut fields: Fields = serde_json::from_str(raw).unwrap_or_default();
-    let mut meta: Value = fields
-        .get("_meta")
-        .and_then(|meta| serde_json::from_str(meta.get()).ok())
-        .filter(Value::is_object)
-        .unwrap_or_else(|| json!({}));
-    let mut rest = serde_json::to_value(envelope).unwrap_or_default();
-    if let Value::Object(rest) = &mut rest {
-        rest.remove("data");
-    }
-    meta["tollgate/result"] = rest;
-    meta["traceparent"] = Value::String(outcome.traceparent.clone());
-    if exchange.is_modern() {
-        meta[SERVER_KEY] = reply::server_info();
-        if fields.get("resultType").is_none() {
-            set(&mut fields, "resultType", &json!("complete"));
-        }
-    }
-    set(&mut fields, "_meta", &meta);
-    serde_json::to_string(&fields).unwrap_or_default()
+    let fields: Fields<'_> = serde_json::from_str(raw).unwrap_or_default();
+    let theirs = fields.get(META).map(RawValue::get);
+    let meta = Meta {
+        theirs: theirs.and_then(|meta| serde_json::from_str(meta).ok()),
+        report: Compact::about(envelope),
+        traceparent: &outcome.traceparent,
+        modern: exchange.is_modern(),
+    };
+    let native = Native {
+        fields: &fields,
+        meta,
+    };
+    spill::print(&native, raw.len() + OUR_PART)
 }
 
-fn set(fields: &mut Fields, name: &str, value: &Value) {
-    if let Ok(raw) = RawValue::from_string(value.to_string()) {
-        fields.set(name, raw);
+struct Native<'a> {
+    fields: &'a Fields<'a>,
+    meta: Meta<'a>,
+}
+
+struct Meta<'a> {
+    theirs: Option<Fields<'a>>,
+    report: Compact<'a>,
+    traceparent: &'a str,
+    modern: bool,
+}
+
+impl Serialize for Native<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.fields.iter() {
+            if name == META {
+                map.serialize_entry(META, &self.meta)?;
+            } else {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        if self.meta.modern && self.fields.get(RESULT_TYPE).is_none() {
+            map.serialize_entry(RESULT_TYPE, "complete")?;
+        }
+        if self.fields.get(META).is_none() {
+            map.serialize_entry(META, &self.meta)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Meta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let ours = |name: &str| match name {
+            REPORT | TRACE => true,
+            SERVER_KEY => self.modern,
+            _ => false,
+        };
+        for (name, value) in self.theirs.iter().flat_map(Fields::iter) {
+            if !ours(name) {
+                map.serialize_entry(name, value)?;
+            }
+        }
+        map.serialize_entry(REPORT, &self.report)?;
+        map.serialize_entry(TRACE, self.traceparent)?;
+        if self.modern {
+            map.serialize_entry(SERVER_KEY, &reply::server())?;
+        }
+        map.end()
     }
 }

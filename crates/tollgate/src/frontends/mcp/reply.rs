@@ -1,5 +1,6 @@
 //! How answers are dressed: what every result carries, and which failure is which code.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tollgate_core::{ErrorCode, Failure};
 
@@ -13,12 +14,25 @@ use super::{
 const TTL_MS: u64 = 60_000;
 
 /// Who we are.
+#[derive(Serialize)]
+pub(super) struct ServerInfo {
+    name: &'static str,
+    title: &'static str,
+    version: &'static str,
+}
+
+/// Who we are, to be printed.
+pub(super) const fn server() -> ServerInfo {
+    ServerInfo {
+        name: "tollgate",
+        title: "Tollgate",
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}
+
+/// Who we are, as part of something larger.
 pub(super) fn server_info() -> Value {
-    json!({
-        "name": "tollgate",
-        "title": "Tollgate",
-        "version": env!("CARGO_PKG_VERSION"),
-    })
+    json!(server())
 }
 
 /// Prints a result with what its era expects of every result.

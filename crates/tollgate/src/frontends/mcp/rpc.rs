@@ -136,7 +136,7 @@ struct Raw<'a> {
 }
 
 /// Tells `null` from absent.
-fn present<'de: 'a, 'a, D: Deserializer<'de>>(
+pub(super) fn present<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)

@@ -9,7 +9,7 @@ use serde_json::{Value, json, value::RawValue};
 use tollgate_core::{Block, Envelope, Payload, Warning};
 use tollgate_engine::{Outcome, outline};
 
-use super::{Exchange, Server, era::SERVER_KEY, reply};
+use super::{Exchange, Server, reply};
 
 /// Tools that read by the piece already.
 const EXEMPT: [&str; 2] = ["result.slice", "get_artifact"];
@@ -33,7 +33,17 @@ struct CallResult<'a> {
     #[serde(rename = "isError")]
     is_error: bool,
     #[serde(rename = "_meta")]
-    meta: Value,
+    meta: ResultMeta<'a>,
+}
+
+#[derive(Serialize)]
+struct ResultMeta<'a> {
+    traceparent: &'a str,
+    #[serde(
+        rename = "io.modelcontextprotocol/serverInfo",
+        skip_serializing_if = "Option::is_none"
+    )]
+    server: Option<reply::ServerInfo>,
 }
 
 #[derive(Serialize)]
@@ -44,11 +54,33 @@ enum Content<'a> {
     Link(Value),
 }
 
+impl Content<'_> {
+    /// About how long it is in print.
+    fn size(&self) -> usize {
+        match self {
+            Self::Text { text, .. } => text.len(),
+            Self::Block(block) => block.get().len(),
+            Self::Link(_) => 256,
+        }
+    }
+}
+
 /// An envelope as text: compact, without `null` at the top.
-struct Compact<'a> {
+pub(super) struct Compact<'a> {
     envelope: &'a Envelope,
     data: Option<&'a Payload>,
     manifest: Option<&'a Value>,
+}
+
+impl<'a> Compact<'a> {
+    /// All of an envelope but its data.
+    pub(super) fn about(envelope: &'a Envelope) -> Self {
+        Self {
+            envelope,
+            data: None,
+            manifest: None,
+        }
+    }
 }
 
 impl Serialize for Compact<'_> {
@@ -121,10 +153,10 @@ pub(super) async fn result(server: &Server, exchange: &Exchange, shown: Shown) -
             .flat_map(|it| it.links)
             .map(Content::Link),
     );
-    let mut meta = json!({"traceparent": traceparent});
-    if exchange.is_modern() {
-        meta[SERVER_KEY] = reply::server_info();
-    }
+    let meta = ResultMeta {
+        traceparent: &traceparent,
+        server: exchange.is_modern().then(reply::server),
+    };
     let result = CallResult {
         result_type: exchange.is_modern().then_some("complete"),
         content,
@@ -132,7 +164,18 @@ pub(super) async fn result(server: &Server, exchange: &Exchange, shown: Shown) -
         is_error: !envelope.ok,
         meta,
     };
-    serde_json::to_string(&result).unwrap_or_default()
+    // The text stands in it with escapes, and the envelope once more.
+    let size = result.content.iter().map(Content::size).sum::<usize>();
+    print(&result, size * 5 / 2 + 512)
+}
+
+/// Prints into a text that is large enough from the start.
+pub(super) fn print<T: Serialize>(value: &T, size: usize) -> String {
+    let mut text = Vec::with_capacity(size);
+    match serde_json::to_writer(&mut text, value) {
+        Ok(()) => String::from_utf8(text).unwrap_or_default(),
+        Err(_) => String::new(),
+    }
 }
 
 fn printed(envelope: &Envelope, data: Option<&Payload>, manifest: Option<&Value>) -> String {
@@ -141,7 +184,7 @@ fn printed(envelope: &Envelope, data: Option<&Payload>, manifest: Option<&Value>
         data,
         manifest,
     };
-    serde_json::to_string(&compact).unwrap_or_default()
+    print(&compact, data.map_or(0, |data| data.raw().len()) + 1024)
 }
 
 /// What stands in the place of a result that is too large.

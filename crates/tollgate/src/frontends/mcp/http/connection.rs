@@ -1,6 +1,7 @@
 //! Connections: accepted up to a number, read within a time, and let go in order.
 
 use std::{
+    convert::Infallible,
     future::Future,
     io,
     pin::Pin,
@@ -12,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, extract::Request};
+use axum::{Router, extract::Request, response::Response};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -26,7 +27,7 @@ use tokio::{
 };
 use tower_service::Service;
 
-use super::{Peer, Web};
+use super::{PATH, Peer, Web, mcp};
 
 /// The most bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
@@ -75,14 +76,15 @@ pub(super) async fn accept(
             deadline: None,
         });
         let router = router.clone();
+        let shared = Arc::clone(&web);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let (state, mut router) = (Arc::clone(&state), router.clone());
+            let (state, web, router) = (Arc::clone(&state), Arc::clone(&shared), router.clone());
             async move {
                 state.requests.fetch_add(1, Ordering::Relaxed);
                 state.busy.store(true, Ordering::Relaxed);
                 let mut request: Request = request.map(axum::body::Body::new);
                 request.extensions_mut().insert(Peer(peer));
-                let response = router.call(request).await;
+                let response = route(web, router, request).await;
                 state.busy.store(false, Ordering::Relaxed);
                 response
             }
@@ -116,6 +118,18 @@ pub(super) async fn accept(
         web.server.cut.cancel();
         drop(tokio::time::timeout(GRACE, ended).await);
     }
+}
+
+/// Answers a request; those of the protocol take the short way.
+async fn route(
+    web: Arc<Web>,
+    mut router: Router,
+    request: Request,
+) -> Result<Response, Infallible> {
+    if request.uri().path() == PATH {
+        return Ok(mcp(web, request).await);
+    }
+    router.call(request).await
 }
 
 /// What a connection is doing.

@@ -1,8 +1,12 @@
 //! What the headers of a modern request must say: the same as its body.
 
+use std::borrow::Cow;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+use tollgate_core::Payload;
 use tollgate_engine::Catalog;
 
 use super::super::rpc::{Asked, RpcError, code};
@@ -49,14 +53,38 @@ pub(super) fn check(headers: &HeaderMap, asked: &Asked, catalog: &Catalog) -> Re
         "resources/read" => "uri",
         _ => return Ok(()),
     };
-    let params = asked.params.value();
-    if let Some(name) = params[key].as_str() {
-        same(headers, NAME, "Mcp-Name", name)?;
+    let named: Named<'_> = serde_json::from_str(asked.params.raw()).map_err(|error| {
+        RpcError::invalid_params(format!("the parameters cannot be read: {error}"))
+    })?;
+    let raw = if key == "name" { named.name } else { named.uri };
+    // What is no text is for the method itself to refuse.
+    let name: Option<Cow<'_, str>> = raw.and_then(|raw| Text::of(raw.get()));
+    if let Some(name) = name {
+        same(headers, NAME, "Mcp-Name", &name)?;
         if asked.method == "tools/call" {
-            mirrored(headers, name, &params["arguments"], catalog)?;
+            mirrored(headers, &name, &asked.params, catalog)?;
         }
     }
     Ok(())
+}
+
+/// What of the parameters stands in a header too; the rest is not read here.
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    uri: Option<&'a RawValue>,
+}
+
+/// A text that is copied only if it has escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> Text<'a> {
+    fn of(raw: &'a str) -> Option<Cow<'a, str>> {
+        serde_json::from_str(raw).ok().map(|Self(text)| text)
+    }
 }
 
 fn same(headers: &HeaderMap, name: &str, shown: &str, body: &str) -> Result<(), RpcError> {
@@ -76,7 +104,7 @@ fn same(headers: &HeaderMap, name: &str, shown: &str, body: &str) -> Result<(), 
 fn mirrored(
     headers: &HeaderMap,
     tool: &str,
-    arguments: &Value,
+    params: &Payload,
     catalog: &Catalog,
 ) -> Result<(), RpcError> {
     let Some(listing) = catalog.find(tool) else {
@@ -88,7 +116,7 @@ fn mirrored(
             continue;
         };
         let name = format!("{PARAM}{}", header.to_ascii_lowercase());
-        let value = match arguments.get(property) {
+        let value = match params.value()["arguments"].get(property) {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text.clone()),
             Some(other) => Some(other.to_string()),

@@ -28,7 +28,7 @@ use axum::{
     body::Body,
     extract::{Request, State},
     response::{IntoResponse, Response},
-    routing::{any, get},
+    routing::get,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use tokio::net::TcpListener;
@@ -170,9 +170,9 @@ fn announce(scene: &Scene<'_>, address: SocketAddr) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Everything beside the protocol, which takes a shorter way.
 fn router(web: Arc<Web>) -> Router {
     Router::new()
-        .route(PATH, any(mcp))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(measured))
@@ -269,7 +269,8 @@ async fn turned_away(web: &Web, parts: &Parts, refused: &Refused) -> Response {
     response
 }
 
-async fn mcp(State(web): State<Arc<Web>>, request: Request) -> Response {
+/// Answers whatever is sent to the protocol's address.
+async fn mcp(web: Arc<Web>, request: Request) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     if request.method() == Method::OPTIONS {
         return match web.hosts.check(request.headers(), request.uri()) {
