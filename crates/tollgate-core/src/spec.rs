@@ -214,6 +214,9 @@ pub struct ToolSpec {
     /// Whether its answers are our `data` or an upstream's own results.
     #[serde(skip_serializing_if = "Shape::is_data")]
     pub shape: Shape,
+    /// The page that shows its answers, for clients that show pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
     /// Why it cannot be used for the time being. No part of the contract, so no digest of it.
     #[serde(skip)]
     pub inactive: Option<String>,

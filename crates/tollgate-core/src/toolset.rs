@@ -42,6 +42,8 @@ pub struct Tool {
     pub toolsets: &'static [&'static str],
     /// How long a call may take.
     pub timeout_ms: u64,
+    /// The page that shows its answers, for clients that show pages.
+    pub page: Option<&'static str>,
 }
 
 impl Tool {
@@ -58,6 +60,7 @@ impl Tool {
             cost: Cost::Free,
             toolsets: &[],
             timeout_ms: DEFAULT_TIMEOUT_MS,
+            page: None,
         }
     }
 
@@ -196,6 +199,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             aliases: Vec::new(),
             service_command: None,
             shape: crate::call::Shape::Data,
+            page: tool.page.map(str::to_owned),
             inactive: None,
         })
     }

@@ -9,20 +9,36 @@
 #![forbid(unsafe_code)]
 
 mod base;
+mod golden;
+mod graph;
+mod import;
 mod lint;
 mod problem;
 mod read;
+mod schema;
 mod search;
+mod show;
+mod stats;
 mod text;
 mod walk;
 
 pub use base::{Base, Limits, Stamp, Value, load, load_text};
+pub use golden::{Conversation, Mismatch, Transcript, conversation_files, conversations};
+pub use graph::{Drawn, GraphFormat, GraphOptions, graph};
+pub use import::{ImportFormat, Imported, import};
 pub use lint::lint;
 pub use problem::{Place, Problem, ProblemCode, Severity};
 pub use read::Format;
+pub use schema::schema;
 pub use search::Index;
+pub use stats::{Ending, Observed, Report};
 pub use text::dictionary_is_loaded;
 pub use walk::{Library, Matched, Offer, Session, StepError, View};
+
+/// A text in quotes, as JSON and YAML both read it.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
 
 /// The beginning of a text, for messages.
 pub(crate) fn short(text: &str) -> String {

@@ -113,6 +113,20 @@ pub(crate) fn segment(run: &str) -> Vec<&str> {
     tokens.into_iter().map(|token| token.word).collect()
 }
 
+/// Whether a word stands in a text; a Latin one only as a whole.
+pub(crate) fn has_word(text: &str, word: &str) -> bool {
+    if word.is_empty() {
+        return false;
+    }
+    let is_part = |c: char| c.is_alphanumeric() && !is_dense(c);
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        let goes_on_before = before.ends_with(is_part) && word.starts_with(is_part);
+        let goes_on_after = after.starts_with(is_part) && word.ends_with(is_part);
+        !goes_on_before && !goes_on_after
+    })
+}
+
 /// Whether a word says nothing about what is asked.
 pub(crate) fn is_empty_word(word: &str) -> bool {
     EMPTY.contains(&word)
@@ -121,6 +135,8 @@ pub(crate) fn is_empty_word(word: &str) -> bool {
 const EMPTY: &[&str] = &[
     "a",
     "about",
+    "all",
+    "also",
     "am",
     "an",
     "and",
@@ -129,6 +145,7 @@ const EMPTY: &[&str] = &[
     "as",
     "at",
     "be",
+    "because",
     "been",
     "but",
     "by",
@@ -137,6 +154,7 @@ const EMPTY: &[&str] = &[
     "did",
     "do",
     "does",
+    "every",
     "for",
     "from",
     "get",
@@ -146,6 +164,7 @@ const EMPTY: &[&str] = &[
     "have",
     "hello",
     "help",
+    "here",
     "hi",
     "how",
     "i",
@@ -162,11 +181,13 @@ const EMPTY: &[&str] = &[
     "me",
     "my",
     "need",
+    "now",
     "of",
     "on",
     "or",
     "our",
     "please",
+    "really",
     "s",
     "should",
     "so",
@@ -179,6 +200,7 @@ const EMPTY: &[&str] = &[
     "the",
     "their",
     "them",
+    "then",
     "there",
     "these",
     "they",
@@ -187,6 +209,7 @@ const EMPTY: &[&str] = &[
     "too",
     "up",
     "us",
+    "very",
     "want",
     "was",
     "we",

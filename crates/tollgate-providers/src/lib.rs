@@ -9,6 +9,7 @@ use tollgate_core::Provider;
 
 pub mod builtin;
 pub mod conformance;
+mod escape;
 pub mod files;
 pub mod knowledge;
 pub mod sandbox;

@@ -128,6 +128,7 @@ fn spec(
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        page: None,
         inactive: None,
     })
 }

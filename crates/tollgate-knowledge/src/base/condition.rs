@@ -3,7 +3,7 @@
 //! They compare what was answered with what the author wrote and nothing else. A
 //! comparison with something not yet answered does not hold.
 
-use super::{NodeId, Slot, SlotKind, Value};
+use super::{Base, NodeId, Slot, SlotKind, Value, linear::Linear};
 
 /// What is known while walking.
 pub(crate) trait Facts {
@@ -22,6 +22,18 @@ pub(crate) enum Condition {
         compare: Compare,
         value: Value,
     },
+    /// A number beside one that is worked out from other answers.
+    Computed {
+        slot: u16,
+        compare: Compare,
+        sum: Linear,
+    },
+    /// Two answers of one kind beside each other.
+    Slots {
+        slot: u16,
+        compare: Compare,
+        other: u16,
+    },
     Known(u16),
     Visited(NodeId),
 }
@@ -38,6 +50,17 @@ pub(crate) enum Compare {
 }
 
 impl Compare {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Differs => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::More => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+
     fn holds(self, order: std::cmp::Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),
@@ -64,8 +87,68 @@ impl Condition {
                 let known = facts.slot(*slot).and_then(|known| known.compare(value));
                 known.is_some_and(|order| compare.holds(order))
             }
+            Self::Computed { slot, compare, sum } => {
+                let known = match facts.slot(*slot) {
+                    Some(Value::Number(known)) => *known,
+                    Some(Value::Truth(_) | Value::Text(_)) | None => return false,
+                };
+                let order = sum.value(facts).and_then(|sum| known.partial_cmp(&sum));
+                order.is_some_and(|order| compare.holds(order))
+            }
+            Self::Slots {
+                slot,
+                compare,
+                other,
+            } => {
+                let other = facts.slot(*other);
+                let order = other.and_then(|other| facts.slot(*slot)?.compare(other));
+                order.is_some_and(|order| compare.holds(order))
+            }
             Self::Known(slot) => facts.slot(*slot).is_some(),
             Self::Visited(node) => facts.was_at(*node),
+        }
+    }
+
+    /// The condition in the words that authors write it in.
+    pub(crate) fn show(&self, base: &Base) -> String {
+        let inner = |part: &Self| match part {
+            Self::All(_) | Self::Any(_) => format!("({})", part.show(base)),
+            Self::Not(_)
+            | Self::Slot { .. }
+            | Self::Computed { .. }
+            | Self::Slots { .. }
+            | Self::Known(_)
+            | Self::Visited(_) => part.show(base),
+        };
+        let joined = |parts: &[Self], word: &str| -> String {
+            let parts: Vec<String> = parts.iter().map(inner).collect();
+            parts.join(word)
+        };
+        let slot = |number: &u16| {
+            let slot = base.slots.get(usize::from(*number));
+            slot.map_or("?", |slot| slot.name.as_str())
+        };
+        match self {
+            Self::All(parts) => joined(parts, " and "),
+            Self::Any(parts) => joined(parts, " or "),
+            Self::Not(part) => format!("not {}", inner(part)),
+            Self::Slot {
+                slot: number,
+                compare,
+                value,
+            } => format!("{} {} {value}", slot(number), compare.as_str()),
+            Self::Computed {
+                slot: number,
+                compare,
+                sum,
+            } => format!("{} {} {}", slot(number), compare.as_str(), sum.show(base)),
+            Self::Slots {
+                slot: number,
+                compare,
+                other,
+            } => format!("{} {} {}", slot(number), compare.as_str(), slot(other)),
+            Self::Known(number) => format!("known({})", slot(number)),
+            Self::Visited(node) => format!("visited({})", base.id_of(*node)),
         }
     }
 
@@ -78,7 +161,11 @@ impl Condition {
                 }
             }
             Self::Not(part) => part.leaves(into),
-            Self::Slot { .. } | Self::Known(_) | Self::Visited(_) => into.push(self),
+            Self::Slot { .. }
+            | Self::Computed { .. }
+            | Self::Slots { .. }
+            | Self::Known(_)
+            | Self::Visited(_) => into.push(self),
         }
     }
 }
@@ -106,6 +193,8 @@ pub(super) fn compile(text: &str, names: &Names<'_>) -> Result<Condition, String
 }
 
 const MAX_DEPTH: usize = 32;
+/// What a sum of answers ends before.
+const ENDS: [&str; 5] = ["and", "or", "&&", "||", ")"];
 
 fn tokens(text: &str) -> Result<Vec<String>, String> {
     let mut tokens = Vec::new();
@@ -130,8 +219,8 @@ fn tokens(text: &str) -> Result<Vec<String>, String> {
     Ok(tokens)
 }
 
-const OPERATORS: [&str; 14] = [
-    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "=", "!", "(", ")", "[", "]",
+const OPERATORS: [&str; 15] = [
+    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "=", "!", "(", ")", "[", "]", ",",
 ];
 
 struct Parser<'a> {
@@ -227,7 +316,6 @@ impl<'a> Parser<'a> {
             Some(_) | None => return self.truth(slot),
         };
         self.at += 1;
-        let value = self.value(slot)?;
         let is_ordered = !matches!(compare, Compare::Equal | Compare::Differs);
         let can_order = matches!(
             self.names.slots[usize::from(slot)].kind,
@@ -236,11 +324,57 @@ impl<'a> Parser<'a> {
         if is_ordered && !can_order {
             return Err(format!("`{name}` has no order, only == and != make sense"));
         }
-        Ok(Condition::Slot {
-            slot,
-            compare,
-            value,
-        })
+        self.compared(slot, compare)
+    }
+
+    /// What a slot is compared with: a value, another slot, or a sum of answers.
+    fn compared(&mut self, slot: u16, compare: Compare) -> Result<Condition, String> {
+        let kind = &self.names.slots[usize::from(slot)].kind;
+        if matches!(kind, SlotKind::Number { .. }) {
+            let mut text = String::new();
+            while let Some(token) = self.peek().filter(|token| !ENDS.contains(token)) {
+                text.push_str(token);
+                text.push(' ');
+                self.at += 1;
+            }
+            let text = unquoted(text.trim());
+            if let Ok(value) = self.names.slots[usize::from(slot)].constant(text) {
+                return Ok(Condition::Slot {
+                    slot,
+                    compare,
+                    value,
+                });
+            }
+            let sum = Linear::parse(text, self.names.slots)?;
+            return Ok(match sum.constant() {
+                Some(number) => Condition::Slot {
+                    slot,
+                    compare,
+                    value: Value::Number(number),
+                },
+                None => Condition::Computed { slot, compare, sum },
+            });
+        }
+        let word = self.peek().unwrap_or_default();
+        let value = self.value(slot);
+        let other = self.names.slots.iter().position(|other| other.name == word);
+        let other = other.filter(|at| {
+            let other = &self.names.slots[*at].kind;
+            std::mem::discriminant(kind) == std::mem::discriminant(other)
+        });
+        match (value, other.and_then(|at| u16::try_from(at).ok())) {
+            (Ok(value), _) => Ok(Condition::Slot {
+                slot,
+                compare,
+                value,
+            }),
+            (Err(_), Some(other)) => Ok(Condition::Slots {
+                slot,
+                compare,
+                other,
+            }),
+            (Err(error), None) => Err(error),
+        }
     }
 
     fn one_of(&mut self, slot: u16) -> Result<Condition, String> {

@@ -140,6 +140,15 @@ fn version(digest: Sha256) -> String {
     digits
 }
 
+/// The name and the text of one file, read whole.
+pub(crate) fn read_text(path: &Path, limit: u64) -> Result<(Arc<str>, String), Problem> {
+    let file: Arc<str> = Arc::from(path.display().to_string());
+    let (bytes, _) =
+        steady(path, limit).map_err(|message| whole(path, ProblemCode::File, &message))?;
+    let text = read::decode(bytes).map_err(|fault| fault.in_file(&file))?;
+    Ok((file, text))
+}
+
 struct Loading {
     draft: Draft,
     digest: Sha256,

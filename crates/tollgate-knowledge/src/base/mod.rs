@@ -6,6 +6,7 @@
 mod condition;
 mod draft;
 mod fields;
+mod linear;
 mod link;
 mod linking;
 mod load;
@@ -19,6 +20,7 @@ use hashbrown::HashTable;
 
 pub(crate) use condition::{Condition, Facts};
 pub(crate) use link::{Branch, Link, Target};
+pub(crate) use load::read_text;
 pub use load::{Limits, Stamp, load, load_text};
 pub use slot::Value;
 pub(crate) use slot::{Misfit, Slot, SlotKind};
@@ -28,6 +30,19 @@ use crate::{
     problem::{Place, Problem},
     search::Index,
 };
+
+/// The fields that are read, of each kind of group: the file, a node, an option, a branch,
+/// a slot, one of the answers to a choice.
+#[cfg(test)]
+pub(crate) fn known_fields() -> [&'static [&'static str]; 6] {
+    use fields::{BRANCH, NODE, OPTION, PICK, SLOT, TOP};
+    [TOP, NODE, OPTION, BRANCH, SLOT, PICK]
+}
+
+/// The types a slot can have.
+pub(crate) const fn slot_types() -> &'static [&'static str] {
+    slots::TYPES
+}
 
 /// The number of a node.
 pub(crate) type NodeId = u32;

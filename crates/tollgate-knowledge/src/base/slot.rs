@@ -180,7 +180,7 @@ fn number(words: &str, units: &[(String, f64)]) -> Option<f64> {
     let is_digit = |c: char| c.is_ascii_digit();
     let plain: String = words.replace([',', '，'], "");
     let Some(start) = plain.find(is_digit) else {
-        return chinese_number(&plain, units);
+        return english_number(&plain, units).or_else(|| chinese_number(&plain, units));
     };
     let rest = &plain[start..];
     let end = rest
@@ -209,6 +209,63 @@ fn worth(after: &str, units: &[(String, f64)]) -> f64 {
         Some('k') if !after[1..].starts_with(char::is_alphabetic) => 1e3,
         Some(_) | None => 1.0,
     }
+}
+
+/// A number in English words, such as `two hundred and fifty`.
+fn english_number(words: &str, units: &[(String, f64)]) -> Option<f64> {
+    const SMALL: [&str; 20] = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ];
+    const TENS: [&str; 8] = [
+        "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+    ];
+    let (mut total, mut section, mut is_begun, mut after) = (0.0, 0.0, false, "");
+    let is_border = |c: char| !c.is_ascii_alphabetic();
+    let mut rest = words.trim_start_matches(is_border);
+    while !rest.is_empty() {
+        let length = rest.find(is_border).unwrap_or(rest.len());
+        let (word, tail) = rest.split_at(length);
+        let place = |list: &[&str]| list.iter().position(|known| *known == word);
+        let number = |at: usize| u8::try_from(at).map_or(0.0, f64::from);
+        if let Some(at) = place(&SMALL) {
+            section += number(at);
+        } else if let Some(at) = place(&TENS) {
+            section += number(at + 2) * 10.0;
+        } else if word == "hundred" && is_begun {
+            section *= 100.0;
+        } else if word == "thousand" && is_begun {
+            total += section * 1000.0;
+            section = 0.0;
+        } else if is_begun && word != "and" {
+            after = rest;
+            break;
+        } else {
+            rest = tail.trim_start_matches(is_border);
+            continue;
+        }
+        is_begun = true;
+        rest = tail.trim_start_matches(is_border);
+    }
+    is_begun.then(|| (total + section) * worth(after, units))
 }
 
 fn chinese_number(words: &str, units: &[(String, f64)]) -> Option<f64> {
@@ -291,20 +348,29 @@ const NO: &[&str] = &[
     "不可以",
 ];
 
+/// Yes or no in some words: said outright, or by one of the author's words among others.
 fn truth(words: &str, yes_words: &[String], no_words: &[String]) -> Option<bool> {
     let words = words.trim_matches(|c: char| !c.is_alphanumeric());
     let first = words.split([' ', ',', '，', '。', '.', '!', '！']).next()?;
-    let is_any = |own: &[String], known: &[&str]| {
-        let own = own.iter().any(|word| {
-            let word = text::fold(word);
-            word == words || word == first
-        });
-        own || known.contains(&words) || known.contains(&first)
-    };
-    if is_any(no_words, NO) {
-        return Some(false);
+    let is_own = |own: &[String]| own.iter().any(|word| text::fold(word) == words);
+    let is_said = |known: &[&str]| known.contains(&words) || known.contains(&first);
+    if is_own(no_words) || is_own(yes_words) {
+        return Some(is_own(yes_words));
     }
-    is_any(yes_words, YES).then_some(true)
+    if is_said(NO) || is_said(YES) {
+        return Some(!is_said(NO));
+    }
+    let has = |own: &[String]| {
+        own.iter()
+            .any(|word| text::has_word(words, &text::fold(word)))
+    };
+    let is_denied = NO.iter().any(|word| text::has_word(words, word));
+    match (has(yes_words), has(no_words)) {
+        // “Not green” and “green or red” are for the user to make clear.
+        (true, false) if !is_denied => Some(true),
+        (false, true) if !is_denied => Some(false),
+        (_, _) => None,
+    }
 }
 
 #[cfg(test)]
@@ -339,6 +405,9 @@ mod tests {
             ("５０兆", Ok(50.0)),
             ("三百兆", Ok(300.0)),
             ("两千五百", Ok(2500.0)),
+            ("two hundred and fifty megabits", Ok(250.0)),
+            ("about one gbps", Ok(1000.0)),
+            ("ninety-four", Ok(94.0)),
             ("-3", Err(Misfit::OutOfRange)),
             ("2万", Err(Misfit::OutOfRange)),
             ("fast", Err(Misfit::Other)),
@@ -373,7 +442,7 @@ mod tests {
             yes: Phrase::default(),
             no: Phrase::default(),
             yes_words: vec!["blinking".to_owned()],
-            no_words: vec![],
+            no_words: vec!["dark".to_owned()],
         });
         for (words, wanted) in [
             ("Yes, it is", Some(true)),
@@ -381,6 +450,12 @@ mod tests {
             ("没有", Some(false)),
             ("Blinking", Some(true)),
             ("nope!", Some(false)),
+            ("it keeps blinking", Some(true)),
+            ("it is not blinking", None),
+            ("dark", Some(false)),
+            ("the box is dark", Some(false)),
+            ("blinking or dark", None),
+            ("darker", None),
             ("maybe", None),
         ] {
             assert_eq!(light.read(words).ok(), wanted.map(Value::Truth), "{words}");

@@ -81,6 +81,8 @@ fn any(base: &Base, conditions: &[&Condition], holds: impl Fn(&dyn Facts) -> boo
         let (slot, value) = match leaf {
             Condition::Slot { slot, value, .. } => (*slot, Some(value)),
             Condition::Known(slot) => (*slot, None),
+            // What depends on several answers at once is for the author to think through.
+            Condition::Computed { .. } | Condition::Slots { .. } => return true,
             Condition::All(_) | Condition::Any(_) | Condition::Not(_) | Condition::Visited(_) => {
                 continue;
             }

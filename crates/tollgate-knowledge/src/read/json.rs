@@ -2,22 +2,16 @@
 //! strict. Written by hand because places, comments and one node at a time are wanted
 //! together.
 
-use super::{Cursor, Entry, Fault, Field, Item, Kind, MAX_DEPTH, NODES, Sink};
+use super::{
+    Cursor, Fault, Item, Kind, MAX_DEPTH, Sink,
+    nested::{self, Each, Nested},
+};
 use crate::problem::Place;
 
 pub(super) fn read(text: &str, sink: Sink<'_>) -> Result<(), Fault> {
     let mut reader = Reader::new(text);
     reader.space()?;
-    reader.map(&mut |reader, key, place| {
-        if key != NODES || reader.peek() != Some(b'{') {
-            let value = reader.item(1)?;
-            return sink(Entry::Field(Field { key, place, value }));
-        }
-        reader.map(&mut |reader, key, place| {
-            let value = reader.item(2)?;
-            sink(Entry::Node(Field { key, place, value }))
-        })
-    })?;
+    nested::entries(&mut reader, sink)?;
     reader.end()
 }
 
@@ -27,8 +21,6 @@ struct Reader<'a> {
     at: usize,
     cursor: Cursor<'a>,
 }
-
-type Each<'f, 'a> = &'f mut dyn FnMut(&mut Reader<'a>, String, Place) -> Result<(), Fault>;
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str) -> Self {
@@ -98,67 +90,6 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         Err(Fault::syntax(start, "this comment is never closed"))
-    }
-
-    fn item(&mut self, depth: usize) -> Result<Item, Fault> {
-        let place = self.place();
-        if depth > MAX_DEPTH {
-            return Err(Fault::too_deep(place));
-        }
-        let kind = match self.peek() {
-            Some(b'{') => {
-                let mut fields: Vec<Field> = Vec::new();
-                self.map(&mut |reader, key, place| {
-                    if fields.iter().any(|field| field.key == key) {
-                        return Err(Fault::twice(place, &key));
-                    }
-                    let value = reader.item(depth + 1)?;
-                    fields.push(Field { key, place, value });
-                    Ok(())
-                })?;
-                Kind::Map(fields)
-            }
-            Some(b'[') => Kind::List(self.list(depth)?),
-            Some(b'"') => Kind::Text(self.string()?),
-            Some(b'-' | b'0'..=b'9') => self.number()?,
-            Some(b't') => self.word("true", Kind::Bool(true))?,
-            Some(b'f') => self.word("false", Kind::Bool(false))?,
-            Some(b'n') => self.word("null", Kind::Null)?,
-            Some(_) | None => return self.wanted("a value"),
-        };
-        Ok(Item { place, kind })
-    }
-
-    fn map(&mut self, each: Each<'_, 'a>) -> Result<(), Fault> {
-        if self.peek() != Some(b'{') {
-            return self.wanted("`{`");
-        }
-        self.at += 1;
-        loop {
-            self.space()?;
-            if self.peek() == Some(b'}') {
-                self.at += 1;
-                return Ok(());
-            }
-            let place = self.place();
-            if self.peek() != Some(b'"') {
-                return self.wanted("a name in quotes or `}`");
-            }
-            let key = self.string()?;
-            self.space()?;
-            if self.peek() != Some(b':') {
-                return self.wanted("`:`");
-            }
-            self.at += 1;
-            self.space()?;
-            each(self, key, place)?;
-            self.space()?;
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(b'}') => {}
-                Some(_) | None => return self.wanted("`,` or `}`"),
-            }
-        }
     }
 
     fn list(&mut self, depth: usize) -> Result<Vec<Item>, Fault> {
@@ -239,6 +170,62 @@ impl<'a> Reader<'a> {
         match self.peek() {
             None => Ok(()),
             Some(_) => self.wanted("the end of the file"),
+        }
+    }
+}
+
+impl Nested for Reader<'_> {
+    fn is_at_map(&mut self) -> bool {
+        self.peek() == Some(b'{')
+    }
+
+    fn item(&mut self, depth: usize) -> Result<Item, Fault> {
+        let place = self.place();
+        if depth > MAX_DEPTH {
+            return Err(Fault::too_deep(place));
+        }
+        let kind = match self.peek() {
+            Some(b'{') => Kind::Map(nested::fields(self, depth)?),
+            Some(b'[') => Kind::List(self.list(depth)?),
+            Some(b'"') => Kind::Text(self.string()?),
+            Some(b'-' | b'0'..=b'9') => self.number()?,
+            Some(b't') => self.word("true", Kind::Bool(true))?,
+            Some(b'f') => self.word("false", Kind::Bool(false))?,
+            Some(b'n') => self.word("null", Kind::Null)?,
+            Some(_) | None => return self.wanted("a value"),
+        };
+        Ok(Item { place, kind })
+    }
+
+    fn map(&mut self, each: Each<'_, Self>) -> Result<(), Fault> {
+        if self.peek() != Some(b'{') {
+            return self.wanted("`{`");
+        }
+        self.at += 1;
+        loop {
+            self.space()?;
+            if self.peek() == Some(b'}') {
+                self.at += 1;
+                return Ok(());
+            }
+            let place = self.place();
+            if self.peek() != Some(b'"') {
+                return self.wanted("a name in quotes or `}`");
+            }
+            let key = self.string()?;
+            self.space()?;
+            if self.peek() != Some(b':') {
+                return self.wanted("`:`");
+            }
+            self.at += 1;
+            self.space()?;
+            each(self, key, place)?;
+            self.space()?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {}
+                Some(_) | None => return self.wanted("`,` or `}`"),
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 mod cursor;
 mod item;
 mod json;
+mod nested;
 mod xml;
 mod yaml;
 

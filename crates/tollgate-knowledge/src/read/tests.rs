@@ -81,7 +81,7 @@ fn a_wrong_condition_is_pointed_at() {
         ),
         (
             "speed < fast",
-            "k:8:15: error[condition]: `speed` is a number, so `fast` does not fit",
+            "k:8:15: error[condition]: `fast` is neither a number nor a slot",
         ),
         ("speed <", "k:8:15: error[condition]: a value is missing"),
         (

@@ -3,45 +3,27 @@
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
 
-use super::{Entry, Fault, Field, Item, Kind, MAX_DEPTH, NODES, Sink};
+use super::{
+    Fault, Item, Kind, MAX_DEPTH, Sink,
+    nested::{self, Each, Nested},
+};
 use crate::problem::{Place, ProblemCode};
 
 pub(super) fn read(text: &str, sink: Sink<'_>) -> Result<(), Fault> {
     let mut reader = Reader::begin(text)?;
-    let (event, place) = reader.next()?;
-    match event {
-        Event::MappingStart(..) => {}
-        Event::StreamEnd | Event::DocumentEnd => return Ok(()),
-        Event::Nothing
-        | Event::StreamStart
-        | Event::DocumentStart(_)
-        | Event::Alias(_)
-        | Event::Scalar(..)
-        | Event::SequenceStart(..)
-        | Event::SequenceEnd
-        | Event::MappingEnd => {
-            return Err(Fault::syntax(place, "expected fields such as `nodes:`"));
-        }
+    if reader.is_at_map() {
+        nested::entries(&mut reader, sink)?;
+        return reader.end();
     }
-    reader.map(&mut |reader, key, place| {
-        let (event, at) = reader.next()?;
-        if key == NODES && matches!(event, Event::MappingStart(..)) {
-            return reader.map(&mut |reader, key, place| {
-                let value = reader.item(2)?;
-                sink(Entry::Node(Field { key, place, value }))
-            });
-        }
-        let value = reader.item_from(event, at, 1)?;
-        sink(Entry::Field(Field { key, place, value }))
-    })?;
-    reader.end()
+    match reader.next()? {
+        (Event::StreamEnd | Event::DocumentEnd, _) => Ok(()),
+        (_, place) => Err(Fault::syntax(place, "expected fields such as `nodes:`")),
+    }
 }
 
 struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
 }
-
-type Each<'f, 'a> = &'f mut dyn FnMut(&mut Reader<'a>, String, Place) -> Result<(), Fault>;
 
 impl<'a> Reader<'a> {
     fn begin(text: &'a str) -> Result<Self, Fault> {
@@ -55,6 +37,14 @@ impl<'a> Reader<'a> {
         Ok(reader)
     }
 
+    /// The place of what comes next.
+    fn here(&mut self) -> Place {
+        match self.parser.peek() {
+            Some(Ok((_, span))) => start(span),
+            Some(Err(_)) | None => Place::default(),
+        }
+    }
+
     fn next(&mut self) -> Result<(Event<'a>, Place), Fault> {
         match self.parser.next_event() {
             Some(Ok((event, span))) => Ok((event, start(&span))),
@@ -63,12 +53,32 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn item(&mut self, depth: usize) -> Result<Item, Fault> {
-        let (event, place) = self.next()?;
-        self.item_from(event, place, depth)
+    fn end(&mut self) -> Result<(), Fault> {
+        loop {
+            match self.next()? {
+                (Event::StreamEnd, _) => return Ok(()),
+                (Event::DocumentEnd, _) => {}
+                (_, place) => return Err(Fault::syntax(place, "one document a file")),
+            }
+        }
+    }
+}
+
+impl Nested for Reader<'_> {
+    fn is_at_map(&mut self) -> bool {
+        matches!(self.parser.peek(), Some(Ok((Event::MappingStart(..), _))))
     }
 
-    fn item_from(&mut self, event: Event<'a>, place: Place, depth: usize) -> Result<Item, Fault> {
+    fn item(&mut self, depth: usize) -> Result<Item, Fault> {
+        if self.is_at_map() {
+            let place = self.here();
+            if depth > MAX_DEPTH {
+                return Err(Fault::too_deep(place));
+            }
+            let kind = Kind::Map(nested::fields(self, depth)?);
+            return Ok(Item { place, kind });
+        }
+        let (event, place) = self.next()?;
         if depth > MAX_DEPTH {
             return Err(Fault::too_deep(place));
         }
@@ -80,27 +90,11 @@ impl<'a> Reader<'a> {
             Event::SequenceStart(anchor, _) => {
                 no_anchor(anchor, place)?;
                 let mut items = Vec::new();
-                loop {
-                    let (event, place) = self.next()?;
-                    if event == Event::SequenceEnd {
-                        break;
-                    }
-                    items.push(self.item_from(event, place, depth + 1)?);
+                while !matches!(self.parser.peek(), Some(Ok((Event::SequenceEnd, _)))) {
+                    items.push(self.item(depth + 1)?);
                 }
+                self.next()?;
                 Kind::List(items)
-            }
-            Event::MappingStart(anchor, _) => {
-                no_anchor(anchor, place)?;
-                let mut fields: Vec<Field> = Vec::new();
-                self.map(&mut |reader, key, place| {
-                    if fields.iter().any(|field| field.key == key) {
-                        return Err(Fault::twice(place, &key));
-                    }
-                    let value = reader.item(depth + 1)?;
-                    fields.push(Field { key, place, value });
-                    Ok(())
-                })?;
-                Kind::Map(fields)
             }
             Event::Alias(_) => return Err(aliases(place)),
             Event::Nothing
@@ -109,12 +103,16 @@ impl<'a> Reader<'a> {
             | Event::DocumentStart(_)
             | Event::DocumentEnd
             | Event::SequenceEnd
+            | Event::MappingStart(..)
             | Event::MappingEnd => Kind::Null,
         };
         Ok(Item { place, kind })
     }
 
-    fn map(&mut self, each: Each<'_, 'a>) -> Result<(), Fault> {
+    fn map(&mut self, each: Each<'_, Self>) -> Result<(), Fault> {
+        if let (Event::MappingStart(anchor, _), place) = self.next()? {
+            no_anchor(anchor, place)?;
+        }
         loop {
             match self.next()? {
                 (Event::MappingEnd, _) => return Ok(()),
@@ -124,16 +122,6 @@ impl<'a> Reader<'a> {
                 }
                 (Event::Alias(_), place) => return Err(aliases(place)),
                 (_, place) => return Err(Fault::syntax(place, "a name is a plain text")),
-            }
-        }
-    }
-
-    fn end(&mut self) -> Result<(), Fault> {
-        loop {
-            match self.next()? {
-                (Event::StreamEnd, _) => return Ok(()),
-                (Event::DocumentEnd, _) => {}
-                (_, place) => return Err(Fault::syntax(place, "one document a file")),
             }
         }
     }

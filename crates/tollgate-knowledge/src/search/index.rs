@@ -60,8 +60,9 @@ impl Index {
                 building.add(word, KEYWORD);
             }
             if number == base.root {
+                // A word for the whole base gives way to a word for one of its nodes.
                 for word in base.keywords(&base.keywords) {
-                    building.add(word, KEYWORD);
+                    building.add(word, LED_BY);
                 }
             }
             for phrase in base.spoken(node.response) {

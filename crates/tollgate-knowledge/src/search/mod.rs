@@ -17,10 +17,32 @@ const WORK: usize = 300_000;
 const SATURATION: f32 = 1.2;
 /// How much long texts are held back.
 const LENGTH: f32 = 0.4;
-/// The part of a question's weight that has to be found when no keyword or title was.
-const ENOUGH: f32 = 0.3;
-/// The same when one was.
-const ENOUGH_WHEN_NAMED: f32 = 0.1;
+/// The part of a question's weight that a node has to have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Enough {
+    /// When a keyword, a title or an option that leads there was said.
+    pub(crate) named: f32,
+    /// When it is only mentioned there.
+    pub(crate) mentioned: f32,
+}
+
+impl Enough {
+    /// For a first question, which may say a lot around one word that counts.
+    pub(crate) const ENTRY: Self = Self {
+        named: 0.1,
+        mentioned: 0.3,
+    };
+    /// For words in the middle of a session, which could be about anything.
+    pub(crate) const ONWARD: Self = Self {
+        named: 0.3,
+        mentioned: 0.5,
+    };
+    /// For words where something else was asked for: only what is clearly about a node.
+    pub(crate) const INSTEAD: Self = Self {
+        named: 0.6,
+        mentioned: f32::INFINITY,
+    };
+}
 
 /// A node that fits.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +64,7 @@ struct Tally {
 pub(crate) fn search(
     bases: &[&Base],
     words: &str,
+    enough: Enough,
     keep: &dyn Fn(usize, NodeId) -> bool,
     most: usize,
 ) -> Vec<Hit> {
@@ -67,13 +90,13 @@ pub(crate) fn search(
         let tallies = tally(indexes[number], &weighed);
         for (node, tally) in tallies {
             let part = tally.covered / total.max(f32::MIN_POSITIVE);
-            let enough = if tally.named {
-                ENOUGH_WHEN_NAMED
+            let wanted = if tally.named {
+                enough.named
             } else {
-                ENOUGH
+                enough.mentioned
             };
             let is_entry = base.at(node).is_entry();
-            if part >= enough && is_entry && keep(number, node) {
+            if part >= wanted && is_entry && keep(number, node) {
                 hits.push(Hit {
                     base: number,
                     node,

@@ -46,7 +46,7 @@ impl Query {
         for group in &base.synonyms {
             let said = group
                 .iter()
-                .any(|word| has(&self.folded, &text::fold(word)));
+                .any(|word| text::has_word(&self.folded, &text::fold(word)));
             if !said {
                 continue;
             }
@@ -62,20 +62,6 @@ impl Query {
         concepts.retain(|concept| !concept.is_empty());
         concepts
     }
-}
-
-/// Whether a word stands in a text; a Latin one only as a whole.
-fn has(text: &str, word: &str) -> bool {
-    if word.is_empty() {
-        return false;
-    }
-    let is_part = |c: char| c.is_alphanumeric() && !text::is_dense(c);
-    text.match_indices(word).any(|(at, _)| {
-        let (before, after) = (&text[..at], &text[at + word.len()..]);
-        let goes_on_before = before.ends_with(is_part) && word.starts_with(is_part);
-        let goes_on_after = after.starts_with(is_part) && word.ends_with(is_part);
-        !goes_on_before && !goes_on_after
-    })
 }
 
 /// The keys of each word that says something.

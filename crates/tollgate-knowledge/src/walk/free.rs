@@ -3,7 +3,7 @@
 use super::{Matched, settle::Walk};
 use crate::{
     base::{Base, Choice, Misfit, NodeId, Phrase, SlotKind, Target, Value, Word},
-    search::{self, Query},
+    search::{self, Enough, Query},
     text::{self, Run, Stems},
 };
 
@@ -48,7 +48,7 @@ impl Walk<'_> {
         }
         if let Some(node) = self.ahead(here, words) {
             self.matched = Some(Matched::Node);
-            self.session.leave(Word::MoreInfo.as_str());
+            self.session.leave(Word::MoreInfo.as_str(), words);
             return self.enter(node);
         }
         self.does_not_fit(here);
@@ -138,7 +138,11 @@ impl Walk<'_> {
     fn ahead(&self, here: NodeId, words: &str) -> Option<NodeId> {
         let ahead = reachable(self.base, here, AHEAD);
         let keep = |_: usize, node: NodeId| node != here && ahead.binary_search(&node).is_ok();
-        let hits = search::search(&[self.base], words, &keep, 1);
+        let enough = match self.base.asked(self.base.at(here)) {
+            Some(_) => Enough::INSTEAD,
+            None => Enough::ONWARD,
+        };
+        let hits = search::search(&[self.base], words, enough, &keep, 1);
         hits.first().map(|hit| hit.node)
     }
 }

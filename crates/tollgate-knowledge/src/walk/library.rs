@@ -40,6 +40,22 @@ impl Library {
         }
     }
 
+    /// Takes a base away from new sessions; those that began with it go on.
+    pub fn retire(&mut self, id: &str) {
+        if let Some(at) = self.current.iter().position(|known| known.id == id) {
+            let old = self.current.remove(at);
+            self.retired.push_front(old);
+            self.retired.truncate(MOST_RETIRED);
+        }
+    }
+
+    /// Puts the bases into this order; others come behind.
+    pub fn arrange(&mut self, ids: &[&str]) {
+        let place = |base: &Arc<Base>| ids.iter().position(|id| *id == base.id);
+        self.current
+            .sort_by_key(|base| place(base).unwrap_or(usize::MAX));
+    }
+
     /// The bases that new sessions are answered from.
     pub fn bases(&self) -> &[Arc<Base>] {
         &self.current

@@ -42,5 +42,19 @@ pub enum StepError {
     Gone(String),
 }
 
+impl StepError {
+    /// A stable name for it.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::EmptyQuery => "empty_query",
+            Self::NoBase => "no_base",
+            Self::UnknownOption { .. } => "unknown_option",
+            Self::NoInput => "no_input",
+            Self::Finished => "finished",
+            Self::Gone(_) => "gone",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

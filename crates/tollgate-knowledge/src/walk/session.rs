@@ -58,6 +58,9 @@ pub struct Step {
     pub node: String,
     /// The option that was chosen.
     pub option: String,
+    /// What was answered, in the words it is shown in; nothing where an option says it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub said: String,
     /// The sub-flows it was in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub returns: Vec<String>,
@@ -149,10 +152,11 @@ impl Facts for Known<'_> {
 
 impl Session {
     /// Notes that the node is left, before anything else changes.
-    pub(super) fn leave(&mut self, option: &str) {
+    pub(super) fn leave(&mut self, option: &str, said: &str) {
         self.trail.push(Step {
             node: self.node.clone(),
             option: option.to_owned(),
+            said: crate::short(said),
             returns: self.returns.clone(),
             slots: BTreeMap::new(),
         });

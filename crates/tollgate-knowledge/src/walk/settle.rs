@@ -4,7 +4,7 @@ use super::{
     Matched, Offer, Session, View,
     session::{Known, MAX_RETURNS},
 };
-use crate::base::{Base, Choice, Link, NodeId, Phrase, SlotKind, Target, Word};
+use crate::base::{Base, Choice, Link, NodeId, Phrase, Slot, SlotKind, Target, Value, Word};
 
 /// The most nodes that are passed without asking anything.
 const MAX_HOPS: usize = 64;
@@ -143,11 +143,12 @@ impl<'a> Walk<'a> {
             filled.push_str(before);
             let named = after.split_once('}').and_then(|(name, tail)| {
                 let value = self.session.slots.get(name)?;
-                Some((value, tail))
+                let slot = self.base.slots.iter().find(|slot| slot.name == name)?;
+                Some((self.shown(slot, value), tail))
             });
             match named {
                 Some((value, tail)) => {
-                    filled.push_str(&value.to_string());
+                    filled.push_str(&value);
                     rest = tail;
                 }
                 None => {
@@ -158,6 +159,26 @@ impl<'a> Walk<'a> {
         }
         filled.push_str(rest);
         filled
+    }
+
+    /// An answer as a user would say it.
+    pub(super) fn shown(&self, slot: &Slot, value: &Value) -> String {
+        let phrase = match (&slot.kind, value) {
+            (SlotKind::Choice(picks), Value::Text(id)) => {
+                let pick = picks.iter().find(|pick| pick.id == *id);
+                pick.map(|pick| pick.description)
+            }
+            (SlotKind::YesNo { yes, .. }, Value::Truth(true)) => Some(*yes),
+            (SlotKind::YesNo { no, .. }, Value::Truth(false)) => Some(*no),
+            (_, _) => None,
+        };
+        let said = phrase.map_or("", |phrase| self.base.say(phrase, &self.session.language));
+        match (said, value) {
+            ("", Value::Truth(true)) => "yes".to_owned(),
+            ("", Value::Truth(false)) => "no".to_owned(),
+            ("", value) => value.to_string(),
+            (said, _) => said.to_owned(),
+        }
     }
 
     /// What can be chosen at a node.

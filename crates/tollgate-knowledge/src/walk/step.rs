@@ -56,7 +56,7 @@ impl<'a> Walk<'a> {
     pub(super) fn take(&mut self, choice: &'a Choice, input: Option<&str>) {
         let here = self.here();
         let before = self.session.clone();
-        self.session.leave(self.base.text(choice.id));
+        self.session.leave(self.base.text(choice.id), "");
         for (number, value) in choice.sets() {
             let name = &self.base.slots[usize::from(*number)].name;
             self.session.set(name, value.clone());
@@ -104,7 +104,8 @@ impl<'a> Walk<'a> {
             return;
         };
         let before = self.session.clone();
-        self.session.leave(option);
+        let said = self.shown(slot, &value);
+        self.session.leave(option, &said);
         self.session.set(&slot.name, value);
         let link = self.base.at(node).link().copied().unwrap_or(Link {
             target: Target::End,
@@ -136,15 +137,14 @@ impl<'a> Walk<'a> {
             let Some(node) = base.node(&step.node) else {
                 continue;
             };
-            let choices = base.choices(base.at(node));
-            let chosen = choices.iter().find(|one| base.text(one.id) == step.option);
-            let choice = match (chosen, step.slots.keys().next()) {
-                (Some(choice), _) => base.say(choice.description, language).to_owned(),
-                (None, Some(name)) => {
-                    let value = self.session.slots.get(name);
-                    value.map_or_else(String::new, ToString::to_string)
-                }
-                (None, None) => step.option.clone(),
+            let mut choices = base.choices(base.at(node)).iter();
+            let choice = match choices.find(|one| base.text(one.id) == step.option) {
+                Some(choice) => match base.say(choice.description, language) {
+                    "" => &step.option,
+                    said => said,
+                },
+                None if step.said.is_empty() => &step.option,
+                None => &step.said,
             };
             lines.push(format!("{} → {choice}", base.step_name(node, language)));
         }

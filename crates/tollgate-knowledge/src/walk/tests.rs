@@ -87,7 +87,7 @@ fn options_lead_on_and_back() {
         "root|欢迎|false"
     );
     let (_, why) = walk(&["你好", "net", "fiber", "why"]);
-    assert_eq!(why.response, "root → 家庭网络\nkind → fiber\nspeed");
+    assert_eq!(why.response, "root → 家庭网络\nkind → 光纤\nspeed");
     assert_eq!(why.path, ["root", "kind", "speed"]);
 }
 

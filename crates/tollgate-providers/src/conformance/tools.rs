@@ -185,6 +185,7 @@ fn spec(name: &str, about: &str, input_schema: Value) -> Result<ToolSpec, Provid
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Native,
+        page: None,
         inactive: None,
         name,
     })

@@ -18,6 +18,8 @@ use tollgate_core::{
     ToolCall, ToolResult, ToolSpec, offer,
 };
 
+use crate::escape::unescaped;
+
 /// What all addresses begin with.
 const SCHEME: &str = "files://";
 /// The most of one file that is read.
@@ -125,18 +127,7 @@ fn lost(uri: &str) -> ProviderError {
 
 /// A path that only leads down; every escape is read once, and what is odd then is refused.
 fn below(path: &str) -> Option<PathBuf> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next()?, rest.next()?];
-            let digits = std::str::from_utf8(&digits).ok()?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    let text = String::from_utf8(bytes).ok()?;
+    let text = unescaped(path)?;
     if text.contains(['\0', '\\', '%']) || text.starts_with('/') {
         return None;
     }

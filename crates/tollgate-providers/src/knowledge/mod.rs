@@ -4,6 +4,7 @@
 //! bound to its principal, ends by itself and survives a restart; of two steps at once
 //! the first to be written wins and the other is told.
 
+mod offers;
 mod shelf;
 mod tools;
 
@@ -11,8 +12,8 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use tollgate_core::{
-    Answer, CallContext, Clock, Health, Provider, ProviderError, SystemClock, ToolCall, ToolSet,
-    ToolSpec,
+    Answer, CallContext, Clock, Health, NoticeSink, Offers, Payload, Provider, ProviderError,
+    SystemClock, ToolCall, ToolResult, ToolSet, ToolSpec, offer,
 };
 
 use shelf::Shelf;
@@ -84,8 +85,36 @@ impl Provider for Knowledge {
         self.tools.tools().await
     }
 
+    async fn offers(&self) -> Result<Offers, ProviderError> {
+        if self.is_empty {
+            return Ok(Offers::default());
+        }
+        Ok(offers::all(&*self.shelf.listed().await))
+    }
+
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
-        self.tools.serve(call, cx).await
+        let arguments = call.arguments.value();
+        let value = match call.tool.as_str() {
+            offer::READ => {
+                let uri = arguments["uri"].as_str().unwrap_or_default().to_owned();
+                if offers::is_page(&uri) {
+                    offers::read_page()
+                } else {
+                    // A large base takes a while to draw.
+                    let library = self.shelf.current().await?;
+                    let read = tokio::task::spawn_blocking(move || offers::read(&library, &uri));
+                    read.await.map_err(ProviderError::unavailable)??
+                }
+            }
+            offer::GET_PROMPT => offers::prompt(arguments, cx.spelling)?,
+            offer::COMPLETE => offers::complete(&*self.shelf.current().await?, arguments),
+            _ => return self.tools.serve(call, cx).await,
+        };
+        Ok(Answer::Done(ToolResult::ok(Payload::from(value))))
+    }
+
+    fn watch(&self, notices: Arc<dyn NoticeSink>) {
+        self.shelf.watch(notices);
     }
 
     async fn health(&self) -> Health {

@@ -10,10 +10,10 @@ use tollgate_core::{
 };
 use tollgate_knowledge::{Session, StepError, View};
 
-use super::shelf::Shelf;
+use super::{offers::PAGE, shelf::Shelf};
 
-const INITIATE: &str = "initiate_session";
-const NAVIGATE: &str = "navigate_session";
+pub(super) const INITIATE: &str = "initiate_session";
+pub(super) const NAVIGATE: &str = "navigate_session";
 
 /// What the two tools share.
 pub(super) struct Shared {
@@ -25,6 +25,7 @@ pub(super) struct Shared {
 pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
     let own = |mut tool: Tool| {
         tool.annotations.idempotent = false;
+        tool.page = Some(PAGE);
         tool.sets(&["knowledge"])
     };
     let initiate = Tool::read(

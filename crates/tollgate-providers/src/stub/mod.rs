@@ -153,6 +153,7 @@ fn spec(tool: &StubTool) -> ToolSpec {
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        page: None,
         inactive: None,
     }
 }

@@ -97,6 +97,7 @@ pub(super) fn spec(
         } else {
             Shape::Native
         },
+        page: None,
         inactive: None,
     })
 }

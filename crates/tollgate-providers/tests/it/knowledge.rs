@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use tollgate_core::{Answer, CallContext, Provider, ProviderError};
+use tollgate_core::{Answer, CallContext, Health, Provider, ProviderError};
 use tollgate_providers::knowledge;
 use tollgate_testkit::{call_tool, fakes::context};
 
@@ -18,7 +18,7 @@ const BASE: &str = r#"{
   }
 }"#;
 
-fn with(path: &Path) -> impl Provider {
+fn with(path: &Path) -> impl Provider + use<> {
     knowledge::provider(knowledge::Settings {
         paths: vec![path.to_owned()],
         ..knowledge::Settings::default()
@@ -37,22 +37,63 @@ async fn ask(
     }
 }
 
+/// A base in a file of its own, and somebody who has begun a session with it.
+struct Desk {
+    _folder: tempfile::TempDir,
+    path: std::path::PathBuf,
+    cx: CallContext,
+    provider: Box<dyn Provider>,
+    begun: Value,
+}
+
+impl Desk {
+    async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tea.json");
+        fs::write(&path, BASE).unwrap();
+        let (cx, provider) = (context(), with(&path));
+        let begun = initiate(&provider, &cx, "你好").await.unwrap();
+        Self {
+            _folder: folder,
+            path,
+            cx,
+            provider: Box::new(provider),
+            begun,
+        }
+    }
+
+    fn step(&self, option: &str) -> Value {
+        json!({"session_id": self.begun["session_id"], "selected_option_id": option})
+    }
+
+    async fn go(&self, option: &str) -> Result<Value, ProviderError> {
+        ask(
+            &*self.provider,
+            &self.cx,
+            "navigate_session",
+            self.step(option),
+        )
+        .await
+    }
+}
+
+async fn initiate(
+    provider: &dyn Provider,
+    cx: &CallContext,
+    query: &str,
+) -> Result<Value, ProviderError> {
+    ask(
+        provider,
+        cx,
+        "initiate_session",
+        json!({"user_query": query}),
+    )
+    .await
+}
+
 #[tokio::test]
 async fn a_session_is_walked_to_its_end_and_survives_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tea.json");
-    fs::write(&path, BASE).unwrap();
-    let cx = context();
-    let provider = with(&path);
-    let begun = ask(
-        &provider,
-        &cx,
-        "initiate_session",
-        json!({"user_query": "你好"}),
-    )
-    .await;
-    let begun = begun.unwrap();
-    let id = begun["session_id"].as_str().unwrap();
+    let mut desk = Desk::open().await;
     let fields = [
         "session_id",
         "response",
@@ -60,83 +101,48 @@ async fn a_session_is_walked_to_its_end_and_survives_a_restart() {
         "options",
         "is_complete",
     ];
-    assert!(begun.as_object().unwrap().keys().take(5).eq(fields));
+    let begun = desk.begun.as_object().unwrap();
+    assert!(begun.keys().take(5).eq(fields));
     assert_eq!(
         begun["options"][0],
         json!({"id": "tea", "description": "绿茶"})
     );
-    let again = with(&path);
-    let step = |option: &str| json!({"session_id": id, "selected_option_id": option});
-    let tea = ask(&again, &cx, "navigate_session", step("tea"))
-        .await
-        .unwrap();
+    desk.provider = Box::new(with(&desk.path));
+    let tea = desk.go("tea").await.unwrap();
     assert_eq!(
         (&tea["response"], &tea["path"]),
         (&json!("水温八十度"), &json!(["root", "tea"]))
     );
-    let end = ask(&again, &cx, "navigate_session", step("end"))
-        .await
-        .unwrap();
+    let end = desk.go("end").await.unwrap();
     assert_eq!(
         (&end["response"], &end["is_complete"]),
         (&json!("再见"), &json!(true))
     );
-    let error = ask(&again, &cx, "navigate_session", step("back"))
-        .await
-        .unwrap_err();
+    let error = desk.go("back").await.unwrap_err();
     assert_eq!(error.message, "the session is complete");
 }
 
 #[tokio::test]
 async fn refusals_say_what_to_do() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tea.json");
-    fs::write(&path, BASE).unwrap();
-    let (cx, provider) = (context(), with(&path));
-    let begun = ask(
-        &provider,
-        &cx,
-        "initiate_session",
-        json!({"user_query": "你好"}),
-    )
-    .await;
-    let begun = begun.unwrap();
-    let wrong = json!({"session_id": begun["session_id"], "selected_option_id": "coffee"});
-    let error = ask(&provider, &cx, "navigate_session", wrong)
-        .await
-        .unwrap_err();
+    let desk = Desk::open().await;
+    let error = desk.go("coffee").await.unwrap_err();
     assert_eq!(error.details["options"], json!(["tea", "end"]));
-    let step = json!({"session_id": begun["session_id"], "selected_option_id": "tea"});
-    let foreign = ask(&provider, &context(), "navigate_session", step).await;
-    assert!(foreign.unwrap_err().message.contains("there is no session"));
-    let empty = ask(
-        &provider,
-        &cx,
-        "initiate_session",
-        json!({"user_query": " "}),
+    let foreign = ask(
+        &*desk.provider,
+        &context(),
+        "navigate_session",
+        desk.step("tea"),
     )
     .await;
+    assert!(foreign.unwrap_err().message.contains("there is no session"));
+    let empty = initiate(&*desk.provider, &desk.cx, " ").await;
     assert_eq!(empty.unwrap_err().message, "`user_query` is empty");
 }
 
 #[tokio::test]
 async fn of_two_steps_at_once_one_wins_and_the_other_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tea.json");
-    fs::write(&path, BASE).unwrap();
-    let (cx, provider) = (context(), with(&path));
-    let begun = ask(
-        &provider,
-        &cx,
-        "initiate_session",
-        json!({"user_query": "你好"}),
-    )
-    .await;
-    let step = json!({"session_id": begun.unwrap()["session_id"], "selected_option_id": "tea"});
-    let (one, two) = tokio::join!(
-        ask(&provider, &cx, "navigate_session", step.clone()),
-        ask(&provider, &cx, "navigate_session", step)
-    );
+    let desk = Desk::open().await;
+    let (one, two) = tokio::join!(desk.go("tea"), desk.go("tea"));
     let lost: Vec<String> = [one, two]
         .into_iter()
         .filter_map(|answer| answer.err().map(|error| error.message))
@@ -149,41 +155,79 @@ async fn of_two_steps_at_once_one_wins_and_the_other_is_told() {
 
 #[tokio::test]
 async fn a_good_change_is_taken_up_and_a_bad_one_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("tea.json");
-    fs::write(&path, BASE).unwrap();
-    let (cx, provider) = (context(), with(&path));
+    let desk = Desk::open().await;
     let welcome = async |text: &str| {
-        fs::write(&path, text).unwrap();
-        let begun = ask(
-            &provider,
-            &cx,
-            "initiate_session",
-            json!({"user_query": "你好"}),
-        )
-        .await;
+        fs::write(&desk.path, text).unwrap();
+        let begun = initiate(&*desk.provider, &desk.cx, "你好").await;
         begun.unwrap()["response"].clone()
     };
     assert_eq!(welcome(BASE).await, "欢迎");
-    assert_eq!(
-        welcome(&BASE.replace("欢迎", "您好，欢迎")).await,
-        "您好，欢迎"
-    );
+    let changed = BASE
+        .replace("欢迎", "您好，欢迎")
+        .replace("水温八十度", "水温九十度");
+    assert_eq!(welcome(&changed).await, "您好，欢迎");
     assert_eq!(welcome("{\"nodes\": {").await, "您好，欢迎");
+    let Health::Degraded(complaint) = desk.provider.health().await else {
+        panic!("a base that cannot be read is said so");
+    };
+    assert!(
+        complaint.contains("tea.json:1:12: error[syntax]"),
+        "{complaint}"
+    );
+    // The session that began before goes on with the version it began with.
+    assert_eq!(desk.go("tea").await.unwrap()["response"], "水温八十度");
+}
+
+#[tokio::test]
+async fn several_bases_are_one_list_and_a_double_id_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let tea = write(
+        "tea.json",
+        r#"{"title": "Tea", "choose": "Which?", "nodes": {"root": {"response": "Tea!", "keywords": ["sencha"]}}}"#,
+    );
+    let coffee = write(
+        "coffee.yaml",
+        "title: Coffee\nnodes: {root: {response: Coffee!, keywords: [espresso]}}\n",
+    );
+    let twin = write(
+        "twin.xml",
+        "<k id=\"tea\"><node id=\"root\"><response>Twin</response></node></k>",
+    );
+    let provider = knowledge::provider(knowledge::Settings {
+        paths: vec![tea, coffee, twin],
+        ..knowledge::Settings::default()
+    });
+    let cx = context();
+    let found = initiate(&provider, &cx, "an espresso please")
+        .await
+        .unwrap();
+    assert_eq!(
+        (&found["knowledge_base"], &found["matched"]),
+        (&json!("coffee"), &json!("node"))
+    );
+    let chosen = initiate(&provider, &cx, "something else").await.unwrap();
+    assert_eq!(
+        chosen["options"],
+        json!([{"id": "tea", "description": "Tea"}, {"id": "coffee", "description": "Coffee"}])
+    );
+    assert_eq!(
+        provider.health().await,
+        Health::Degraded("two knowledge bases are called `tea`".to_owned())
+    );
 }
 
 #[tokio::test]
 async fn without_a_base_there_are_no_tools() {
     let provider = knowledge::provider(knowledge::Settings::default());
     assert!(provider.tools().await.unwrap().is_empty());
+    assert!(provider.offers().await.unwrap().is_empty());
     let missing = with(Path::new("missing.json"));
-    let begun = ask(
-        &missing,
-        &context(),
-        "initiate_session",
-        json!({"user_query": "x"}),
-    )
-    .await;
+    let begun = initiate(&missing, &context(), "x").await;
     assert_eq!(
         begun.unwrap_err().message,
         "no knowledge base could be read"

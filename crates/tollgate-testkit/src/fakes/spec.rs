@@ -29,6 +29,7 @@ pub fn read(name: &str) -> Result<ToolSpec, NameError> {
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        page: None,
         inactive: None,
     })
 }

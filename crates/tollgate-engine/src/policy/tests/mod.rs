@@ -39,6 +39,7 @@ fn reader(name: &str) -> ToolSpec {
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        page: None,
         inactive: None,
     }
 }

@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Policy(Policy),
     /// Say which rule decides a call, and what consent it would need
     Explain(Explain),
+    /// Check, draw, walk, test and import knowledge bases
+    Knowledge(super::knowledge::arguments::Knowledge),
     /// Make, list and revoke tokens
     Token(Token),
     /// Let a project's tollgate.toml do more than narrow

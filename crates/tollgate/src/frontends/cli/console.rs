@@ -157,7 +157,7 @@ impl Console {
 }
 
 /// Like [`visible`], but messages of several lines stay so.
-fn visible_lines(text: &str) -> String {
+pub(crate) fn visible_lines(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(visible).collect();
     lines.join("\n")
 }

@@ -14,6 +14,7 @@ mod doctor;
 mod explain;
 mod grants;
 mod init;
+mod knowledge;
 mod policy;
 mod replay;
 mod reply;
@@ -199,6 +200,7 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         | Command::Replay(_)
         | Command::Policy(_)
         | Command::Explain(_)
+        | Command::Knowledge(_)
         | Command::Token(_)
         | Command::Mcp(_)
         | Command::Serve(_)
@@ -293,6 +295,7 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Replay(it) => replay::run(&it, scene).await,
         Command::Policy(it) => policy::run(&it, scene).await,
         Command::Explain(it) => explain::run(&it, scene).await,
+        Command::Knowledge(it) => knowledge::run(&it, scene).await,
         Command::Token(it) => token::run(&it, scene).await,
         Command::Mcp(Mcp {
             action: Some(action),

@@ -20,6 +20,8 @@ pub(super) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabil
 const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
 const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
 pub(super) const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
+/// The extension with which clients show pages of tools.
+const PAGES_KEY: &str = "io.modelcontextprotocol/ui";
 pub(super) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Which protocol a request speaks.
@@ -40,6 +42,8 @@ pub(super) struct Client {
     /// The name it gives itself.
     pub(super) name: Option<String>,
     pub(super) asks: AskKinds,
+    /// Whether it shows pages that come with tools.
+    pub(super) pages: bool,
     /// From which importance on it wants log lines; `None` is none at all.
     pub(super) log_level: Option<LogLevel>,
 }
@@ -52,6 +56,7 @@ impl Client {
             version: version.to_owned(),
             name: None,
             asks: AskKinds::default(),
+            pages: false,
             log_level: Some(LogLevel::Info),
         }
     }
@@ -66,6 +71,7 @@ impl Client {
         Self {
             name: name_of(&params["clientInfo"]),
             asks: asks_of(&params["capabilities"]),
+            pages: shows_pages(&params["capabilities"]),
             ..Self::unknown(version)
         }
     }
@@ -93,6 +99,7 @@ impl Client {
             version: version.to_owned(),
             name: name_of(&meta[CLIENT_KEY]),
             asks: asks_of(&meta[CAPABILITIES_KEY]),
+            pages: shows_pages(&meta[CAPABILITIES_KEY]),
             log_level: meta[LOG_KEY].as_str().and_then(level),
         })
     }
@@ -130,6 +137,14 @@ fn asks_of(capabilities: &Value) -> AskKinds {
         sampling: capabilities["sampling"].is_object(),
         roots: capabilities["roots"].is_object(),
     }
+}
+
+/// Whether a client has the extension for pages, and for the kind that there are.
+fn shows_pages(capabilities: &Value) -> bool {
+    let extension = &capabilities["extensions"][PAGES_KEY];
+    let kinds = extension["mimeTypes"].as_array();
+    let is_html = |kind: &Value| kind == "text/html;profile=mcp-app";
+    extension.is_object() && kinds.is_none_or(|kinds| kinds.iter().any(is_html))
 }
 
 /// Reads a level's name.

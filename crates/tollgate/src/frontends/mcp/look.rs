@@ -29,8 +29,16 @@ fn listed(exchange: &Exchange, name: &str, entries: Vec<Value>) -> Result<String
 /// `resources/list`.
 pub(super) fn resources(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
     let offers = server.gateway.offers(&exchange.caller);
+    // A page is nothing to read for a client that cannot show it.
+    let fits =
+        |resource: &ResourceSpec| exchange.client.pages || !resource.uri.starts_with("ui://");
     let entry = |resource: ResourceSpec| json!(resource);
-    let entries = offers.resources.into_iter().map(entry).collect();
+    let entries = offers
+        .resources
+        .into_iter()
+        .filter(fits)
+        .map(entry)
+        .collect();
     listed(exchange, "resources", entries)
 }
 

@@ -43,6 +43,9 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<St
     if let Some(reason) = off {
         meta["tollgate/inactive_reason"] = Value::String(reason);
     }
+    if let Some(page) = spec.page.as_ref().filter(|_| exchange.client.pages) {
+        meta["ui"] = json!({"resourceUri": page});
+    }
     let mut tool = json!({
         "name": exchange.caller.spelling.of(&spec.name),
         "title": spec.title,

@@ -8,6 +8,7 @@ mod configuration;
 mod desk;
 mod doctor;
 mod init;
+mod knowledge;
 mod policy;
 mod replay;
 mod sandbox;

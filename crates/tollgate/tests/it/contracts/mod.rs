@@ -5,6 +5,7 @@
 
 mod commands;
 mod examples;
+mod knowledge;
 mod matrix;
 mod mcp;
 mod pages;
@@ -31,6 +32,7 @@ const PARTS: &[&str] = &[
     "envelope",
     "errors.txt",
     "jsonl",
+    "knowledge",
     "log",
     "mcp",
     "policy",

@@ -6,6 +6,7 @@
 mod clients;
 mod conformance;
 mod inspector;
+mod knowledge;
 
 use std::{
     io::{BufRead, BufReader},

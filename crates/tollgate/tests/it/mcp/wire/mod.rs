@@ -8,6 +8,7 @@ mod discovery;
 mod documents;
 mod eras;
 mod events;
+mod knowledge;
 mod lists;
 mod peer;
 mod profiles;

@@ -2,7 +2,7 @@
 
 use tollgate_knowledge::{Format, ProblemCode, lint, load_text};
 
-const PAGE: &str = include_str!("../../../docs/knowledge.md");
+const PAGE: &str = include_str!("../../../../docs/knowledge.md");
 
 #[test]
 fn every_example_loads_and_has_no_errors() {
@@ -10,6 +10,9 @@ fn every_example_loads_and_has_no_errors() {
     for (mark, format) in [("```json\n", Format::Json), ("```yaml\n", Format::Yaml)] {
         for block in PAGE.split(mark).skip(1) {
             let text = block.split("```").next().unwrap_or_default();
+            if text.starts_with("conversations:") {
+                continue;
+            }
             let base = load_text("example", text, format).unwrap();
             let found = lint(&base);
             let errors: Vec<_> = found
@@ -20,5 +23,5 @@ fn every_example_loads_and_has_no_errors() {
             seen += 1;
         }
     }
-    assert_eq!(seen, 2);
+    assert_eq!(seen, 3);
 }

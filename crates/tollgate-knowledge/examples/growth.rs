@@ -1,0 +1,254 @@
+//! Figures of the engine, with growth: load, index, reload, start, step, memory.
+//!
+//! Run it in release, alone for one size (`growth 100000`) or for all four; memory is that
+//! of the process, so each size runs in a process of its own.
+
+#![expect(clippy::print_stdout, reason = "it is a report for people")]
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tollgate_knowledge::{Base, Library, Limits, Session, load};
+
+const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+const WAYS: usize = 4;
+const SESSIONS: usize = 100_000;
+
+fn main() {
+    let mut sizes: Vec<usize> = std::env::args()
+        .skip(1)
+        .filter_map(|size| size.parse().ok())
+        .collect();
+    let is_alone = !sizes.is_empty();
+    if sizes.is_empty() {
+        sizes = SIZES.to_vec();
+    }
+    if !is_alone {
+        println!(
+            "nodes | file MB | load ms | index ms | reload ms | start p50/p99 us | step p50/p99 us | words p50/p99 us | resident MB"
+        );
+    }
+    for size in sizes {
+        if is_alone {
+            measure(size);
+        } else {
+            alone(size);
+        }
+    }
+    if !is_alone {
+        sessions();
+    }
+}
+
+/// Measures one size in a process of its own.
+fn alone(size: usize) {
+    let Ok(this) = std::env::current_exe() else {
+        return;
+    };
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a bench starts itself, for honest memory"
+    )]
+    let mut command = std::process::Command::new(this);
+    // A size that fails says so itself.
+    drop(command.arg(size.to_string()).status());
+}
+
+/// A tree of nodes with four options each, in words of a vocabulary, half of it Chinese.
+fn base(size: usize, change: &str) -> String {
+    let mut text = format!(
+        "{{\"fallback\": \"?\", \"choose\": \"which{change}\", \"slots\": {{\"n\": {{\"type\": \"number\"}}}}, \"nodes\": {{\n"
+    );
+    for node in 0..size {
+        let _ = write!(
+            text,
+            "\"n{node}\": {{\"title\": \"{} {}\", \"keywords\": [\"{}\"], \"response\": \"{} {} {} {}，{}{}。\", \"options\": [",
+            word(node),
+            word(node / 7 + 3),
+            word(node * 31 + 11),
+            word(node + 1),
+            word(node * 3),
+            word(node * 5 + 1),
+            word(node * 11),
+            han(node),
+            han(node * 13 + 5),
+        );
+        for way in 1..=WAYS {
+            let next = node * WAYS + way;
+            if next < size {
+                let _ = write!(
+                    text,
+                    "{{\"id\": \"o{way}\", \"description\": \"{} {}{way}\", \"next_node\": \"n{next}\"}},",
+                    word(next * 17),
+                    han(next)
+                );
+            }
+        }
+        text.push_str("{\"id\": \"end\", \"description\": \"done\", \"next_node\": null}]},\n");
+    }
+    text.push_str("}}");
+    text
+}
+
+fn word(number: usize) -> String {
+    const PARTS: [&str; 16] = [
+        "net", "cloud", "chip", "fiber", "power", "market", "risk", "model", "tax", "river",
+        "stone", "light", "paper", "glass", "green", "north",
+    ];
+    let number = number.wrapping_mul(2_654_435_761) >> 7;
+    format!("{}{}", PARTS[number % 16], PARTS[(number / 16) % 16]) + PARTS[(number / 256) % 16]
+}
+
+fn han(number: usize) -> String {
+    let number = number.wrapping_mul(2_654_435_761) >> 5;
+    let character =
+        |at: usize| char::from_u32(0x4e00 + u32::try_from(at % 3000).unwrap_or(0)).unwrap_or('中');
+    [number, number / 7, number / 61]
+        .into_iter()
+        .map(character)
+        .collect()
+}
+
+fn file(size: usize, change: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!(
+        "tollgate-growth-{size}-{}.json",
+        std::process::id()
+    ));
+    if let Err(error) = fs::write(&path, base(size, change)) {
+        println!("{}: {error}", path.display());
+    }
+    path
+}
+
+fn read(path: &Path) -> Option<Base> {
+    match load(path, Limits::default()).0 {
+        Ok(base) => Some(base),
+        Err(problems) => {
+            println!(
+                "{}",
+                problems
+                    .first()
+                    .map(ToString::to_string)
+                    .unwrap_or_default()
+            );
+            None
+        }
+    }
+}
+
+fn measure(size: usize) {
+    let path = file(size, "");
+    let megabytes = fs::metadata(&path).map_or(0, |metadata| metadata.len()) as f64 / 1e6;
+    let begun = Instant::now();
+    let Some(base) = read(&path) else {
+        return;
+    };
+    let loaded = begun.elapsed();
+    base.index();
+    let indexed = begun.elapsed() - loaded;
+    let mut library = Library::new(vec![Arc::new(base)]);
+    drop(fs::write(&path, self::base(size, "2")));
+    let begun = Instant::now();
+    if let Some(changed) = read(&path) {
+        changed.index();
+        library.replace(Arc::new(changed));
+    }
+    let reloaded = begun.elapsed();
+    let questions: Vec<String> = (0..2000)
+        .map(|at| match at % 3 {
+            0 => format!("{} {}", word(at * 97), word(at * 31 + 11)),
+            1 => format!(
+                "how do I handle {} and {} with {}",
+                word(at),
+                word(at * 3),
+                word(at * 5)
+            ),
+            _ => format!("请问{}和{}怎么办", han(at * 7), han(at * 13 + 5)),
+        })
+        .collect();
+    // The dictionary is loaded by the first Chinese question, and that is not what is measured.
+    drop(library.start("请问人工智能硬件怎么选"));
+    let starts = timed(questions.len(), |at| drop(library.start(&questions[at])));
+    let Ok((first, _)) = library.start("zzzz") else {
+        return;
+    };
+    let steps = timed(20_000, |at| {
+        drop(library.step(&first, &format!("o{}", at % WAYS + 1), None));
+    });
+    let words = timed(500, |at| {
+        drop(library.step(&first, "provide_more_info", Some(&questions[at])));
+    });
+    println!(
+        "{size} | {megabytes:.0} | {} | {} | {} | {} | {} | {} | {:.0}",
+        loaded.as_millis(),
+        indexed.as_millis(),
+        reloaded.as_millis(),
+        starts,
+        steps,
+        words,
+        resident(),
+    );
+    drop(fs::remove_file(path));
+}
+
+fn timed(times: usize, mut run: impl FnMut(usize)) -> String {
+    let mut all: Vec<Duration> = (0..times)
+        .map(|at| {
+            let begun = Instant::now();
+            run(at);
+            begun.elapsed()
+        })
+        .collect();
+    all.sort_unstable();
+    let at = |share: f64| {
+        let place = (share * (times - 1) as f64) as usize;
+        all[place].as_nanos() as f64 / 1000.0
+    };
+    format!("{:.1}/{:.1}", at(0.5), at(0.99))
+}
+
+/// Sessions of six steps each, kept as values and as what is stored of them.
+fn sessions() {
+    let path = file(10_000, "");
+    let Some(base) = read(&path) else {
+        return;
+    };
+    let library = Library::new(vec![Arc::new(base)]);
+    let before = resident();
+    let mut live: Vec<Session> = Vec::with_capacity(SESSIONS);
+    for number in 0..SESSIONS {
+        let Ok((mut session, _)) = library.start("zzzz") else {
+            return;
+        };
+        for step in 0..6 {
+            let option = format!("o{}", (number + step) % WAYS + 1);
+            if let Ok((next, _)) = library.step(&session, &option, None) {
+                session = next;
+            }
+        }
+        live.push(session);
+    }
+    let values = resident() - before;
+    let stored: usize = live
+        .iter()
+        .map(|one| serde_json::to_vec(one).map_or(0, |text| text.len()))
+        .sum();
+    println!(
+        "{SESSIONS} sessions of six steps: {values:.0} MB as values, {:.0} MB as stored",
+        stored as f64 / 1e6
+    );
+    drop(fs::remove_file(path));
+}
+
+/// What the process has in memory, in megabytes.
+fn resident() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
+    kilobytes.unwrap_or(0.0) / 1000.0
+}

@@ -1,0 +1,256 @@
+//! What every drawing comes down to: steps and the ways between them.
+
+use std::fmt::Write as _;
+
+use hashbrown::HashTable;
+
+use crate::{base::hash, quoted};
+
+/// A text, by language; without a name it is in the language of the file.
+pub(super) type Said = Vec<(String, String)>;
+
+/// A drawing.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    pub(super) title: Option<String>,
+    steps: Vec<Step>,
+    by_name: HashTable<usize>,
+}
+
+/// One box of it.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    name: String,
+    pub(super) title: Said,
+    pub(super) text: Said,
+    pub(super) keywords: String,
+    ways: Vec<Way>,
+    is_reached: bool,
+}
+
+/// One arrow.
+#[derive(Debug, Clone)]
+pub(super) struct Way {
+    pub(super) id: String,
+    pub(super) label: Said,
+    pub(super) to: To,
+}
+
+/// Where an arrow leads.
+#[derive(Debug, Clone)]
+pub(super) enum To {
+    Step(usize),
+    /// A name that no box has.
+    Name(String),
+    End,
+}
+
+/// A text in the language of the file.
+pub(super) fn plain(text: &str) -> Said {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    vec![(String::new(), text.to_owned())]
+}
+
+impl Flow {
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The number of a step, made if there is none of that name.
+    pub(super) fn step(&mut self, name: &str) -> usize {
+        if let Some(number) = self.find(name) {
+            return number;
+        }
+        let number = self.steps.len();
+        self.steps.push(Step {
+            name: name.to_owned(),
+            ..Step::default()
+        });
+        let steps = &self.steps;
+        self.by_name
+            .insert_unique(hash(name), number, |at| hash(&steps[*at].name));
+        number
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        let same = |at: &usize| self.steps[*at].name == name;
+        self.by_name.find(hash(name), same).copied()
+    }
+
+    pub(super) fn at(&mut self, step: usize) -> &mut Step {
+        &mut self.steps[step]
+    }
+
+    pub(super) fn add(&mut self, from: usize, way: Way) {
+        if let To::Step(to) = way.to
+            && to != from
+        {
+            self.steps[to].is_reached = true;
+        }
+        self.steps[from].ways.push(way);
+    }
+
+    pub(super) fn arrow(&mut self, from: usize, to: usize, label: &str) {
+        let way = Way {
+            id: String::new(),
+            label: plain(label),
+            to: To::Step(to),
+        };
+        self.add(from, way);
+    }
+
+    /// In a drawing, a box without words of its own shows its name.
+    pub(super) fn named(mut self) -> Self {
+        for step in self.steps.iter_mut().filter(|step| step.text.is_empty()) {
+            step.text = plain(&step.name);
+        }
+        self
+    }
+
+    /// The step to begin with: one that is called so, else one that nothing leads to.
+    fn root(&self) -> usize {
+        let called = self.steps.iter().position(|step| {
+            let name = step.name.to_lowercase();
+            ["root", "start", "begin", "开始"].contains(&name.as_str())
+        });
+        let first = || self.steps.iter().position(|step| !step.is_reached);
+        called.or_else(first).unwrap_or(0)
+    }
+
+    /// The base as YAML.
+    pub(super) fn print(&self) -> String {
+        let mut out = String::new();
+        if let Some(title) = &self.title {
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "title: {}", quoted(title));
+        }
+        let root = &self.steps[self.root()].name;
+        let _ = writeln!(out, "root: {}\nnodes:", quoted(root));
+        for step in &self.steps {
+            let _ = writeln!(out, "  {}:", quoted(&step.name));
+            field(&mut out, "    title", &step.title);
+            field(&mut out, "    response", &step.text);
+            if !step.keywords.is_empty() {
+                let _ = writeln!(out, "    keywords: {}", quoted(&step.keywords));
+            }
+            self.ways(&mut out, step);
+        }
+        out
+    }
+
+    fn ways(&self, out: &mut String, step: &Step) {
+        if let [Way { label, to, .. }] = step.ways.as_slice()
+            && label.is_empty()
+        {
+            let _ = writeln!(out, "    next_node: {}", self.target(to));
+            return;
+        }
+        if !step.ways.is_empty() {
+            out.push_str("    options:\n");
+        }
+        let mut taken: Vec<String> = Vec::new();
+        for way in &step.ways {
+            let shown = if way.label.is_empty() {
+                self.called(&way.to)
+            } else {
+                way.label.clone()
+            };
+            let wanted = if way.id.is_empty() {
+                slug(shown.first().map_or("", |(_, text)| text))
+            } else {
+                way.id.clone()
+            };
+            let id = free(wanted, &taken);
+            let _ = writeln!(out, "      - id: {}", quoted(&id));
+            field(out, "        description", &shown);
+            let _ = writeln!(out, "        next_node: {}", self.target(&way.to));
+            taken.push(id);
+        }
+    }
+
+    fn target(&self, to: &To) -> String {
+        match to {
+            To::Step(at) => quoted(&self.steps[*at].name),
+            To::Name(name) => quoted(name),
+            To::End => "null".to_owned(),
+        }
+    }
+
+    /// What an arrow without words leads to.
+    fn called(&self, to: &To) -> Said {
+        let To::Step(at) = to else {
+            return Vec::new();
+        };
+        let step = &self.steps[*at];
+        let texts = if step.title.is_empty() {
+            &step.text
+        } else {
+            &step.title
+        };
+        let first = |text: &String| text.lines().next().unwrap_or_default().to_owned();
+        if texts.is_empty() {
+            return plain(&step.name);
+        }
+        let called = texts
+            .iter()
+            .map(|(language, text)| (language.clone(), first(text)));
+        called.collect()
+    }
+}
+
+fn field(out: &mut String, name: &str, said: &Said) {
+    match said.as_slice() {
+        [] => {}
+        [(language, text)] if language.is_empty() => {
+            let _ = writeln!(out, "{name}: {}", quoted(text));
+        }
+        several => {
+            let texts: Vec<String> = several
+                .iter()
+                .map(|(language, text)| {
+                    let language = if language.is_empty() { "und" } else { language };
+                    format!("{language}: {}", quoted(text))
+                })
+                .collect();
+            let _ = writeln!(out, "{name}: {{ {} }}", texts.join(", "));
+        }
+    }
+}
+
+/// A short id of a text's letters and digits.
+fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        if c.is_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('_') {
+            slug.push('_');
+        }
+        if slug.len() >= 40 {
+            break;
+        }
+    }
+    slug.trim_end_matches('_').to_owned()
+}
+
+/// The id itself, or with a number behind it if it is taken.
+fn free(wanted: String, taken: &[String]) -> String {
+    let wanted = if wanted.is_empty() {
+        "next".to_owned()
+    } else {
+        wanted
+    };
+    if !taken.contains(&wanted) {
+        return wanted;
+    }
+    (2..)
+        .map(|number| format!("{wanted}_{number}"))
+        .find(|id| !taken.contains(id))
+        .unwrap_or(wanted)
+}

@@ -1,0 +1,50 @@
+//! What JSON and YAML have in common: named values inside each other.
+//!
+//! A syntax says where a group begins, how its names are read and what a value is; how a
+//! file becomes entries, and that no name stands twice, is said here once.
+
+use super::{Entry, Fault, Field, Item, NODES, Sink};
+use crate::problem::Place;
+
+/// Is given every name of a group, with the reader at its value.
+pub(super) type Each<'f, R> = &'f mut dyn FnMut(&mut R, String, Place) -> Result<(), Fault>;
+
+/// A syntax whose values are inside each other.
+pub(super) trait Nested {
+    /// Whether a group of named values comes next.
+    fn is_at_map(&mut self) -> bool;
+
+    /// Reads a whole value.
+    fn item(&mut self, depth: usize) -> Result<Item, Fault>;
+
+    /// Reads a group, name by name.
+    fn map(&mut self, each: Each<'_, Self>) -> Result<(), Fault>;
+}
+
+/// Hands over what stands at the top, the nodes one by one.
+pub(super) fn entries<R: Nested>(reader: &mut R, sink: Sink<'_>) -> Result<(), Fault> {
+    reader.map(&mut |reader, key, place| {
+        if key != NODES || !reader.is_at_map() {
+            let value = reader.item(1)?;
+            return sink(Entry::Field(Field { key, place, value }));
+        }
+        reader.map(&mut |reader, key, place| {
+            let value = reader.item(2)?;
+            sink(Entry::Node(Field { key, place, value }))
+        })
+    })
+}
+
+/// The fields of a group that is kept whole.
+pub(super) fn fields<R: Nested>(reader: &mut R, depth: usize) -> Result<Vec<Field>, Fault> {
+    let mut fields: Vec<Field> = Vec::new();
+    reader.map(&mut |reader, key, place| {
+        if fields.iter().any(|field| field.key == key) {
+            return Err(Fault::twice(place, &key));
+        }
+        let value = reader.item(depth + 1)?;
+        fields.push(Field { key, place, value });
+        Ok(())
+    })?;
+    Ok(fields)
+}

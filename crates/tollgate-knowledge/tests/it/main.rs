@@ -1,0 +1,10 @@
+//! The engine from outside: shipped bases, planted faults, bad input, examples of the pages.
+
+#[cfg(test)]
+mod documents;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod planted;
+#[cfg(test)]
+mod shipped;
