@@ -434,34 +434,3 @@ fn a_second_set_of_numbers_for_the_same_calls_is_fatal() {
     assert_eq!(report.stdout.text().trim(), "before");
     assert_eq!(report.ended, tollgate_sandbox::Ended::Signal(31));
 }
-
-/// The same again as somebody without any rights, if we have rights to give up.
-#[test]
-fn an_ordinary_user_is_held_too() {
-    let is_nested = std::env::args().any(|argument| argument == "hostile::");
-    if !is_root() || is_nested || !has_python() {
-        return;
-    }
-    let program = std::env::current_exe().unwrap();
-    let mut as_user = command("/usr/bin/setpriv");
-    as_user.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
-    let can_start = as_user.arg(&program).arg("--list").output();
-    if !can_start.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: an ordinary user cannot start this program");
-        return;
-    }
-    let output = command("/usr/bin/setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
-        .arg(&program)
-        .args([
-            "hostile::",
-            "--test-threads=1",
-            "--skip",
-            "an_ordinary_user",
-        ])
-        .env("TMPDIR", "/tmp")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}");
-}

@@ -65,6 +65,36 @@ fn nothing_outlives_a_run() {
 }
 
 #[test]
+fn orphans_are_buried_while_the_program_runs() {
+    if !has_python() {
+        return;
+    }
+    // Each leaves its session and its parent; unburied they would fill the limit.
+    let code = r#"
+import os, time
+for _ in range(60):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0: os._exit(0)
+        os._exit(0)
+    os.wait()
+    time.sleep(0.002)
+print('done')
+"#;
+    for mut scene in Scene::all() {
+        scene.limits.processes = 20;
+        let report = scene.python(code);
+        let complained = report.stderr.text();
+        assert_eq!(
+            report.stdout.text(),
+            "done\n",
+            "{}: {complained}",
+            scene.name
+        );
+    }
+}
+
+#[test]
 fn what_takes_too_long_is_ended_with_all_it_started() {
     if !has_python() {
         return;

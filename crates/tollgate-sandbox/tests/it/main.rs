@@ -10,6 +10,9 @@ mod leaks;
 #[cfg(target_os = "linux")]
 mod limits;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod ordinary;
+#[cfg(test)]
 mod supervised;
 #[cfg(test)]
 #[cfg(target_os = "linux")]

@@ -84,6 +84,37 @@ fn node_runs_in_every_tier() {
 }
 
 #[test]
+fn ordinary_programs_find_what_they_need() {
+    if !has_python() {
+        return;
+    }
+    let code = r#"
+import asyncio, multiprocessing, os, pwd, sqlite3, subprocess, sys, tempfile, threading, time
+async def later():
+    await asyncio.sleep(0.01)
+    process = await asyncio.create_subprocess_exec('echo', 'hi', stdout=subprocess.PIPE)
+    return (await process.communicate())[0]
+assert asyncio.run(later()) == b'hi\n'
+assert subprocess.run('echo $((6*7)) | cat', shell=True, capture_output=True).stdout == b'42\n'
+with tempfile.NamedTemporaryFile() as file: file.write(b'x')
+sqlite3.connect('data.db').execute('create table t (x)').connection.commit()
+thread = threading.Thread(target=time.sleep, args=(0.01,)); thread.start(); thread.join()
+os.makedirs('a/b/c'); os.rename('a/b/c', 'a/d'); os.symlink('d', 'a/e'); os.link('data.db', 'other.db')
+if os.path.isdir('/workspace'):
+    assert not os.path.exists('/etc/passwd') or pwd.getpwuid(os.getuid()).pw_name == 'sandbox'
+    assert os.getcwd() == '/workspace' == os.path.expanduser('~')
+    assert sorted(os.listdir('/proc/self/fd'))[:3] == ['0', '1', '2']
+    with multiprocessing.Pool(2) as pool: assert pool.map(abs, [-1, -2]) == [1, 2]
+print('fine')
+"#;
+    for scene in Scene::all() {
+        let report = scene.python(code);
+        let said = report.stdout.text();
+        assert_eq!(said, "fine\n", "{}: {}", scene.name, report.stderr.text());
+    }
+}
+
+#[test]
 fn gvisor_runs_holds_and_ends() {
     let Some(mut scene) = Scene::gvisor().filter(|_| has_python()) else {
         eprintln!("skipped: runsc is not installed");

@@ -13,7 +13,7 @@ use rustix::{
     io::Errno,
     process::{
         DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process,
-        set_dumpable_behavior, waitpid,
+        set_dumpable_behavior, wait as wait_for_any,
     },
 };
 
@@ -71,7 +71,7 @@ fn wait(control: &UnixStream, children: &OwnedFd, program: Pid) -> io::Result<Op
 }
 
 fn bury() -> io::Result<Option<(Pid, WaitStatus)>> {
-    match waitpid(None, WaitOptions::NOHANG) {
+    match wait_for_any(WaitOptions::NOHANG) {
         Ok(dead) => Ok(dead),
         Err(Errno::CHILD) => Ok(None),
         Err(error) => Err(error.into()),
@@ -97,7 +97,7 @@ pub(super) fn end_descendants() {
                 let _gone = kill_process(child, Signal::KILL).is_err();
             }
         }
-        match waitpid(None, WaitOptions::empty()) {
+        match wait_for_any(WaitOptions::empty()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return,
         }
