@@ -1,7 +1,8 @@
 //! What a sandbox costs: start to end of an interpreter that does nothing, beside the bare one.
 //!
 //! Prints ratios of medians, all ways taken in turn within each round, and how fifty at once
-//! fare. `--helper PROGRAM` measures another helper, such as the whole `tollgate`.
+//! fare. Processor time is what all the processes of a run used; on a busy machine it says
+//! more than the clock. `--helper PROGRAM` measures another helper, such as `tollgate` itself.
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 
@@ -95,22 +96,26 @@ mod linux {
             for ((name, runner), taken) in ways.iter().zip(&mut taken) {
                 // The slow one is not asked as often.
                 if *name != "gvisor" || round % 8 == 0 {
-                    taken.push(once(runner.as_ref(), root, program, args));
+                    let before = used();
+                    let wall = once(runner.as_ref(), root, program, args);
+                    taken.push((wall, used().saturating_sub(before)));
                 }
             }
         }
         println!("{program} {}, {ROUNDS} rounds", args.join(" "));
         println!(
-            "{:<28}{:>10}{:>10}{:>8}",
-            "", "median ms", "best ms", "ratio"
+            "{:<28}{:>10}{:>10}{:>8}{:>8}{:>8}",
+            "", "median ms", "best ms", "ratio", "CPU ms", "ratio"
         );
-        let medians: Vec<f64> = taken.iter_mut().map(|times| median(times)).collect();
-        for (((name, _), times), median) in ways.iter().zip(&taken).zip(&medians) {
-            let best = times.iter().min().copied().unwrap_or_default();
-            let best = best.as_secs_f64() * 1e3;
+        let mut first = None;
+        for ((name, _), taken) in ways.iter().zip(&taken) {
+            let (wall, best) = median(taken.iter().map(|(wall, _)| *wall));
+            let (cpu, _) = median(taken.iter().map(|(_, cpu)| *cpu));
+            let (bare_wall, bare_cpu) = *first.get_or_insert((wall, cpu));
             println!(
-                "{name:<28}{median:>10.1}{best:>10.1}{:>7.2}x",
-                median / medians[0]
+                "{name:<28}{wall:>10.1}{best:>10.1}{:>7.2}x{cpu:>8.1}{:>7.2}x",
+                wall / bare_wall,
+                cpu / bare_cpu
             );
         }
         println!();
@@ -168,8 +173,27 @@ mod linux {
         println!("{AT_ONCE} at once: {taken:.0} ms for all, no error");
     }
 
-    fn median(times: &mut [Duration]) -> f64 {
+    /// The median and the least, in milliseconds.
+    fn median(times: impl Iterator<Item = Duration>) -> (f64, f64) {
+        let mut times: Vec<Duration> = times.collect();
         times.sort_unstable();
-        times[times.len() / 2].as_secs_f64() * 1e3
+        let millis = |time: Duration| time.as_secs_f64() * 1e3;
+        (millis(times[times.len() / 2]), millis(times[0]))
+    }
+
+    /// Processor time of every process that was waited for so far.
+    fn used() -> Duration {
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is to a whole `rusage`, for which all zeros is a value.
+        #[expect(unsafe_code, reason = "the standard library does not say")]
+        let usage = unsafe {
+            libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+            usage.assume_init()
+        };
+        let span = |time: libc::timeval| {
+            Duration::from_secs(time.tv_sec.unsigned_abs())
+                + Duration::from_micros(time.tv_usec.unsigned_abs())
+        };
+        span(usage.ru_utime) + span(usage.ru_stime)
     }
 }

@@ -187,6 +187,50 @@ fn without_a_good_enough_sandbox_nothing_runs() {
     env.call("sandbox.exec", &code.to_string(), &[]).exits(2);
 }
 
+/// Process ids on this machine whose arguments hold a word.
+fn running(word: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let has_word = |process: &std::fs::DirEntry| {
+        let arguments = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let arguments = String::from_utf8_lossy(&arguments).into_owned();
+        arguments.contains(word) && arguments.contains("python3")
+    };
+    let found = processes.filter(has_word);
+    found
+        .map(|process| process.file_name().to_string_lossy().into_owned())
+        .collect()
+}
+
+#[test]
+fn nothing_outlives_the_gate() {
+    if !can_run() {
+        return;
+    }
+    for signal in ["-KILL", "-INT"] {
+        let env = TestEnv::new();
+        let token = env.approver();
+        let word = format!("outlives{signal}-{}", std::process::id());
+        let code =
+            format!("import os, time\nif os.fork() == 0: os.setsid()\ntime.sleep(60) # {word}");
+        let arguments = json!({"language": "python", "code": code}).to_string();
+        let refused = env.call("sandbox.exec", &arguments, &[]).exits(3).json();
+        let id = approval_id(&refused);
+        env.run(&["approve", &id, "--token", &token]).exits(0);
+        let mut gate = env.start(&["call", "sandbox.exec", "--args", &arguments]);
+        while running(&word).len() < 2 {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let mut kill = env.other("kill", &[signal, &gate.id().to_string()]);
+        assert!(kill.status().unwrap().success());
+        gate.wait().unwrap();
+        // The kernel takes a moment to end what its first process leaves.
+        while !running(&word).is_empty() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        env.whole();
+    }
+}
+
 #[test]
 fn the_doctor_lists_tiers_and_languages() {
     if !can_run() {
