@@ -14,7 +14,7 @@ use std::{
 
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::support::{Scene, bare, command, has_python, is_root, secret};
+use crate::support::{Scene, bare, has_python, is_root, secret};
 
 /// As whom the bare child succeeds.
 #[derive(Clone, Copy, PartialEq)]
