@@ -88,7 +88,51 @@ commands! {
     CassettesPromoteAndVerify "cassettes.promote_and_verify" Local "" Some("cassettes_promote_and_verify"),
     ReportsBuild "reports.build" Local "" Some("reports_build"),
     BrowseSnapshot "browse.snapshot" Local "" Some("browse_snapshot"),
+    ChartsRender "charts.render" Read "/product" None,
+    RequestGet "request.get" Read "" None,
+    TokensPlan "tokens.plan" Local "" None,
+    BatchAsins "batch.asins" Local "" None,
+    TemplatesList "templates.list" Local "" None,
+    TemplatesShow "templates.show" Local "" None,
+    SchemaGenerate "schema.generate" Local "" None,
+    Capabilities "capabilities" Local "" None,
+    DomainsList "domains.list" Local "" None,
+    CacheExplainKey "cache.explain-key" Local "" None,
+    CacheStats "cache.stats" Local "" None,
+    CacheClear "cache.clear" Local "" None,
 }
+
+/// The commands that send nothing to Keepa, as a pattern, so that no other place has to list them.
+macro_rules! local_commands {
+    () => {
+        $crate::Command::CategoriesFinderSelection
+            | $crate::Command::WorkflowPlan
+            | $crate::Command::ResearchGraphMerge
+            | $crate::Command::ResearchBriefExport
+            | $crate::Command::DocsIndex
+            | $crate::Command::DocsRead
+            | $crate::Command::ContextPolicy
+            | $crate::Command::ResearchTargetResolve
+            | $crate::Command::ResearchContextQuery
+            | $crate::Command::AuditCost
+            | $crate::Command::CassettesSanitize
+            | $crate::Command::CassettesPromote
+            | $crate::Command::CassettesPromoteAndVerify
+            | $crate::Command::ReportsBuild
+            | $crate::Command::BrowseSnapshot
+            | $crate::Command::TokensPlan
+            | $crate::Command::BatchAsins
+            | $crate::Command::TemplatesList
+            | $crate::Command::TemplatesShow
+            | $crate::Command::SchemaGenerate
+            | $crate::Command::Capabilities
+            | $crate::Command::DomainsList
+            | $crate::Command::CacheExplainKey
+            | $crate::Command::CacheStats
+            | $crate::Command::CacheClear
+    };
+}
+pub(crate) use local_commands;
 
 impl Command {
     /// The command with this name, with `-` and `_` taken for one another.
@@ -130,7 +174,8 @@ mod tests {
     fn names_are_found_in_both_spellings() {
         for one in Command::ALL {
             assert_eq!(Command::named(one.name()), Some(*one));
-            assert_eq!(one.endpoint().is_empty(), one.effect() == Effect::Local);
+            let is_local = matches!(one, local_commands!());
+            assert_eq!(is_local, one.effect() == Effect::Local, "{}", one.name());
         }
         assert_eq!(
             Command::named("tracking.list_names"),

@@ -43,6 +43,12 @@ kinds! {
     HistoryUnavailable "history_unavailable",
     HistoryEmpty "history_empty",
     FixtureSyncFailed "fixture_sync_failed",
+    ResourceNotFound "resource_not_found",
+    MissingInputs "missing_inputs",
+    InactiveTool "inactive_tool",
+    ProfileRequiresFixtureOrDryRun "profile_requires_fixture_or_dry_run",
+    CacheMiss "cache_miss",
+    FileRefused "file_refused",
 }
 
 impl Kind {

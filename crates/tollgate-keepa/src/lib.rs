@@ -6,19 +6,31 @@
 #![forbid(unsafe_code)]
 
 mod action;
+pub mod brief;
+pub mod chart;
 pub mod client;
 mod command;
 mod compare;
 pub mod cost;
 mod domain;
 mod error;
+pub mod evaluate;
+pub mod fixtures;
 pub mod graph;
+pub mod key;
 mod params;
+pub mod plan;
 mod product;
+pub mod prompts;
 pub mod request;
+pub mod resolve;
+pub mod resources;
+pub mod secrets;
 pub mod selection;
 pub mod series;
+pub mod service;
 mod time;
+pub mod tool;
 pub mod view;
 
 pub use action::action;

@@ -103,6 +103,15 @@ impl Params {
     }
 }
 
+/// Texts as whole numbers.
+pub(crate) fn whole_numbers(name: &str, texts: &[String]) -> Result<Vec<i64>, Error> {
+    let numbers = texts.iter().map(|text| {
+        text.parse()
+            .map_err(|_| Error::argument(format!("{name} must be whole numbers, not {text:?}")))
+    });
+    numbers.collect()
+}
+
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_owned()),

@@ -56,6 +56,11 @@ impl Product {
             .filter(|(_, flat)| !flat.is_empty())
     }
 
+    /// Whether histories were sent at all, with points or without.
+    pub fn has_histories(&self) -> bool {
+        self.csv.is_some()
+    }
+
     /// A field, as numbers.
     pub fn numbers(&self, name: &str) -> Vec<i64> {
         let all = self.field(name).and_then(Value::as_array);

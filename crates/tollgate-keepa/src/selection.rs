@@ -49,6 +49,15 @@ const PLAIN: &str = "batteriesIncluded batteriesRequired buyBoxIsAmazon buyBoxIs
     platform productGroup publisher rootCategory sellerIds sellerIdsFBA sellerIdsFBM sellerIdsLowestFBA \
     sellerIdsLowestFBM size specialIngredients studio targetAudienceKeyword type websiteDisplayGroup \
     websiteDisplayGroupName sort page perPage categories_exclude categories_include";
+/// Everything a deal query knows.
+const DEALS: &str = "page domainId priceTypes dateRange sortType isFilterEnabled isRangeEnabled includeCategories \
+    excludeCategories minRating isLowest isLowest90 isLowestOffer isHighest isOutOfStock isBackInStock hasReviews \
+    filterErotic singleVariation isRisers isPrimeExclusive mustHaveAmazonOffer mustNotHaveAmazonOffer \
+    warehouseConditions titleSearch currentRange deltaRange deltaPercentRange deltaLastRange salesRankRange \
+    deltaPercentRangeEnabled material type manufacturer brand brandStoreName brandStoreUrlName productGroup model \
+    color size unitType scent itemForm pattern style itemTypeKeyword targetAudienceKeyword edition format author \
+    binding languages websiteDisplayGroup websiteDisplayGroupName";
+const MOST_CATEGORIES: usize = 500;
 /// How many names an error suggests, and how far off they may be.
 const SUGGESTIONS: usize = 3;
 const FAR: usize = 8;
@@ -70,19 +79,7 @@ pub fn finder_fields() -> Vec<String> {
 
 /// Refuses a finder selection with a field that does not exist, naming the nearest that do.
 pub fn check_finder(selection: &Map<String, Value>) -> Result<(), Error> {
-    let fields = finder_fields();
-    let is_known = |name: &str| fields.iter().any(|field| field == name);
-    let unknown = selection.keys().find(|name| !is_known(name));
-    if let Some(name) = unknown {
-        let near = nearest(name, &fields);
-        let message = format!(
-            "the finder has no field {name:?}; near it are: {}",
-            near.join(", ")
-        );
-        return Err(Error::argument(message)
-            .with("field", name.as_str())
-            .with("nearest", near));
-    }
+    check_names("the finder", selection, &finder_fields())?;
     let sorts = selection
         .get("sort")
         .and_then(Value::as_array)
@@ -95,6 +92,48 @@ pub fn check_finder(selection: &Map<String, Value>) -> Result<(), Error> {
         return Err(Error::argument("perPage must be from 50 to 10000"));
     }
     Ok(())
+}
+
+/// Refuses a deal selection with a field that does not exist, naming the nearest that do.
+pub fn check_deals(selection: &Map<String, Value>) -> Result<(), Error> {
+    let fields: Vec<String> = DEALS.split_whitespace().map(str::to_owned).collect();
+    check_names("a deal query", selection, &fields)?;
+    let length = |name: &str| selection.get(name).and_then(Value::as_array).map(Vec::len);
+    if length("priceTypes").is_some_and(|count| count != 1) {
+        return Err(Error::argument(
+            "a deal query has exactly one of priceTypes",
+        ));
+    }
+    for name in ["includeCategories", "excludeCategories"] {
+        if length(name).is_some_and(|count| count > MOST_CATEGORIES) {
+            let message = format!("{name} holds at most {MOST_CATEGORIES} categories");
+            return Err(Error::argument(message));
+        }
+    }
+    let range = selection.get("dateRange").and_then(Value::as_i64);
+    if range.is_some_and(|range| !(0..=3).contains(&range)) {
+        return Err(Error::argument("dateRange is 0 to 3"));
+    }
+    Ok(())
+}
+
+fn check_names(
+    whose: &str,
+    selection: &Map<String, Value>,
+    fields: &[String],
+) -> Result<(), Error> {
+    let is_known = |name: &str| fields.iter().any(|field| field == name);
+    let Some(name) = selection.keys().find(|name| !is_known(name)) else {
+        return Ok(());
+    };
+    let near = nearest(name, fields);
+    let message = format!(
+        "{whose} has no field {name:?}; near it are: {}",
+        near.join(", ")
+    );
+    Err(Error::argument(message)
+        .with("field", name.as_str())
+        .with("nearest", near))
 }
 
 fn nearest(name: &str, fields: &[String]) -> Vec<String> {
@@ -164,6 +203,25 @@ mod tests {
         assert!(check(json!({"perPage": 50, "page": 0, "sort": [["current_SALES", "asc"]], "categories_include": [1]})).is_ok());
         assert!(check(json!({"perPage": 10})).is_err());
         assert!(check(json!({"sort": [[], [], [], []]})).is_err());
+    }
+
+    #[test]
+    fn deals_are_checked_too() {
+        let check = |selection: Value| check_deals(selection.as_object().unwrap());
+        assert!(
+            check(json!({"page": 0, "priceTypes": [0], "deltaPercentRange": [20, 80]})).is_ok()
+        );
+        assert_eq!(
+            check(json!({"pages": 0})).unwrap_err().details["nearest"][0],
+            "page"
+        );
+        for wrong in [
+            json!({"priceTypes": [0, 1]}),
+            json!({"dateRange": 9}),
+            json!({"includeCategories": vec![1; 501]}),
+        ] {
+            assert!(check(wrong).is_err());
+        }
     }
 
     #[test]

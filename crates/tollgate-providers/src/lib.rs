@@ -11,6 +11,7 @@ pub mod builtin;
 pub mod conformance;
 mod escape;
 pub mod files;
+pub mod keepa;
 pub mod knowledge;
 pub mod sandbox;
 pub mod stub;
@@ -47,6 +48,7 @@ macro_rules! providers {
 providers! {
     builtin,
     files,
+    keepa,
     knowledge,
     sandbox,
     stub,

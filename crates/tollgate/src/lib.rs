@@ -11,6 +11,7 @@ pub mod logfile;
 pub mod telemetry;
 pub mod wire;
 
+mod keepa;
 mod keys;
 mod pages;
 mod upstream;

@@ -19,6 +19,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "clients": "How agents' programs are set up.",
     "config": "Every key of the configuration.",
     "errors": "Every error code and what to do.",
+    "keepa": "Amazon product research with Keepa.",
     "mcp": "Tollgate as an MCP server.",
     "operations": "Running Tollgate, its state and its faults.",
     "policy": "How rules decide.",

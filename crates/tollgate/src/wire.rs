@@ -19,7 +19,7 @@ use tollgate_store::{OpenError, SqliteStore};
 
 use crate::{
     config::{self, Config, Environment, PolicyScope},
-    keys,
+    keepa, keys,
     logfile::LogFile,
     pages::PAGES,
     telemetry::Exporter,
@@ -98,7 +98,7 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     });
     let mut upstream = upstream::settings(config, environment);
     upstream.journal = journal;
-    let catalog = catalog(config, &gate_tools, upstream).await?;
+    let catalog = catalog(config, environment, &gate_tools, upstream).await?;
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
         .map(Arc::new);
@@ -154,16 +154,18 @@ fn log_path(config: &Config) -> PathBuf {
 /// Every provider the configuration does not switch off, asked once.
 pub async fn listed(config: &Config, environment: &Environment) -> Result<Catalog, WireError> {
     let upstream = upstream::settings(config, environment);
-    catalog(config, &GateTools::default(), upstream).await
+    catalog(config, environment, &GateTools::default(), upstream).await
 }
 
 async fn catalog(
     config: &Config,
+    environment: &Environment,
     gate_tools: &GateTools,
     upstream: tollgate_providers::upstream::Settings,
 ) -> Result<Catalog, WireError> {
     let mut providers: Vec<Arc<dyn Provider>> = vec![gate_tools.provider()];
-    providers.extend(tollgate_providers::all(provider_settings(config, upstream)));
+    let settings = provider_settings(config, environment, upstream);
+    providers.extend(tollgate_providers::all(settings));
     providers.retain(|provider| {
         let disabled = &config.providers.disabled;
         !disabled.iter().any(|name| name == provider.id())
@@ -180,6 +182,7 @@ async fn catalog(
 
 fn provider_settings(
     config: &Config,
+    environment: &Environment,
     upstream: tollgate_providers::upstream::Settings,
 ) -> tollgate_providers::Settings {
     let stub = &config.providers.stub;
@@ -209,6 +212,7 @@ fn provider_settings(
             ..tollgate_providers::knowledge::Settings::default()
         },
         sandbox: config.sandbox.settings(&config.state.dir),
+        keepa: keepa::settings(config, environment),
         upstream,
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()

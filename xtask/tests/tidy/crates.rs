@@ -18,6 +18,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
         &[
             "tollgate-core",
             "tollgate-engine",
+            "tollgate-keepa",
             "tollgate-knowledge",
             "tollgate-providers",
             "tollgate-sanitize",
@@ -35,7 +36,12 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-knowledge", &[], &[]),
     (
         "tollgate-providers",
-        &["tollgate-core", "tollgate-knowledge", "tollgate-sandbox"],
+        &[
+            "tollgate-core",
+            "tollgate-keepa",
+            "tollgate-knowledge",
+            "tollgate-sandbox",
+        ],
         &["tollgate-testkit"],
     ),
     ("tollgate-sandbox", &[], &[]),

@@ -66,7 +66,7 @@ pub enum Change {
         /// Who says so.
         source: ConsumedSource,
     },
-    /// Notes a call that was not made; the last 100 are kept.
+    /// Notes a call that was not made, and adds what it was estimated at; the last 100 are kept.
     Block {
         /// The session.
         session: SessionKey,

@@ -354,10 +354,13 @@ fn lifted(valid: &Valid, answered: bool) -> Estimate {
         fixture,
         ..
     } = &valid.control;
-    if answered || *dry_run || *from_cache || fixture.is_some() {
-        Estimate::default()
-    } else {
-        valid.estimate
+    if answered || *dry_run || *from_cache {
+        return Estimate::default();
+    }
+    // A sample is metered like the call it stands for, but nobody has to agree to it.
+    Estimate {
+        confirm: valid.estimate.confirm && fixture.is_none(),
+        ..valid.estimate
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     Error,
-    command::{Command, Effect},
+    command::{Command, Effect, local_commands},
     params::Params,
 };
 
@@ -70,7 +70,7 @@ impl Budget {
 pub fn estimate(command: Command, params: &Params) -> Result<Budget, Error> {
     let budget = match command {
         Command::ProductsGet | Command::ProductsCompare => products::products(params)?,
-        Command::HistoryExport | Command::HistoryTrend => {
+        Command::HistoryExport | Command::HistoryTrend | Command::ChartsRender => {
             let asins = count(params, &["asin", "asins"]);
             Budget::of("base_product", asins, "A product costs one token.")
         }
@@ -93,6 +93,12 @@ pub fn estimate(command: Command, params: &Params) -> Result<Budget, Error> {
         Command::SellersGet => sellers(params),
         Command::LightningdealsList => lightning(params),
         Command::GraphsImage => Budget::of("graph", 1, "A graph costs one token."),
+        Command::RequestGet => Budget::of(
+            "request",
+            1,
+            "What a plain request costs is known only to Keepa; one token is assumed.",
+        )
+        .confirmed(),
         Command::TrackingAdd => tracking(params).confirmed(),
         Command::TrackingRemove | Command::TrackingRemoveAll | Command::TrackingWebhook => {
             Budget::default().confirmed()
@@ -102,21 +108,7 @@ pub fn estimate(command: Command, params: &Params) -> Result<Budget, Error> {
         | Command::TrackingListNames
         | Command::TrackingGet
         | Command::TrackingNotifications
-        | Command::CategoriesFinderSelection
-        | Command::WorkflowPlan
-        | Command::ResearchGraphMerge
-        | Command::ResearchBriefExport
-        | Command::DocsIndex
-        | Command::DocsRead
-        | Command::ContextPolicy
-        | Command::ResearchTargetResolve
-        | Command::ResearchContextQuery
-        | Command::AuditCost
-        | Command::CassettesSanitize
-        | Command::CassettesPromote
-        | Command::CassettesPromoteAndVerify
-        | Command::ReportsBuild
-        | Command::BrowseSnapshot => Budget::default(),
+        | local_commands!() => Budget::default(),
     };
     Ok(budget)
 }

@@ -7,11 +7,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::source::{Source, extract};
+use super::{
+    VERSION,
+    source::{Source, extract},
+};
 use crate::{Error, view::compact};
 
-/// The version of merged graphs.
-const VERSION: &str = "2026-05-10.3";
 /// How long a list of findings may get.
 const MOST: usize = 20;
 

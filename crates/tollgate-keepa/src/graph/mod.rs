@@ -3,6 +3,7 @@
 //! Invariants: nodes are sorted by type and id, edges by source, type and target; there is one node to an id and one
 //! edge to a pair and type, and what was added last wins. Equal inputs give equal graphs.
 
+mod answers;
 mod merge;
 mod product;
 mod source;
@@ -11,9 +12,15 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+pub use answers::{
+    deals_of, of_best_sellers, of_categories, of_deals, of_selection, of_sellers, of_top_sellers,
+};
 pub use merge::{MergeOptions, merge};
 pub use product::of_product;
+pub use source::graphs_in;
 
+/// The version of graphs that are not one product's.
+pub const VERSION: &str = "2026-05-10.3";
 /// The longest label and the longest part of an id.
 const LABEL: usize = 120;
 const ID: usize = 80;
@@ -61,6 +68,13 @@ impl Graph {
             attributes: attributes.collect(),
         };
         self.nodes.insert(id.to_owned(), node);
+    }
+
+    /// Adds a node unless something is known of it already.
+    pub fn node_if_absent(&mut self, id: &str, kind: &str, label: &str, attributes: Value) {
+        if !self.nodes.contains_key(id) {
+            self.node(id, kind, label, attributes);
+        }
     }
 
     /// Adds an edge, with the path of the view that proves it.

@@ -23,6 +23,13 @@ pub(super) fn extract(payloads: &[Value]) -> Vec<Source<'_>> {
         .collect()
 }
 
+/// All graphs in a payload, in the order they are met.
+pub fn graphs_in(payload: &Value) -> Vec<&Value> {
+    let mut found = Vec::new();
+    collect(payload, &mut found);
+    found
+}
+
 /// A graph has lists of nodes and edges and counts its entities; what lies within it is its own.
 fn collect<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {

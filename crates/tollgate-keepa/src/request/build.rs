@@ -3,7 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{Method, Request};
-use crate::{Domain, Error, Kind, command::Command, params::Params, selection::check_finder};
+use crate::{
+    Domain, Error, Kind,
+    command::{Command, local_commands},
+    params::Params,
+    selection::{check_deals, check_finder},
+};
 
 /// What one request may ask for at once.
 const MOST_PRODUCTS: usize = 100;
@@ -34,7 +39,8 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
     let domain = params.domain()?;
     match command {
         Command::ProductsGet | Command::ProductsCompare => products(request, params, domain),
-        Command::HistoryExport | Command::HistoryTrend => {
+        Command::RequestGet => plain(params),
+        Command::HistoryExport | Command::HistoryTrend | Command::ChartsRender => {
             let asin = params.required("asin")?;
             Ok(request
                 .with("domain", domain.id())
@@ -80,6 +86,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
         }
         Command::DealsQuery => {
             let mut selection = selection(params)?;
+            check_deals(&selection)?;
             let given = selection
                 .entry("domainId")
                 .or_insert_with(|| json!(domain.id()));
@@ -154,21 +161,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
             let url = params.required("url")?;
             Ok(writing(request).with("type", "webhook").with("url", url))
         }
-        Command::CategoriesFinderSelection
-        | Command::WorkflowPlan
-        | Command::ResearchGraphMerge
-        | Command::ResearchBriefExport
-        | Command::DocsIndex
-        | Command::DocsRead
-        | Command::ContextPolicy
-        | Command::ResearchTargetResolve
-        | Command::ResearchContextQuery
-        | Command::AuditCost
-        | Command::CassettesSanitize
-        | Command::CassettesPromote
-        | Command::CassettesPromoteAndVerify
-        | Command::ReportsBuild
-        | Command::BrowseSnapshot => {
+        local_commands!() => {
             let message = format!("{} sends nothing to Keepa", command.name());
             Err(Error::new(Kind::UnsupportedCommand, message))
         }
@@ -220,6 +213,35 @@ fn sellers(request: Request, params: &Params, domain: Domain) -> Result<Request,
         request = request.with("storefront", 1);
     }
     Ok(options(request, params, &["update"]))
+}
+
+/// A path and its parameters as they are given, for what has no command of its own.
+fn plain(params: &Params) -> Result<Request, Error> {
+    let path = params.required("endpoint")?;
+    let path = format!("/{}", path.trim_start_matches('/'));
+    let is_plain = path[1..].bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if path.len() < 2 || !is_plain {
+        return Err(Error::argument("endpoint is one word, such as product"));
+    }
+    let mut request = Request::get(&path);
+    let given = params.get(&["query", "params"]).and_then(Value::as_object);
+    for (name, value) in given.into_iter().flatten() {
+        if name.eq_ignore_ascii_case("key") {
+            return Err(Error::argument("the key is configured, never sent along"));
+        }
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        request = request.with(name, text);
+    }
+    let is_write = request
+        .query
+        .get("type")
+        .is_some_and(|word| ["add", "remove", "removeAll", "webhook"].contains(&word.as_str()));
+    if is_write {
+        return Err(Error::argument("a plain request only reads"));
+    }
+    Ok(request)
 }
 
 fn of_list(request: Request, params: &Params) -> Request {
@@ -296,18 +318,20 @@ fn selection(params: &Params) -> Result<Map<String, Value>, Error> {
 
 /// Compact JSON with sorted names, so that equal selections are equal requests.
 fn compact(selection: &Map<String, Value>) -> String {
-    fn sorted(value: &Value) -> Value {
-        match value {
-            Value::Object(map) => {
-                let mut all: Vec<_> = map.iter().collect();
-                all.sort_by(|a, b| a.0.cmp(b.0));
-                all.into_iter()
-                    .map(|(name, value)| (name.clone(), sorted(value)))
-                    .collect()
-            }
-            Value::Array(all) => all.iter().map(sorted).collect(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
-        }
-    }
     sorted(&Value::Object(selection.clone())).to_string()
+}
+
+/// The value with names in order, at every depth.
+pub(super) fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut all: Vec<_> = map.iter().collect();
+            all.sort_by(|a, b| a.0.cmp(b.0));
+            all.into_iter()
+                .map(|(name, value)| (name.clone(), sorted(value)))
+                .collect()
+        }
+        Value::Array(all) => all.iter().map(sorted).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
+    }
 }

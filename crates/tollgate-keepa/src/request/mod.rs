@@ -83,10 +83,20 @@ impl Request {
 
     /// A fingerprint of the parameters, the same for every key.
     pub fn params_hash(&self) -> String {
-        let text = serde_json::to_string(&self.query).unwrap_or_default();
-        let digest = Sha256::digest(text.as_bytes());
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(serde_json::to_string(&self.query)
+            .unwrap_or_default()
+            .as_bytes())
     }
+}
+
+/// A fingerprint of a value: names sorted, compact, so that equal values have equal ones.
+pub fn digest(value: &Value) -> String {
+    hex(build::sorted(value).to_string().as_bytes())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Percent-encodes all but unreserved characters.

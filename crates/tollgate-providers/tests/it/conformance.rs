@@ -59,10 +59,20 @@ async fn they_are_offered_only_when_asked_for() {
         let all = tollgate_providers::all(settings);
         all.iter().map(|one| one.id().to_owned()).collect()
     };
-    assert_eq!(ids(false), ["builtin", "files", "knowledge", "stub"]);
+    assert_eq!(
+        ids(false),
+        ["builtin", "files", "keepa", "knowledge", "stub"]
+    );
     assert_eq!(
         ids(true),
-        ["builtin", "files", "knowledge", "stub", "conformance"]
+        [
+            "builtin",
+            "files",
+            "keepa",
+            "knowledge",
+            "stub",
+            "conformance"
+        ]
     );
 }
 

@@ -5,6 +5,8 @@ mod builtin;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod keepa;
+#[cfg(test)]
 mod knowledge;
 #[cfg(test)]
 mod stub;

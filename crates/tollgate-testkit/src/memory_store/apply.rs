@@ -337,6 +337,8 @@ fn reserve(session: &mut Session, units: u64) -> Result<(), StoreError> {
 }
 
 fn block(session: &mut Session, action: Value) {
+    let estimated = action["estimated_tokens"].as_u64().unwrap_or(0);
+    session.estimated = session.estimated.saturating_add(estimated);
     session.blocked.push(action);
     let extra = session.blocked.len().saturating_sub(100);
     session.blocked.drain(..extra);

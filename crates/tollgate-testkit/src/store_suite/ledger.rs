@@ -117,20 +117,21 @@ pub async fn the_last_hundred_blocked_calls_are_kept(subject: Subject) {
     subject.change([open("s")]).await.unwrap();
     let block = |number: u64| Change::Block {
         session: key("s"),
-        action: json!({"number": number, "b": 1, "a": 2}),
+        action: json!({"number": number, "b": 1, "estimated_tokens": 2}),
     };
     for number in 0..90 {
         subject.change([block(number)]).await.unwrap();
     }
     let receipt = subject.change((90..130).map(block)).await.unwrap();
     let expected: Vec<Value> = (30..130)
-        .map(|number| json!({"number": number, "b": 1, "a": 2}))
+        .map(|number| json!({"number": number, "b": 1, "estimated_tokens": 2}))
         .collect();
     assert_eq!(receipt.session.unwrap().blocked, expected);
     let stored = subject.store.session(&key("s")).await.unwrap().unwrap();
     assert_eq!(stored.blocked, expected);
     let ledger = stored.ledger();
     assert_eq!(ledger.blocked_actions.len(), 100);
+    assert_eq!(ledger.session_estimated, 260);
 }
 
 pub async fn many_callers_cannot_overspend(subject: Subject) {

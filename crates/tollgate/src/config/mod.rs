@@ -45,7 +45,7 @@ pub use mcp::{Mcp, McpServer, Reach};
 pub use overrides::Override;
 pub use sandbox::Sandbox;
 pub use secret::{NotAReference, SecretError, SecretRef};
-pub use serving::{KeySource, Knowledge, Oauth, Resources, Results, Serve};
+pub use serving::{Keepa, KeySource, Knowledge, Oauth, Resources, Results, Serve};
 pub use trust::{Standing, TrustError, TrustStore};
 
 /// Everything the user decides, resolved: paths are absolute, numbers within bounds.
@@ -87,6 +87,8 @@ pub struct Config {
     pub knowledge: Knowledge,
     /// Running code.
     pub sandbox: Sandbox,
+    /// Amazon product research.
+    pub keepa: Keepa,
     /// The files this configuration was read from, lowest layer first.
     pub sources: Vec<Source>,
     /// What the user should know although it is no error.

@@ -13,7 +13,10 @@ use super::{
 const PREFIX: &str = "TOLLGATE_";
 
 /// Short names for keys that are set often.
-const SHORT: &[(&str, &str)] = &[("TOLLGATE_LOG", "log.level")];
+const SHORT: &[(&str, &str)] = &[
+    ("TOLLGATE_KEEPA_FIXTURES", "keepa.fixture_dirs"),
+    ("TOLLGATE_LOG", "log.level"),
+];
 
 /// Variables that mean something but are no key of the configuration.
 pub(super) const RESERVED: &[(&str, &str)] = &[

@@ -18,11 +18,12 @@ use super::{
 impl Config {
     /// Resolves checked values; on failure, all problems at once.
     pub(super) fn resolve(
-        raw: RawConfig,
+        mut raw: RawConfig,
         mut layers: Layers,
         environment: &Environment,
     ) -> Result<Self, Vec<ConfigError>> {
         let mut errors = Vec::new();
+        add_profiles(&mut raw);
         let state = state(&raw.state, environment, &mut errors);
         check_profile(&raw, &layers, &mut errors);
         check_headers(&raw, &layers, &mut errors);
@@ -39,6 +40,7 @@ impl Config {
         let resources = serving::resources(raw.resources, &mut layers, &mut errors);
         let knowledge = serving::knowledge(raw.knowledge, &mut layers);
         let sandbox = sandbox::sandbox(raw.sandbox, &mut layers);
+        let keepa = serving::keepa(raw.keepa, &mut layers);
         let Some(state) = state.filter(|_| errors.is_empty()) else {
             return Err(errors);
         };
@@ -105,6 +107,7 @@ impl Config {
             resources,
             knowledge,
             sandbox,
+            keepa,
             sources: layers.sources,
             notices: layers.notices,
         })
@@ -160,6 +163,17 @@ fn profile((name, raw): (String, super::keys::raw::RawProfile)) -> (String, Prof
         reason: raw.reason,
     };
     (name, profile)
+}
+
+/// The profiles that packs bring along; one of the same name that an operator wrote replaces it.
+fn add_profiles(raw: &mut RawConfig) {
+    for (name, inactive, reason) in tollgate_providers::keepa::profiles() {
+        let shipped = super::keys::raw::RawProfile {
+            inactive,
+            reason: Some(reason),
+        };
+        raw.profiles.entry(name).or_insert(shipped);
+    }
 }
 
 fn check_profile(raw: &RawConfig, layers: &Layers, errors: &mut Vec<ConfigError>) {

@@ -9,12 +9,14 @@ use tollgate_core::TrustLevel;
 use super::{
     error::{ConfigError, Notice, Origin},
     keys::{
+        keepa::RawKeepa,
         serve::{RawKnowledge, RawOauth, RawResources, RawResults, RawServe},
         values::{Algorithm, Trust},
     },
     layer::dotted,
     load::Layers,
     resolve::size,
+    secret::SecretRef,
 };
 
 /// Where and for whom HTTP is served.
@@ -113,6 +115,25 @@ pub struct Knowledge {
     pub paths: Vec<PathBuf>,
     /// How long a session lives that nobody touches.
     pub session_ttl: Duration,
+}
+
+/// Amazon product research with Keepa.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keepa {
+    /// Where the key is to be found.
+    pub key: Option<SecretRef>,
+    /// Where Keepa answers.
+    pub base_url: String,
+    /// Folders with samples.
+    pub fixture_dirs: Vec<PathBuf>,
+    /// The folder of evidence.
+    pub evidence_dir: Option<PathBuf>,
+    /// The folder of the handbook.
+    pub wiki_dir: Option<PathBuf>,
+    /// The two folders that promoting writes to.
+    pub promote_dirs: Vec<PathBuf>,
+    /// For how long an answer is used again.
+    pub cache_ttl: Duration,
 }
 
 pub(super) fn serve(raw: RawServe, layers: &Layers, errors: &mut Vec<ConfigError>) -> Serve {
@@ -240,5 +261,26 @@ pub(super) fn knowledge(raw: RawKnowledge, layers: &mut Layers) -> Knowledge {
     Knowledge {
         paths: raw.paths,
         session_ttl: Duration::from_secs(raw.session_ttl_seconds),
+    }
+}
+
+/// A folder that is not there may come back, so it is worth a notice and no more.
+pub(super) fn keepa(raw: RawKeepa, layers: &mut Layers) -> Keepa {
+    let origin: Origin = layers.origin(&["keepa", "fixture_dirs"]);
+    for folder in raw.fixture_dirs.iter().filter(|folder| !folder.is_dir()) {
+        layers.notices.push(Notice {
+            origin: origin.clone(),
+            key: Some("keepa.fixture_dirs".to_owned()),
+            message: format!("there is no folder {}", folder.display()),
+        });
+    }
+    Keepa {
+        key: raw.key,
+        base_url: raw.base_url,
+        fixture_dirs: raw.fixture_dirs,
+        evidence_dir: raw.evidence_dir,
+        wiki_dir: raw.wiki_dir,
+        promote_dirs: raw.promote_dirs,
+        cache_ttl: Duration::from_secs(raw.cache_ttl_seconds),
     }
 }

@@ -7,6 +7,8 @@ mod contracts;
 #[cfg(test)]
 mod jsonl;
 #[cfg(test)]
+mod keepa;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod state;

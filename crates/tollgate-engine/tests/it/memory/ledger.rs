@@ -215,7 +215,8 @@ async fn a_call_without_consent_is_noted_and_not_made() {
             },
         ])
     );
-    assert_eq!(ledger(&write)["session_estimated"], 0);
+    assert_eq!(ledger(&write)["session_estimated"], 9);
+    assert_eq!(ledger(&write)["session_consumed"], 0);
     assert_eq!(world.fake.count(), 0);
 }
 

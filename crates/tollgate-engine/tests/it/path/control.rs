@@ -132,14 +132,14 @@ async fn a_tool_with_a_service_command_takes_control_arguments_among_its_own() {
 }
 
 #[tokio::test]
-async fn a_sample_costs_nothing_and_asks_nobody() {
+async fn a_sample_is_metered_like_the_call_it_stands_for_and_asks_nobody() {
     let world = shop().await;
     let outcome = with(&world, "keepa.find", "{}", |control| {
         control.fixture = Some("find.json".to_owned());
     })
     .await;
     assert_eq!(said(&outcome), "ok");
-    assert_eq!(outcome.envelope.get().budget_ledger.session_consumed, 0);
+    assert_eq!(outcome.envelope.get().budget_ledger.session_consumed, 5);
 }
 
 #[tokio::test]

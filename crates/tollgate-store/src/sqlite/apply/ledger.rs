@@ -208,6 +208,8 @@ impl Entry {
     }
 
     fn block(&mut self, action: &Value) {
+        let estimated = action["estimated_tokens"].as_u64().unwrap_or(0);
+        self.session.estimated = self.session.estimated.saturating_add(estimated);
         let blocked = &mut self.session.blocked;
         blocked.push(action.clone());
         let extra = blocked.len().saturating_sub(BLOCKED);

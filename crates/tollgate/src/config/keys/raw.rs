@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{super::secret::SecretRef, mcp, sandbox, serve, values};
+use super::{super::secret::SecretRef, keepa, mcp, sandbox, serve, values};
 
 /// The configuration of Tollgate, `tollgate.toml`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -54,6 +54,8 @@ pub struct RawConfig {
     pub knowledge: serve::RawKnowledge,
     /// Running code in a sandbox.
     pub sandbox: sandbox::RawSandbox,
+    /// Amazon product research with Keepa.
+    pub keepa: keepa::RawKeepa,
 }
 
 /// Where Tollgate keeps what it must remember.

@@ -232,6 +232,57 @@ fn what_is_written_is_what_is_resolved() {
             names: Safe,
         },
         profiles: {
+            "dry_run_default": Profile {
+                inactive: [
+                    "keepa.products_get",
+                    "keepa.products_compare",
+                    "keepa.sellers_get",
+                    "keepa.cassettes_sanitize",
+                    "keepa.cassettes_promote",
+                    "keepa.cassettes_promote_and_verify",
+                    "keepa.tracking_list",
+                    "keepa.tracking_list_names",
+                    "keepa.tracking_get",
+                    "keepa.tracking_notifications",
+                ],
+                reason: Some(
+                    "dry_run_default: prices are looked at before anything is asked",
+                ),
+            },
+            "fixture_curation": Profile {
+                inactive: [
+                    "keepa.resolve_research_target",
+                    "keepa.query_research_context",
+                    "keepa.workflow_plan",
+                    "keepa.products_get",
+                    "keepa.products_compare",
+                    "keepa.categories_search",
+                    "keepa.categories_products",
+                    "keepa.categories_finder_selection",
+                    "keepa.finder_query",
+                    "keepa.deals_query",
+                    "keepa.sellers_get",
+                    "keepa.bestsellers_get",
+                    "keepa.topsellers_list",
+                    "keepa.research_graph_merge",
+                    "keepa.research_brief_export",
+                    "keepa.reports_build",
+                    "keepa.browse_snapshot",
+                    "keepa.tracking_list",
+                    "keepa.tracking_list_names",
+                    "keepa.tracking_get",
+                    "keepa.tracking_notifications",
+                ],
+                reason: Some(
+                    "fixture_curation: answers are cleaned and made into samples",
+                ),
+            },
+            "live_read_allowed": Profile {
+                inactive: [],
+                reason: Some(
+                    "live_read_allowed: everything that only reads",
+                ),
+            },
             "low-cost": Profile {
                 inactive: [
                     "keepa.deals_*",
@@ -240,9 +291,59 @@ fn what_is_written_is_what_is_resolved() {
                     "deals cost too much here",
                 ),
             },
+            "offline_fixture_only": Profile {
+                inactive: [
+                    "keepa.products_get",
+                    "keepa.products_compare",
+                    "keepa.categories_search",
+                    "keepa.categories_products",
+                    "keepa.categories_finder_selection",
+                    "keepa.finder_query",
+                    "keepa.deals_query",
+                    "keepa.sellers_get",
+                    "keepa.bestsellers_get",
+                    "keepa.topsellers_list",
+                    "keepa.cassettes_promote",
+                    "keepa.cassettes_promote_and_verify",
+                    "keepa.tracking_list",
+                    "keepa.tracking_list_names",
+                    "keepa.tracking_get",
+                    "keepa.tracking_notifications",
+                ],
+                reason: Some(
+                    "offline_fixture_only: samples and local work only",
+                ),
+            },
             "read only": Profile {
                 inactive: [],
                 reason: None,
+            },
+            "tracking_readonly": Profile {
+                inactive: [
+                    "keepa.resolve_research_target",
+                    "keepa.query_research_context",
+                    "keepa.workflow_plan",
+                    "keepa.products_get",
+                    "keepa.products_compare",
+                    "keepa.categories_search",
+                    "keepa.categories_products",
+                    "keepa.categories_finder_selection",
+                    "keepa.finder_query",
+                    "keepa.deals_query",
+                    "keepa.sellers_get",
+                    "keepa.bestsellers_get",
+                    "keepa.topsellers_list",
+                    "keepa.research_graph_merge",
+                    "keepa.research_brief_export",
+                    "keepa.cassettes_sanitize",
+                    "keepa.cassettes_promote",
+                    "keepa.cassettes_promote_and_verify",
+                    "keepa.reports_build",
+                    "keepa.browse_snapshot",
+                ],
+                reason: Some(
+                    "tracking_readonly: trackings are read, never changed",
+                ),
             },
         },
         providers: Providers {
@@ -355,6 +456,27 @@ fn what_is_written_is_what_is_resolved() {
                 open_files: 512,
             },
             keep: 60s,
+        },
+        keepa: Keepa {
+            key: Some(
+                Env(
+                    "KEEPA_KEY",
+                ),
+            ),
+            base_url: "http://127.0.0.1:9",
+            fixture_dirs: [
+                "/fixtures/config/valid/.",
+            ],
+            evidence_dir: Some(
+                "/fixtures/config/valid/.",
+            ),
+            wiki_dir: Some(
+                "/fixtures/config/valid/.",
+            ),
+            promote_dirs: [
+                "/fixtures/config/valid/.",
+            ],
+            cache_ttl: 0ns,
         },
         sources: [
             Source {

@@ -100,6 +100,13 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     sandbox.workspace_bytes: lower
     sandbox.workspace_files: lower
     sandbox.keep_seconds: lower
+    keepa.key: no
+    keepa.base_url: no
+    keepa.fixture_dirs: no
+    keepa.evidence_dir: no
+    keepa.wiki_dir: no
+    keepa.promote_dirs: no
+    keepa.cache_ttl_seconds: no
     ");
 }
 

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::init::{Client, LOCAL_URL, Scope, server_name, server_url};
+use super::{
+    init::{Client, LOCAL_URL, Scope, server_name, server_url},
+    keepa::Keepa,
+};
 
 /// The gate between AI agents and tools.
 #[derive(Debug, Parser)]
@@ -75,6 +78,8 @@ pub(crate) enum Command {
     Doctor(Nothing),
     /// Show a governed session from end to end, offline
     Demo(Nothing),
+    /// Research Amazon products with Keepa, offline first
+    Keepa(Keepa),
     /// Measure this machine: calls, cache hits, sanitising, start-up
     Bench(Bench),
     /// Print completions for a shell

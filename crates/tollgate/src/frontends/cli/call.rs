@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 use tollgate_core::{Envelope, Event, EventSink, Failure, Payload, Status};
-use tollgate_engine::{Outcome, Request};
+use tollgate_engine::{Caller, Gateway, Outcome, Request};
 
 use super::{Exit, Scene, Stop, arguments::Call, console::Paint};
 
@@ -28,26 +28,26 @@ pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
         .idempotency_key
         .clone_from(&call.idempotency_key);
     request.traceparent = scene.environment.text("TRACEPARENT").map(str::to_owned);
-    request.events = Arc::new(Progress {
-        seen: std::io::stderr().is_terminal(),
-    });
-    let cancel = request.cancel.clone();
-    let caller = scene.caller();
-    let outcome = {
-        let calling = wired.gateway.call(&caller, request);
-        tokio::pin!(calling);
-        loop {
-            tokio::select! {
-                outcome = &mut calling => break outcome,
-                _ = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => cancel.cancel(),
-            }
-        }
-    };
+    request.events = Arc::new(Progress::on_terminal());
+    let outcome = waited(&wired.gateway, &scene.caller(), request).await;
     show(&outcome, scene)?;
     let delivered = wired.gateway.delivered(&outcome).await;
     wired.close().await;
     delivered?;
     Ok(Exit::from(&outcome.disposition))
+}
+
+/// Makes a call; an interrupt takes it back in order.
+pub(super) async fn waited(gateway: &Gateway, caller: &Caller, request: Request) -> Outcome {
+    let cancel = request.cancel.clone();
+    let calling = gateway.call(caller, request);
+    tokio::pin!(calling);
+    loop {
+        tokio::select! {
+            outcome = &mut calling => break outcome,
+            _ = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => cancel.cancel(),
+        }
+    }
 }
 
 /// Reads `JSON`, `@FILE` or `-`.
@@ -94,6 +94,20 @@ pub(super) fn show(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> {
 
 fn for_people(envelope: &Envelope, scene: &Scene<'_>) -> Result<(), Stop> {
     let console = scene.console;
+    head(envelope, scene);
+    if let Some(data) = &envelope.data {
+        console.pretty(data.value())?;
+    }
+    if let Some(failure) = &envelope.error {
+        explain(failure, scene);
+    }
+    tail(envelope, scene);
+    Ok(())
+}
+
+/// How it went, in a line.
+pub(super) fn head(envelope: &Envelope, scene: &Scene<'_>) {
+    let console = scene.console;
     let (paint, word) = match envelope.status {
         Status::Ok => (Paint::Good, "ok"),
         Status::Empty => (Paint::Good, "empty"),
@@ -111,17 +125,15 @@ fn for_people(envelope: &Envelope, scene: &Scene<'_>) -> Result<(), Stop> {
         console.paint(Paint::Strong, &envelope.tool),
         envelope.meta.duration_ms
     ));
-    if let Some(data) = &envelope.data {
-        console.pretty(data.value())?;
-    }
-    if let Some(failure) = &envelope.error {
-        explain(failure, scene);
-    }
+}
+
+/// What to know beside the answer.
+pub(super) fn tail(envelope: &Envelope, scene: &Scene<'_>) {
+    let console = scene.console;
     if !envelope.warnings.is_empty() {
         let words: Vec<_> = envelope.warnings.iter().map(|it| it.as_str()).collect();
         console.note(&console.paint(Paint::Warn, &format!("warnings: {}", words.join(", "))));
     }
-    Ok(())
 }
 
 fn explain(failure: &Failure, scene: &Scene<'_>) {
@@ -153,8 +165,17 @@ fn explain(failure: &Failure, scene: &Scene<'_>) {
 }
 
 /// Progress on standard error, where a person looks.
-struct Progress {
+pub(super) struct Progress {
     seen: bool,
+}
+
+impl Progress {
+    /// Shown only where a person looks.
+    pub(super) fn on_terminal() -> Self {
+        Self {
+            seen: std::io::stderr().is_terminal(),
+        }
+    }
 }
 
 impl EventSink for Progress {

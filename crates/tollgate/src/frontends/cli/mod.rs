@@ -14,6 +14,7 @@ mod doctor;
 mod explain;
 mod grants;
 mod init;
+mod keepa;
 mod knowledge;
 mod policy;
 mod replay;
@@ -205,6 +206,7 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         | Command::Mcp(_)
         | Command::Serve(_)
         | Command::Jsonl(_)
+        | Command::Keepa(_)
         | Command::Bench(_) => {}
     }
     let mut config = Config::load(&environment, &flags).map_err(|errors| Stop {
@@ -304,6 +306,7 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Mcp(it) => mcp::stdio(selected(&it.listed, scene), scene).await,
         Command::Serve(it) => mcp::serve(&it, selected(&it.listed, scene), scene).await,
         Command::Jsonl(it) => crate::frontends::jsonl::run(&it, scene).await,
+        Command::Keepa(it) => keepa::run(&it, scene).await,
         Command::Bench(it) => crate::bench::run(&it, scene).await,
         Command::Completions(_)
         | Command::Trust(_)

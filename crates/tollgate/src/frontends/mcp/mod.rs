@@ -13,6 +13,7 @@ mod input;
 mod legacy;
 mod lifecycle;
 mod listen;
+pub(crate) mod local;
 mod look;
 mod names;
 mod native;

@@ -21,7 +21,7 @@ fn every_tool_is_listed() {
     assert!(all.contains(&"text.stats") && all.contains(&"prices.lookup"));
     let gate = env.run(&["tools", "list", "--toolset", "gate", "--json"]);
     let gate = gate.exits(0).json();
-    let others = ["prices.", "sandbox."];
+    let others = ["keepa.", "prices.", "sandbox."];
     let is_other = |name: &&&str| others.iter().any(|other| name.starts_with(other));
     let others = all.iter().filter(is_other).count();
     assert_eq!(names(&gate).len(), all.len() - others);
@@ -32,7 +32,7 @@ fn every_tool_is_listed() {
     assert!(
         unknown
             .err
-            .contains("there are discovery, gate, results, sandbox, stub"),
+            .contains("there are audit, discovery, docs, gate, keepa,"),
         "{}",
         unknown.err
     );
@@ -145,7 +145,7 @@ fn a_switched_off_provider_or_tool_is_gone() {
     let called = env.call("time.now", "{}", &[]).exits(2).json();
     assert_eq!(called["error"]["kind"], "unknown_tool");
     env.configure(
-        "[providers]\ndisabled = [\"builtin\", \"sandbox\"]\n[providers.stub]\ntools = [\"a.b\"]\n",
+        "[providers]\ndisabled = [\"builtin\", \"keepa\", \"sandbox\"]\n[providers.stub]\ntools = [\"a.b\"]\n",
     );
     let listed = env.run(&["tools", "list", "--json"]).exits(0).json();
     assert_eq!(names(&listed), ["a.b"]);

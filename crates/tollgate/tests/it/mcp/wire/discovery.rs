@@ -166,7 +166,17 @@ fn an_unknown_toolset_or_profile_is_answered_with_the_known_ones() {
     }
     let refused = client.error("tools/list", json!({"profile": "loud"}));
     assert_eq!(refused["code"], -32602);
-    assert_eq!(refused["data"]["profiles"], json!(["calm"]));
+    assert_eq!(
+        refused["data"]["profiles"],
+        json!([
+            "calm",
+            "dry_run_default",
+            "fixture_curation",
+            "live_read_allowed",
+            "offline_fixture_only",
+            "tracking_readonly",
+        ])
+    );
 
     let list = Ask::modern("tools/list", json!({}));
     let heard = gate.ask(&list.clone().at("/mcp?toolsets=moon"));

@@ -1,0 +1,248 @@
+//! Runs every recorded command again and compares keys and shapes: `--data DIR` names a folder with `fixtures/` and
+//! `golden/`.
+//!
+//! Keys must be equal. Of the answers the names are compared, not the words; where we differ on purpose it is listed with
+//! its reason, and anything else makes the comparison fail.
+
+#![expect(clippy::print_stdout, reason = "it is a report for people")]
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use serde_json::Value;
+use tollgate_keepa::{
+    Error, Kind, Params,
+    client::Failed,
+    key::cache_key,
+    request::Request,
+    service::{Place, Reuse, Saved, Shelf, Target, Told, World, run},
+};
+
+/// Where shapes differ on purpose: the end of a path, and why.
+const ON_PURPOSE: &[(&str, &str)] = &[
+    (
+        "token_bucket.estimated",
+        "prices are those that Keepa publishes",
+    ),
+    ("components", "prices are those that Keepa publishes"),
+    ("research_graph.edges", "a graph always lists its edges"),
+    (
+        "evidence_index",
+        "only places that exist are named, and one more is named where it does",
+    ),
+    ("error.message", "our words are our own"),
+    (
+        "error.details",
+        "the way to go on is an object, and more facts are told",
+    ),
+    ("data.deals", "deals are also shown in words and money"),
+    ("data.deal_count", "deals are also shown in words and money"),
+    (
+        "request.params_redacted.max_tokens",
+        "a limit of ours is never sent",
+    ),
+    (
+        "request.params_redacted.readOnly",
+        "reading must not mark anything as read",
+    ),
+    (
+        "request.params_redacted.selection",
+        "the marketplace belongs into a deal query",
+    ),
+    ("selection_file", "an action can be run as it stands"),
+    ("next_actions.*.params", "an action can be run as it stands"),
+    (
+        "artifacts",
+        "files go to the session's own folder unless a path is given",
+    ),
+    (
+        "steps.*.params.out",
+        "files go to the session's own folder unless a path is given",
+    ),
+    (
+        "steps.*.mcp.call.arguments.out",
+        "files go to the session's own folder unless a path is given",
+    ),
+    (
+        "inactive_tools",
+        "what reads may run on samples in every offline profile",
+    ),
+    (
+        "profile_switch_points",
+        "what reads may run on samples in every offline profile",
+    ),
+    (
+        "budget_ledger_seed.blocked_actions",
+        "prices are those that Keepa publishes",
+    ),
+    (
+        "data.provenance",
+        "where an answer came from is told in one way",
+    ),
+    (
+        "candidates",
+        "a seller's id holds a digit, and a word of ten letters is no product",
+    ),
+    ("lowest_source_weight", "no source weighs less than one"),
+    (
+        "agent_brief",
+        "the brief's facts are the same, its words our own",
+    ),
+    (
+        "data.products",
+        "compared figure by figure by the other example",
+    ),
+    (
+        "data.graph",
+        "compared figure by figure by the other example",
+    ),
+    ("data.field_notes", "our words are our own"),
+    ("notes", "our words are our own"),
+    ("data.diagnostics", "no source weighs less than one"),
+    (
+        "data.diff",
+        "compared figure by figure by the other example",
+    ),
+];
+
+struct Folder(PathBuf);
+
+impl World for Folder {
+    async fn ask(&self, _: &Request, _: Reuse) -> Result<Told, Failed> {
+        let error = Error::new(Kind::AuthMissing, "there is no key here");
+        Err(Failed {
+            error,
+            bucket: None,
+        })
+    }
+
+    fn load(&self, place: Place<'_>) -> Result<String, Error> {
+        let gone = || Error::new(Kind::FixtureNotFound, "it is not there");
+        match place {
+            Place::Fixture(name) => fs::read_to_string(self.0.join(name)).map_err(|_| gone()),
+            Place::Input(_) | Place::Page(_) | Place::Manifest | Place::Evidence(_) => Err(gone()),
+        }
+    }
+
+    fn names(&self, _: Shelf) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn save(&self, _: Target<'_>, _: &[u8]) -> Result<Saved, Error> {
+        Err(Error::new(Kind::FileRefused, "nothing is written here"))
+    }
+
+    fn recall(&self, _: &str) -> Option<Arc<Value>> {
+        None
+    }
+
+    fn recalled(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
+    }
+
+    fn has_key(&self) -> bool {
+        false
+    }
+}
+
+fn main() -> ExitCode {
+    let mut arguments = env::args().skip(1);
+    let flag = arguments.next();
+    let (Some("--data"), Some(folder)) = (flag.as_deref(), arguments.next()) else {
+        println!("skipped: no --data DIR was given");
+        return ExitCode::SUCCESS;
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let Ok(runtime) = runtime else {
+        return ExitCode::FAILURE;
+    };
+    match runtime.block_on(compare(Path::new(&folder))) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            println!("skipped: {error}");
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+async fn compare(folder: &Path) -> Result<usize, String> {
+    let world = Folder(folder.join("fixtures"));
+    let entries = fs::read_dir(folder.join("golden")).map_err(|error| error.to_string())?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    let (mut keys, mut unexpected) = (0, 0);
+    for path in &paths {
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let golden: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let name = golden["command"].as_str().unwrap_or_default();
+        let params = golden["params"].as_object().cloned().unwrap_or_default();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let key = cache_key(name, &params);
+        if golden["cache_key"] == key.as_str() {
+            keys += 1;
+        } else {
+            unexpected += 1;
+            println!("KEY DIFFERS {file}: {} / {key}", golden["cache_key"]);
+        }
+        let ours = match run(&world, name, &Params::from(params)).await {
+            Ok(outcome) => serde_json::json!({
+                "ok": true, "command": name, "request": outcome.request,
+                "token_bucket": outcome.token_bucket, "data": outcome.data,
+            }),
+            Err(failure) => serde_json::json!({
+                "ok": false, "command": name, "token_bucket": failure.token_bucket,
+                "error": {"kind": failure.error.kind.name(), "message": failure.error.message, "details": failure.error.details},
+            }),
+        };
+        let [theirs, ours] = [&golden["payload"], &ours].map(|value| {
+            let mut paths = BTreeSet::new();
+            collect(value, "", &mut paths);
+            paths
+        });
+        for (side, path) in theirs
+            .difference(&ours)
+            .map(|path| ("only theirs", path))
+            .chain(ours.difference(&theirs).map(|path| ("only ours", path)))
+        {
+            let reason = ON_PURPOSE.iter().find(|(part, _)| path.contains(part));
+            if reason.is_none() {
+                unexpected += 1;
+                println!("{file}: {side}: {path}");
+            }
+        }
+    }
+    println!(
+        "{keys} of {} keys are equal, {unexpected} unexpected differences",
+        paths.len()
+    );
+    Ok(unexpected)
+}
+
+/// The places of a value, with all entries of a list as one.
+fn collect(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    let below = |name: &str| {
+        if path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{path}.{name}")
+        }
+    };
+    if let Some(map) = value.as_object() {
+        map.iter()
+            .for_each(|(name, one)| collect(one, &below(name), found));
+    } else if let Some(all) = value.as_array() {
+        all.iter().for_each(|one| collect(one, &below("*"), found));
+    } else if !value.is_null() {
+        found.insert(path.to_owned());
+    }
+}

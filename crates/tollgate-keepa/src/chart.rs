@@ -1,0 +1,332 @@
+//! Histories as pictures: lines on a calendar, drops marked, as SVG that needs nothing else.
+//!
+//! Invariants: everything from outside is escaped; a gap in a history is a gap in its line; whatever the numbers, every
+//! coordinate is finite and inside the picture.
+
+use std::fmt::Write as _;
+
+use crate::{
+    Domain, KeepaMinute, Product,
+    series::{Point, Series, reading},
+};
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 220.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 28.0;
+const BOTTOM: f64 = 28.0;
+/// A price that falls by at least this share is marked.
+const DROP: f64 = 0.10;
+/// More points than this are not told apart on a screen.
+const POINTS: usize = 720;
+
+/// A picture of one kind of history.
+pub struct Panel {
+    /// Its heading.
+    pub title: &'static str,
+    /// What is drawn in it.
+    pub series: &'static [Series],
+    /// Whether less is better, so that its axis points down.
+    pub is_rank: bool,
+}
+
+/// The pictures of a product.
+pub const PANELS: [Panel; 4] = [
+    Panel {
+        title: "Price",
+        series: &[
+            Series::Amazon,
+            Series::New,
+            Series::NewFba,
+            Series::ListPrice,
+        ],
+        is_rank: false,
+    },
+    Panel {
+        title: "Buy box",
+        series: &[Series::BuyBoxShipping],
+        is_rank: false,
+    },
+    Panel {
+        title: "Sales rank",
+        series: &[Series::SalesRank],
+        is_rank: true,
+    },
+    Panel {
+        title: "Offers",
+        series: &[
+            Series::NewOfferCount,
+            Series::NewFbaOfferCount,
+            Series::NewFbmOfferCount,
+        ],
+        is_rank: false,
+    },
+];
+const COLOURS: [&str; 4] = ["#c2410c", "#1d4ed8", "#15803d", "#7c3aed"];
+
+/// A text that may stand in a page.
+pub fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            other if other.is_control() && other != '\n' => safe.push(' '),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+/// All pictures of a product that have something to show, one below the other.
+pub fn charts(product: &Product, only: &[Series]) -> Option<String> {
+    let mut panels = Vec::new();
+    for panel in &PANELS {
+        let drawn: Vec<(Series, Vec<Point>)> = panel
+            .series
+            .iter()
+            .filter(|one| only.is_empty() || only.contains(one))
+            .map(|one| (*one, points(product, *one)))
+            .filter(|(_, all)| all.iter().any(|point| point.raw >= 0))
+            .collect();
+        if !drawn.is_empty() {
+            panels.push(picture(panel, &drawn, product.domain(), panels.len()));
+        }
+    }
+    if panels.is_empty() {
+        return None;
+    }
+    let height = HEIGHT * panels.len() as f64;
+    let title = escaped(product.asin());
+    Some(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
+         height=\"{height}\" font-family=\"sans-serif\" font-size=\"11\" role=\"img\" aria-label=\"Histories of {title}\">{}</svg>",
+        panels.concat()
+    ))
+}
+
+fn points(product: &Product, series: Series) -> Vec<Point> {
+    let flat = product.histories().find(|(at, _)| *at == series.index());
+    let all = flat.map_or_else(Vec::new, |(_, flat)| series.decode(flat).points);
+    thinned(all)
+}
+
+/// Few enough points to draw: of each stretch the lowest and the highest stay.
+fn thinned(all: Vec<Point>) -> Vec<Point> {
+    if all.len() <= POINTS {
+        return all;
+    }
+    let stretch = all.len().div_ceil(POINTS / 2);
+    let mut kept = Vec::with_capacity(POINTS + 2);
+    for part in all.chunks(stretch) {
+        let low = part.iter().enumerate().min_by_key(|(_, point)| point.raw);
+        let high = part.iter().enumerate().max_by_key(|(_, point)| point.raw);
+        let mut pair: Vec<(usize, &Point)> = low.into_iter().chain(high).collect();
+        pair.sort_by_key(|(at, _)| *at);
+        pair.dedup_by_key(|(at, _)| *at);
+        kept.extend(pair.into_iter().map(|(_, point)| *point));
+    }
+    kept
+}
+
+/// Where moments and values lie in a picture.
+struct Scale {
+    from: i64,
+    to: i64,
+    low: f64,
+    high: f64,
+    top: f64,
+    is_rank: bool,
+}
+
+impl Scale {
+    fn x(&self, at: KeepaMinute) -> f64 {
+        let span = (self.to - self.from).max(1) as f64;
+        LEFT + (at.0 - self.from) as f64 / span * (WIDTH - LEFT - RIGHT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        let span = (self.high - self.low).max(f64::MIN_POSITIVE);
+        let share = ((value - self.low) / span).clamp(0.0, 1.0);
+        let share = if self.is_rank { share } else { 1.0 - share };
+        self.top + TOP + share * (HEIGHT - TOP - BOTTOM)
+    }
+}
+
+fn picture(panel: &Panel, drawn: &[(Series, Vec<Point>)], domain: Domain, place: usize) -> String {
+    let number = |series: Series, raw: i64| {
+        reading(Some(raw), series.unit(), domain).map(crate::series::Reading::number)
+    };
+    let moments = || {
+        drawn
+            .iter()
+            .flat_map(|(_, all)| all.iter().map(|point| point.at.0))
+    };
+    let values = drawn
+        .iter()
+        .flat_map(|(series, all)| all.iter().filter_map(|point| number(*series, point.raw)));
+    let (mut low, mut high) = values.fold((f64::MAX, f64::MIN), |(low, high), one| {
+        (low.min(one), high.max(one))
+    });
+    if (high - low).abs() < f64::EPSILON {
+        (low, high) = (low - 1.0, high + 1.0);
+    }
+    let scale = Scale {
+        from: moments().min().unwrap_or(0),
+        to: moments().max().unwrap_or(1),
+        low: low.max(0.0),
+        high,
+        top: HEIGHT * place as f64,
+        is_rank: panel.is_rank,
+    };
+    let mut svg = String::new();
+    frame(&mut svg, panel, &scale);
+    for (at, (series, all)) in drawn.iter().enumerate() {
+        let colour = COLOURS[at % COLOURS.len()];
+        line(&mut svg, *series, all, &scale, domain, colour);
+        let x = LEFT + 90.0 + 150.0 * at as f64;
+        let y = scale.top + 16.0;
+        let name = series.name().replace('_', " ");
+        // Writing to a string cannot fail.
+        let _ = write!(
+            svg,
+            "<text x=\"{x:.0}\" y=\"{y:.0}\" fill=\"{colour}\">{name}</text>"
+        );
+    }
+    svg
+}
+
+fn frame(svg: &mut String, panel: &Panel, scale: &Scale) {
+    let y = scale.top + 16.0;
+    let _ = write!(
+        svg,
+        "<text x=\"8\" y=\"{y:.0}\" font-weight=\"bold\">{}</text>",
+        panel.title
+    );
+    for step in 0..=4 {
+        let value = scale.low + (scale.high - scale.low) * f64::from(step) / 4.0;
+        let y = scale.y(value);
+        let label = if scale.high >= 1000.0 {
+            format!("{value:.0}")
+        } else {
+            format!("{value:.2}")
+        };
+        let right = WIDTH - RIGHT;
+        let _ = write!(
+            svg,
+            "<line x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#ddd\"/>\
+             <text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#666\">{label}</text>",
+            LEFT - 6.0,
+            y + 4.0
+        );
+    }
+    for (at, anchor) in [(scale.from, "start"), (scale.to, "end")] {
+        let x = scale.x(KeepaMinute(at));
+        let y = scale.top + HEIGHT - 10.0;
+        let day = KeepaMinute(at).to_string();
+        let day = day.get(..10).unwrap_or_default();
+        let _ = write!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#666\">{day}</text>"
+        );
+    }
+}
+
+/// A value holds until the next one, so the line goes in steps; where there is none, it is interrupted.
+fn line(
+    svg: &mut String,
+    series: Series,
+    all: &[Point],
+    scale: &Scale,
+    domain: Domain,
+    colour: &str,
+) {
+    let mut path = String::new();
+    let mut drops = String::new();
+    let mut before: Option<f64> = None;
+    for point in all {
+        let value = reading(Some(point.raw), series.unit(), domain);
+        let Some(value) = value.map(crate::series::Reading::number) else {
+            if before.take().is_some() {
+                let _ = write!(path, "H{:.1}", scale.x(point.at));
+            }
+            continue;
+        };
+        let (x, y) = (scale.x(point.at), scale.y(value));
+        match before {
+            None => {
+                let _ = write!(path, "M{x:.1} {y:.1}");
+            }
+            Some(last) => {
+                let _ = write!(path, "H{x:.1}V{y:.1}");
+                let has_dropped = last > 0.0 && (last - value) / last >= DROP;
+                if has_dropped && !scale.is_rank {
+                    let percent = (last - value) / last * 100.0;
+                    let _ = write!(
+                        drops,
+                        "<circle class=\"drop\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{colour}\"><title>-{percent:.0} %</title></circle>"
+                    );
+                }
+            }
+        }
+        before = Some(value);
+    }
+    if before.is_some() {
+        let _ = write!(path, "H{:.1}", WIDTH - RIGHT);
+    }
+    let _ = write!(
+        svg,
+        "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>{drops}"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn product(csv: &str) -> Product {
+        let body = format!(r#"{{"products":[{{"asin":"B0<CHART>1","csv":[{csv}]}}]}}"#);
+        Product::read_all(&body).unwrap().remove(0)
+    }
+
+    #[test]
+    fn drops_are_marked_and_gaps_are_gaps() {
+        let svg = charts(&product("[1000,1000,2000,800,3000,-1,4000,790]"), &[]).unwrap();
+        assert_eq!(svg.matches("class=\"drop\"").count(), 1);
+        let path = svg.split("d=\"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!(path.matches('M').count(), 2, "{path}");
+        assert!(!svg.contains("<CHART>") && svg.contains("&lt;CHART&gt;"));
+    }
+
+    #[test]
+    fn nothing_to_show_is_no_picture() {
+        assert_eq!(charts(&product("[1000,-1],null"), &[]), None);
+        assert_eq!(charts(&product("[1000,5]"), &[Series::SalesRank]), None);
+    }
+
+    #[test]
+    fn long_histories_keep_their_extremes() {
+        let flat: Vec<String> = (0..5000)
+            .map(|at| format!("{at},{}", if at == 2501 { 1 } else { 1000 + at % 7 }))
+            .collect();
+        let all = points(&product(&format!("[{}]", flat.join(","))), Series::Amazon);
+        assert!(all.len() <= POINTS + 2);
+        assert!(all.iter().any(|point| point.raw == 1));
+    }
+
+    proptest! {
+        #[test]
+        fn every_coordinate_is_inside(flat in proptest::collection::vec(-3_i64..1_000_000_000, 2..80)) {
+            let csv: Vec<String> = flat.iter().map(ToString::to_string).collect();
+            if let Some(svg) = charts(&product(&format!("[{}]", csv.join(","))), &[]) {
+                prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! From a recorded answer to a sample: cleaned, written twice, listed, checked.
+//!
+//! Invariant: what is written holds no secret, and both folders hold the same bytes.
+
+use serde_json::{Value, json};
+
+use super::{Place, Shelf, Target, World};
+use crate::{Error, KeepaMinute, Kind, Params, secrets};
+
+const TESTS: &str = "tests/fixtures";
+const PACKAGE: &str = "keepa_cli/fixtures";
+const MANIFEST: &str = "evidence/manifest.csv";
+
+/// A recording without secrets: JSON, or lines of JSON.
+struct Clean {
+    text: String,
+    format: &'static str,
+    names: Vec<String>,
+}
+
+fn clean<W: World>(world: &W, path: &str) -> Result<Clean, Error> {
+    let text = world.load(Place::Input(path))?;
+    let mut names = Vec::new();
+    if let Ok(value) = serde_json::from_str::<Value>(&text) {
+        let value = secrets::redact(&value, &mut names);
+        let text = serde_json::to_string_pretty(&value).unwrap_or_default() + "\n";
+        return Ok(Clean {
+            text,
+            format: "json",
+            names,
+        });
+    }
+    let mut lines = String::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let value: Value = serde_json::from_str(line)
+            .map_err(|error| Error::argument(format!("{path} is not JSON: {error}")))?;
+        lines.push_str(&secrets::redact(&value, &mut names).to_string());
+        lines.push('\n');
+    }
+    Ok(Clean {
+        text: lines,
+        format: "jsonl",
+        names,
+    })
+}
+
+/// `cassettes.sanitize`.
+pub(super) fn sanitize<W: World>(world: &W, params: &Params) -> Result<Value, Error> {
+    let input = params.required("input")?;
+    let out = params.required("out")?;
+    let clean = clean(world, &input)?;
+    let saved = world.save(Target::Path(&out), clean.text.as_bytes())?;
+    Ok(json!({
+        "input": input,
+        "output": {"path": saved.path, "size_bytes": saved.bytes, "format": clean.format},
+        "format": clean.format,
+        "size_bytes": saved.bytes,
+        "redacted_secret_names": clean.names,
+    }))
+}
+
+fn sample_name(params: &Params) -> Result<String, Error> {
+    let name = params.required("name")?;
+    if name.contains(['/', '\\', '\0']) || name.contains("..") || name.starts_with('.') {
+        return Err(Error::argument("name is a bare file name"));
+    }
+    Ok(if name.ends_with(".json") {
+        name
+    } else {
+        format!("{name}.json")
+    })
+}
+
+/// `cassettes.promote`.
+pub(super) fn promote<W: World>(world: &W, params: &Params) -> Result<Value, Error> {
+    let input = params.required("input")?;
+    let name = sample_name(params)?;
+    let clean = clean(world, &input)?;
+    let is_dry_run = params.is_on("dry_run");
+    let folder =
+        |names: &[&str], usual: &str| params.text(names).unwrap_or_else(|| usual.to_owned());
+    let folders = [
+        folder(&["tests_dir"], TESTS),
+        folder(&["package_dir"], PACKAGE),
+    ];
+    let mut targets = Vec::new();
+    for folder in &folders {
+        let path = format!("{}/{name}", folder.trim_end_matches('/'));
+        let before = world.load(Place::Input(&path)).is_ok();
+        if is_dry_run {
+            targets.push(json!({"path": path, "exists": before, "size_bytes": clean.text.len()}));
+        } else {
+            let saved = world.save(Target::Path(&path), clean.text.as_bytes())?;
+            targets.push(json!({"path": saved.path, "exists": true, "size_bytes": saved.bytes}));
+        }
+    }
+    let manifest = folder(&["manifest"], MANIFEST);
+    let is_listed = if params.is_on("no_manifest") || is_dry_run {
+        false
+    } else {
+        list(world, &manifest, &name, params)?
+    };
+    Ok(json!({
+        "input": input,
+        "fixture_name": name,
+        "targets": targets,
+        "manifest": manifest,
+        "manifest_updated": is_listed,
+        "dry_run": is_dry_run,
+        "format": clean.format,
+        "redacted_secret_names": clean.names,
+    }))
+}
+
+/// Adds a line to the list of evidence, once.
+fn list<W: World>(world: &W, manifest: &str, name: &str, params: &Params) -> Result<bool, Error> {
+    let head = "logical_path,title,status,updated_at,summary\n";
+    let mut text = world
+        .load(Place::Input(manifest))
+        .unwrap_or_else(|_| head.to_owned());
+    let logical = format!("fixtures/{name}");
+    if text
+        .lines()
+        .any(|line| line.split(',').next() == Some(&logical))
+    {
+        return Ok(false);
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let title = params.text(&["title"]).unwrap_or_else(|| name.to_owned());
+    let title = title.replace('"', "\"\"");
+    let today = KeepaMinute::from_unix_ms(world.now_ms()).to_string();
+    text.push_str(&format!(
+        "{logical},\"{title}\",promoted,{today},sample of a cleaned answer\n"
+    ));
+    world.save(Target::Path(manifest), text.as_bytes())?;
+    Ok(true)
+}
+
+/// `cassettes.promote_and_verify`.
+pub(super) fn promote_and_verify<W: World>(world: &W, params: &Params) -> Result<Value, Error> {
+    let promotion = promote(world, params)?;
+    let next = json!([{
+        "tool": "docs.read",
+        "params": {"uri": format!("keepa://fixtures/{}", promotion["fixture_name"].as_str().unwrap_or_default())},
+        "reason": "To look at the sample.",
+        "estimated_tokens": 0,
+        "requires_confirmation": false,
+    }]);
+    if params.is_on("dry_run") {
+        return Ok(json!({
+            "view": "cassette_promotion",
+            "promotion": promotion,
+            "fixture_sync": null,
+            "agent_eval": null,
+            "next_actions": next,
+        }));
+    }
+    let targets = promotion["targets"].as_array();
+    let contents: Vec<Option<String>> = targets
+        .into_iter()
+        .flatten()
+        .map(|target| {
+            world
+                .load(Place::Input(target["path"].as_str().unwrap_or_default()))
+                .ok()
+        })
+        .collect();
+    let name = &promotion["fixture_name"];
+    let is_same = contents
+        .windows(2)
+        .all(|pair| pair[0].is_some() && pair[0] == pair[1]);
+    let lacks = |at: usize| -> Vec<&Value> {
+        let is_missing = contents.get(at).is_none_or(Option::is_none);
+        if is_missing { vec![name] } else { Vec::new() }
+    };
+    let sync = json!({
+        "ok": is_same,
+        "missing_in_tests": lacks(0),
+        "missing_in_package": lacks(1),
+        "mismatched": if is_same || !lacks(0).is_empty() || !lacks(1).is_empty() { vec![] } else { vec![name] },
+        "known_fixtures": world.names(Shelf::Fixtures).len(),
+    });
+    if !is_same {
+        let message = "the two folders of samples do not agree";
+        return Err(Error::new(Kind::FixtureSyncFailed, message)
+            .with("promotion", promotion)
+            .with("fixture_sync", sync));
+    }
+    Ok(json!({
+        "view": "cassette_promotion",
+        "promotion": promotion,
+        "fixture_sync": sync,
+        "agent_eval": null,
+        "next_actions": next,
+    }))
+}

@@ -1,0 +1,170 @@
+//! What each argument may be.
+//!
+//! Switches and numbers are also taken as texts where the API spells them so.
+
+use serde_json::{Map, Value, json};
+
+pub(super) fn arguments_of(text: &'static str) -> impl Iterator<Item = (&'static str, bool)> {
+    text.split_whitespace()
+        .map(|word| match word.strip_suffix('*') {
+            Some(name) => (name, true),
+            None => (word, false),
+        })
+}
+
+/// The schema of arguments between blanks.
+pub fn schema(arguments: &'static str) -> Value {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (name, is_required) in arguments_of(arguments) {
+        properties.insert(name.to_owned(), argument(name));
+        if is_required {
+            required.push(name);
+        }
+    }
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+pub(super) fn runtime(name: &str) -> Value {
+    let about = "A result of an earlier step: a keepa:// address, a cache key, a file or the result itself.";
+    match name {
+        "resource_uri" => json!({"type": "string", "description": about}),
+        "resource_uris" => json!({"type": "array", "items": {"type": "string"}}),
+        "artifacts" => json!({"type": ["array", "object"]}),
+        "artifact" => json!({"type": ["string", "object"]}),
+        _ => json!({"type": "object"}),
+    }
+}
+
+/// What an argument may be. Switches and numbers are also taken as texts, the way the API spells them.
+pub fn argument(name: &str) -> Value {
+    let text = |about: &str| json!({"type": "string", "description": about});
+    let list = |about: &str| {
+        json!({
+            "type": ["string", "array"], "items": {"type": "string"}, "description": about,
+        })
+    };
+    let switch = |about: &str| json!({"type": "boolean", "description": about});
+    let count = |least: u64, about: &str| json!({"type": "integer", "minimum": least, "description": about});
+    let option =
+        |about: &str| json!({"type": ["string", "integer", "boolean"], "description": about});
+    match name {
+        "asin" => list("One or more ASINs."),
+        "code" => list("UPC, EAN or ISBN-13 instead of ASINs."),
+        "seller" => list("One or more seller ids."),
+        "domain" => text("Marketplace: US, GB, DE, FR, JP, CA, IT, ES, IN, MX, BR (US if absent)."),
+        "full" => switch("History, statistics, videos and A+ at once; costs nothing extra."),
+        "agent_view" => switch("Answer with the view rather than the raw body."),
+        "view" => json!({
+            "enum": ["raw", "agent", "summary", "research", "deal", "audit"],
+            "description": "How much to show.",
+        }),
+        "fields" => list("Sections to show instead of the view's."),
+        "history_limit" => count(0, "Points of each history; 0 for none."),
+        "temporal_window_days" | "window_days" => json!({
+            "type": ["integer", "string", "array"], "items": {"type": "integer"},
+            "description": "Windows of change, in days.",
+        }),
+        "stats_window" => option("Days the statistics look back; 0 is all."),
+        "history"
+        | "stats"
+        | "days"
+        | "rating"
+        | "buybox"
+        | "videos"
+        | "aplus"
+        | "update"
+        | "stock"
+        | "code_limit"
+        | "only_live_offers"
+        | "historical_variations"
+        | "page"
+        | "range"
+        | "month"
+        | "year"
+        | "variations"
+        | "sublist"
+        | "width"
+        | "height" => option("Sent to Keepa as it is."),
+        "offers" => option("Offers to fetch, 20 to 100; 6 tokens a page of ten."),
+        "fixture" => text("Answer from this sample instead of asking Keepa."),
+        "product_fixture" => text("The sample for products that are read along."),
+        "chunks_dir" => text("Folder for one file per section."),
+        "dry_run" => switch("Only say what it would cost."),
+        "yes" => switch("Accept the cost."),
+        "from_cache" => json!({
+            "type": ["boolean", "string"],
+            "description": "Only from this session: true, or the key of an answer.",
+        }),
+        "no_cache" => switch("Ask Keepa even if the answer was kept."),
+        "cache_ttl" => count(0, "For how many seconds an answer may be reused."),
+        "term" => text("Words to search for."),
+        "category" => json!({"type": ["string", "integer"], "description": "A category's number."}),
+        "limit" => count(1, "Most products to list."),
+        "hydrate_top" => count(0, "Leading products to read along."),
+        "per_page" => count(1, "Products a page."),
+        "sales_rank_max" => count(1, "Worst sales rank."),
+        "min_reviews" => count(0, "Fewest reviews."),
+        "out" => text("File to write to."),
+        "out_dir" => text("Folder to write to."),
+        "selection" => json!({"type": ["object", "string"], "description": "The query's fields."}),
+        "selection_file" => text("A file that holds the selection."),
+        "max_tokens" => count(1, "Most tokens it may cost; never sent."),
+        "storefront" => switch("The products they sell, too (9 tokens more)."),
+        "parents" => switch("The categories above, too."),
+        "name" => text("Its name."),
+        "goal" => text("What the research is for; `deal` shows deals."),
+        "input" => list("Files with earlier results."),
+        "graph" => {
+            json!({"type": ["object", "array"], "description": "Graphs, or results that hold some."})
+        }
+        "payload" => json!({"type": ["object", "array"], "description": "Earlier results."}),
+        "root" => text("The id of the new root."),
+        "label" => text("What the new root is called."),
+        "prefer_source" => text("The source that wins conflicts: its place or its root."),
+        "title" => text("A heading."),
+        "id" => text("An id for it."),
+        "uri" => text("A keepa:// address."),
+        "query" | "question" => json!({
+            "type": ["string", "object"], "description": "What is looked for, in words.",
+        }),
+        "hint_type" | "target_type" => json!({
+            "enum": ["asin", "code", "seller", "category", "keyword", "fixture", "evidence"],
+        }),
+        "target_id" => text("What it is called."),
+        "target" => json!({"type": ["object", "string"]}),
+        "target_command" => text("The command to price."),
+        "params" => json!({"type": "object", "description": "Its parameters."}),
+        "commands" => json!({
+            "type": "array", "description": "Several of them: {command, params}.",
+            "items": {"type": ["object", "string"]},
+        }),
+        "tests_dir" | "package_dir" => text("One of the two folders of samples."),
+        "eval_dir" => text("Folder with specs to run."),
+        "manifest" => text("The list of evidence."),
+        "no_manifest" => switch("Leave the list alone."),
+        "run_eval" => switch("Run the specs afterwards."),
+        "format" => json!({"enum": ["markdown", "json", "jsonl", "csv", "svg"]}),
+        "asins_only" => switch("Only their numbers."),
+        "since" => json!({"type": ["integer", "string"], "description": "A Keepa minute."}),
+        "revise" => switch("Also those that were read before."),
+        "series" => list("Histories by name; `all` for every one."),
+        "include_missing" => switch("Moments without a value, too."),
+        "endpoint" => text("The path at Keepa."),
+        "tracking" | "trackings" => json!({"type": ["array", "object"]}),
+        "url" => text("Where notifications go."),
+        "list" => text("The name of a list of trackings."),
+        "command" => text("A command's name."),
+        "refill_rate" => count(0, "Tokens a minute of the account."),
+        "tokens_left" => json!({"type": "integer", "description": "The balance now."}),
+        _ => json!({}),
+    }
+}

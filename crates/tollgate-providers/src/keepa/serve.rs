@@ -1,0 +1,284 @@
+//! Runs one tool: results of earlier steps put in, profile checked, command run, answer remembered.
+
+use serde_json::{Map, Value, json};
+use tollgate_core::{
+    Answer, CallContext, ErrorCode, Payload, ProviderError, ServiceInfo, ToolCall, ToolResult,
+    Usage, Warning,
+};
+use tollgate_keepa::{
+    Command, Error, Kind, Params,
+    key::cache_key,
+    resolve::resolve,
+    service::{self, Failure, Outcome},
+    tool::{Leave, Profile, Tool},
+};
+
+use super::{Shared, kept, specs, world::CallWorld};
+
+pub(super) async fn run(
+    shared: &Shared,
+    call: &ToolCall,
+    cx: CallContext,
+) -> Result<Answer, ProviderError> {
+    let Some(command) = specs::command(call.tool.as_str()) else {
+        let message = format!("there is no tool `{}` here", call.tool);
+        return Err(ProviderError::not_found(message));
+    };
+    let given = call
+        .arguments
+        .value()
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    let world = CallWorld { shared, cx: &cx };
+    let prepared = prepare(&world, command, given.clone()).map_err(|error| shown(error.into()))?;
+    if let Some(answer) = recalled(&world, command, &prepared.arguments) {
+        return answer.map_err(|error| shown(error.into()));
+    }
+    let outcome = if command == Command::CacheStats {
+        Ok(local(kept::stats(&cx, &*shared.settings.clock).await))
+    } else if command == Command::CacheClear {
+        let cleared = kept::clear(&cx).await.map_err(ProviderError::unavailable)?;
+        Ok(local(cleared))
+    } else {
+        let mut params = prepared.arguments.clone();
+        // The gate has asked already.
+        params.insert("yes".to_owned(), Value::Bool(true));
+        if command == Command::ProductsGet && !params.contains_key("view") {
+            params.insert("view".to_owned(), Value::from("summary"));
+        }
+        service::run(&world, command.name(), &Params::from(params)).await
+    };
+    let outcome = outcome.map_err(shown)?;
+    Ok(finished(shared, &cx, command, &given, prepared, outcome))
+}
+
+fn local(data: Value) -> Outcome {
+    Outcome {
+        request: json!({"transport": "service"}),
+        token_bucket: json!({}),
+        data,
+        ..Outcome::default()
+    }
+}
+
+struct Prepared {
+    arguments: Map<String, Value>,
+    account: Option<Value>,
+}
+
+/// Checks the profile and puts results of earlier steps in.
+fn prepare(
+    world: &CallWorld<'_>,
+    command: Command,
+    mut given: Map<String, Value>,
+) -> Result<Prepared, Error> {
+    let Some(tool) = Tool::of(command) else {
+        return Ok(Prepared {
+            arguments: given,
+            account: None,
+        });
+    };
+    let profile = given.shift_remove("profile");
+    let resolved = if tool.takes_results {
+        resolve(world, tool, given)?
+    } else {
+        tollgate_keepa::resolve::Resolved {
+            arguments: given,
+            account: None,
+        }
+    };
+    if let Some(name) = profile.as_ref().and_then(Value::as_str) {
+        let profile = Profile::named(name)
+            .ok_or_else(|| Error::argument(format!("there is no profile {name:?}")))?;
+        check(tool, profile, &Params::from(resolved.arguments.clone()))?;
+    }
+    if command == Command::ProductsCompare {
+        let params = Params::from(resolved.arguments.clone());
+        if params.list(&["asin"]).len() < 2 && params.get(&["from_cache"]).is_none() {
+            return Err(Error::argument("a comparison needs at least two products"));
+        }
+    }
+    Ok(Prepared {
+        arguments: resolved.arguments,
+        account: resolved.account,
+    })
+}
+
+fn check(tool: &Tool, profile: Profile, params: &Params) -> Result<(), Error> {
+    let name = profile.name();
+    match tool.leave(profile) {
+        Leave::Runs => Ok(()),
+        Leave::OnSamples if params.is_free() => Ok(()),
+        Leave::OnSamples => {
+            let message = format!("in {name}, {} needs a fixture or a dry run", tool.name());
+            let error = Error::new(Kind::ProfileRequiresFixtureOrDryRun, message);
+            Err(error.with("profile", name))
+        }
+        Leave::Off => {
+            let message = format!("{} is off in {name}", tool.name());
+            let error = Error::new(Kind::InactiveTool, message).with("profile", name);
+            Err(error.with("inactive_reason", profile.about()))
+        }
+    }
+}
+
+/// The answer of this session that `from_cache` names by its key.
+fn recalled(
+    world: &CallWorld<'_>,
+    command: Command,
+    arguments: &Map<String, Value>,
+) -> Option<Result<Answer, Error>> {
+    use tollgate_keepa::service::World as _;
+    let key = arguments.get("from_cache")?.as_str()?;
+    let is_its = key
+        .strip_prefix(command.name())
+        .is_some_and(|rest| rest.starts_with(':'));
+    let kept = world.recall(key).filter(|_| is_its);
+    Some(match kept {
+        None => {
+            let message = format!("this session has no answer {key:?}");
+            let error = Error::new(Kind::CacheMiss, message);
+            Err(error.with("available_cache_keys", world.recalled()))
+        }
+        Some(kept) => {
+            let mut data = kept["data"].clone();
+            if let Some(mcp) = data.pointer_mut("/provenance/mcp") {
+                mcp["cache_hit"] = Value::Bool(true);
+            }
+            let mut result = ToolResult::ok(Payload::from(data));
+            result.usage = Usage { consumed: Some(0) };
+            result.warnings = vec![Warning::UsedCache];
+            result.service = Some(ServiceInfo {
+                request: kept["request"].clone(),
+                token_bucket: json!({"cache_hit": true, "tokens_consumed": 0}),
+            });
+            Ok(Answer::Done(result))
+        }
+    })
+}
+
+fn finished(
+    shared: &Shared,
+    cx: &CallContext,
+    command: Command,
+    given: &Map<String, Value>,
+    prepared: Prepared,
+    outcome: Outcome,
+) -> Answer {
+    let mut data = outcome.data;
+    let key = cache_key(command.name(), &prepared.arguments);
+    if let Some(map) = data.as_object_mut() {
+        if let Some(account) = prepared.account {
+            map.insert("workflow_resolution".to_owned(), account);
+        }
+        let provenance = map.entry("provenance").or_insert_with(|| json!({}));
+        provenance["mcp"] = json!({
+            "server": "keepa",
+            "tool": Tool::of(command).map(Tool::name),
+            "transport": cx.surface.as_str(),
+            "session_cache_key": key,
+            "cache_hit": false,
+        });
+    }
+    // The gate knows the call by what was sent, later steps by what it came to.
+    let mut keys = vec![key];
+    let as_sent = cache_key(command.name(), given);
+    if !keys.contains(&as_sent) {
+        keys.insert(0, as_sent);
+    }
+    let payload = Payload::from(data.clone());
+    let kept = json!({
+        "command": command.name(),
+        "request": outcome.request,
+        "token_bucket": outcome.token_bucket,
+        "data": data,
+    });
+    shared
+        .memory
+        .keep(&cx.session, &keys, kept, payload.raw().len());
+    let mut result = ToolResult::ok(payload);
+    result.usage = Usage {
+        consumed: outcome.consumed,
+    };
+    if outcome.is_fixture {
+        result.warnings.push(Warning::Fixture);
+    }
+    result.service = Some(ServiceInfo {
+        request: outcome.request,
+        token_bucket: outcome.token_bucket,
+    });
+    Answer::Done(result)
+}
+
+/// A failure as the gate tells it.
+pub(super) fn shown(failure: Failure) -> ProviderError {
+    let error = failure.error;
+    let (code, suggestion) = advice(error.kind);
+    let wait = error
+        .details
+        .get("retry_after_seconds")
+        .and_then(Value::as_u64);
+    let mut details = error.details;
+    details.insert("kind".to_owned(), Value::from(error.kind.name()));
+    if let Some(status) = error.status {
+        details.insert("status_code".to_owned(), Value::from(status));
+    }
+    if failure
+        .token_bucket
+        .as_object()
+        .is_some_and(|map| !map.is_empty())
+    {
+        details.insert("token_bucket".to_owned(), failure.token_bucket);
+    }
+    ProviderError {
+        suggestion: suggestion.map(str::to_owned),
+        retry_after: wait.map(std::time::Duration::from_secs),
+        details,
+        document_code: Some(error.kind.name().to_owned()),
+        ..ProviderError::new(code, error.message)
+    }
+}
+
+/// The gate's code for a kind, and what to do.
+fn advice(kind: Kind) -> (ErrorCode, Option<&'static str>) {
+    match kind {
+        Kind::InvalidArgument | Kind::FileRefused | Kind::BinaryOutputPathRequired => {
+            (ErrorCode::InputRejected, None)
+        }
+        Kind::MissingInputs => (
+            ErrorCode::InputRejected,
+            Some(
+                "Give the fields in `details.missing_inputs`, or hand on an earlier result that has them.",
+            ),
+        ),
+        Kind::UnsupportedCommand => (ErrorCode::Unsupported, None),
+        Kind::AuthMissing => (
+            ErrorCode::Unauthorized,
+            Some("Use a fixture or a dry run, or have the operator set `keepa.key`."),
+        ),
+        Kind::PaymentRequired => (ErrorCode::Unauthorized, None),
+        Kind::ConfirmationRequired => (
+            ErrorCode::ConfirmationRequired,
+            Some("Repeat the call with `yes: true` to accept the cost."),
+        ),
+        Kind::FixtureUnavailable
+        | Kind::FixtureNotFound
+        | Kind::ProductNotFound
+        | Kind::HistoryUnavailable
+        | Kind::HistoryEmpty
+        | Kind::ResourceNotFound => (ErrorCode::NotFound, None),
+        Kind::NetworkOrParseError | Kind::ServerError => (ErrorCode::Unavailable, None),
+        Kind::NotEnoughToken => (
+            ErrorCode::RateLimited,
+            Some("Wait `retry_after_seconds`; `keepa.audit_cost` says what a call costs."),
+        ),
+        Kind::BadRequest | Kind::InvalidParameter | Kind::ApiError | Kind::FixtureSyncFailed => {
+            (ErrorCode::ToolFailed, None)
+        }
+        Kind::InactiveTool | Kind::ProfileRequiresFixtureOrDryRun => {
+            (ErrorCode::InactiveTool, None)
+        }
+        Kind::CacheMiss => (ErrorCode::CacheMiss, None),
+    }
+}

@@ -1,0 +1,182 @@
+//! What the gate is told about each tool; everything follows from the pack's own tables.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tollgate_core::{
+    Annotations, Caching, Capability, Cost, Estimate, ProviderError, Raise, Shape, Surface,
+    ToolName, ToolSpec, TrustLevel,
+};
+use tollgate_keepa::{
+    Command, Effect, Params,
+    cost::{estimate, needs_confirmation},
+    tool::{self, Tool},
+};
+
+const TIMEOUT_MS: u64 = 120_000;
+/// The pack's groups that are sets of the gate.
+const SETS: [&str; 5] = ["research", "docs", "audit", "reports", "tracking-readonly"];
+/// Arguments by which a caller chooses where something is written.
+const PATHS: [&str; 3] = ["out", "out_dir", "chunks_dir"];
+/// Commands that write wherever they are told, every time.
+const WRITING: [Command; 3] = [
+    Command::CassettesSanitize,
+    Command::CassettesPromote,
+    Command::CassettesPromoteAndVerify,
+];
+
+/// The tool id of a command.
+fn id(command: Command) -> String {
+    match command.tool() {
+        Some(name) => format!("keepa.{name}"),
+        None => format!("keepa.{}", command.name().replace(['.', '-'], "_")),
+    }
+}
+
+/// The command behind a tool id.
+pub(super) fn command(name: &str) -> Option<Command> {
+    Command::ALL
+        .iter()
+        .copied()
+        .find(|command| id(*command) == name)
+}
+
+pub(super) fn all() -> Result<Vec<ToolSpec>, ProviderError> {
+    let agents = tool::TOOLS.iter().map(|tool| tool.command);
+    let others = Command::ALL
+        .iter()
+        .copied()
+        .filter(|command| command.tool().is_none());
+    agents.chain(others).map(spec).collect()
+}
+
+fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
+    let tool = Tool::of(command);
+    let name = ToolName::new(id(command)).map_err(ProviderError::unavailable)?;
+    let (title, description) = match tool {
+        Some(tool) => (tool.title.to_owned(), tool.about.to_owned()),
+        None => (title(command), about(command)),
+    };
+    let is_write = command.effect() == Effect::Write;
+    let writes = is_write || WRITING.contains(&command) || command == Command::CacheClear;
+    let toolsets = match tool {
+        Some(tool) => {
+            let sets = tool.sets().filter(|set| SETS.contains(set));
+            sets.chain(["keepa"]).map(str::to_owned).collect()
+        }
+        None => vec!["keepa-commands".to_owned()],
+    };
+    Ok(ToolSpec {
+        name,
+        title,
+        description,
+        input_schema: match tool {
+            Some(tool) => tool.schema(),
+            None => tool::schema(tool::arguments(command)),
+        },
+        output_schema: Some(json!({"type": "object"})),
+        annotations: Annotations {
+            read_only: !writes,
+            idempotent: !is_write,
+            destructive: writes && command != Command::CassettesSanitize,
+            open_world: command.effect() != Effect::Local,
+            sensitive_sink: false,
+        },
+        capability: if writes {
+            Capability::L1
+        } else {
+            Capability::L0
+        },
+        raise: Raise::by(Arc::new(|arguments: &Map<String, Value>| {
+            let chooses = PATHS.iter().any(|name| arguments.contains_key(*name));
+            if chooses {
+                Capability::L1
+            } else {
+                Capability::L0
+            }
+        })),
+        provider_id: "keepa".to_owned(),
+        requires_confirm: false,
+        timeout_ms: TIMEOUT_MS,
+        toolsets,
+        requires_explicit_toolset: false,
+        surfaces: match (tool, is_write) {
+            (Some(_), _) => Surface::ALL.to_vec(),
+            (None, false) => vec![Surface::Cli, Surface::Jsonl],
+            (None, true) => vec![Surface::Cli],
+        },
+        caching: if writes || is_about_now(command) {
+            Caching::Never
+        } else {
+            Caching::Session
+        },
+        cost: cost(command),
+        trust: TrustLevel::ALL.to_vec(),
+        aliases: Vec::new(),
+        service_command: Some(command.name().to_owned()),
+        shape: Shape::Data,
+        page: None,
+        inactive: None,
+    })
+}
+
+/// What tells the state of things, not an answer that holds for a while.
+fn is_about_now(command: Command) -> bool {
+    let about_now = [
+        Command::TokensStatus,
+        Command::CacheStats,
+        Command::DocsRead,
+        Command::ResearchContextQuery,
+        Command::ContextPolicy,
+    ];
+    about_now.contains(&command)
+}
+
+fn cost(command: Command) -> Cost {
+    if command.effect() == Effect::Local {
+        return Cost::Free;
+    }
+    Cost::Estimated(Arc::new(move |arguments: &Map<String, Value>| {
+        let params = priced(command, arguments);
+        // What cannot be read is refused by the command itself, before anything is asked.
+        let budget = estimate(command, &params).unwrap_or_default();
+        Estimate {
+            estimated: budget.estimated_tokens,
+            worst_case: budget.worst_case_tokens,
+            confirm: budget.requires_confirmation && needs_confirmation(command, &budget, &params),
+        }
+    }))
+}
+
+/// The parameters a price is worked out from. A comparison that gets its products from an earlier result has at least
+/// two, and how many is only known when it runs.
+fn priced(command: Command, arguments: &Map<String, Value>) -> Params {
+    let mut arguments = arguments.clone();
+    if command == Command::ProductsCompare && !arguments.contains_key("asin") {
+        arguments.insert("asin".to_owned(), json!(["first", "second"]));
+    }
+    Params::from(arguments)
+}
+
+fn title(command: Command) -> String {
+    let words = command.name().replace(['.', '-', '_'], " ");
+    let mut letters = words.chars();
+    letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
+}
+
+fn about(command: Command) -> String {
+    let what = match command.effect() {
+        Effect::Read => "Asks Keepa and changes nothing there",
+        Effect::Write => "Changes something at Keepa",
+        Effect::Local => "Is answered here and costs nothing",
+    };
+    format!(
+        "The command `{}`. {what}. For the command line and JSON lines.",
+        command.name()
+    )
+}

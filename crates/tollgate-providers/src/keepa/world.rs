@@ -1,0 +1,100 @@
+//! The world of one call.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::Value;
+use tollgate_core::{CallContext, Event};
+use tollgate_keepa::{
+    ApiKey, Error, Kind,
+    client::{Body, Client, Failed},
+    request::Request,
+    service::{Place, Reuse, Saved, Shelf, Target, Told, World},
+};
+
+use super::{Shared, kept};
+
+pub(super) struct CallWorld<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) cx: &'a CallContext,
+}
+
+impl World for CallWorld<'_> {
+    async fn ask(&self, request: &Request, reuse: Reuse) -> Result<Told, Failed> {
+        let settings = &self.shared.settings;
+        let key = kept::key(request);
+        let ttl = reuse
+            .ttl_seconds
+            .map_or(settings.cache_ttl, Duration::from_secs);
+        let may_keep = !reuse.is_off && !ttl.is_zero();
+        if may_keep && let Some((answer, at)) = kept::find(self.cx, &key).await {
+            return Ok(Told {
+                answer,
+                kept_as: Some(key),
+                kept_at: Some(at),
+            });
+        }
+        let secret = settings.key.as_ref().and_then(|source| source());
+        let api_key =
+            secret.map_or_else(|| ApiKey::new(""), |key| ApiKey::new(key.reveal().as_str()));
+        let client = Client::new(&self.shared.http, settings.base_url.as_str(), api_key);
+        let answer = tokio::select! {
+            answer = client.call(request, self.cx.time_left) => answer?,
+            () = self.cx.cancel.cancelled() => {
+                let error = Error::new(Kind::NetworkOrParseError, "the call was taken back");
+                return Err(Failed { error, bucket: None });
+            }
+        };
+        let mut kept_as = None;
+        if may_keep && let Body::Json(text) = &answer.body {
+            kept::keep(self.cx, &*settings.clock, &key, request, (text, ttl)).await;
+            kept_as = Some(key);
+        }
+        Ok(Told {
+            answer,
+            kept_as,
+            kept_at: None,
+        })
+    }
+
+    fn load(&self, place: Place<'_>) -> Result<String, Error> {
+        self.shared
+            .files
+            .load(self, place, &self.shared.memory, self.cx)
+    }
+
+    fn names(&self, shelf: Shelf) -> Vec<String> {
+        self.shared.files.names(shelf)
+    }
+
+    fn save(&self, target: Target<'_>, bytes: &[u8]) -> Result<Saved, Error> {
+        let memory = &self.shared.memory;
+        self.shared
+            .files
+            .save(target, bytes, memory, &self.cx.session)
+    }
+
+    fn recall(&self, cache_key: &str) -> Option<Arc<Value>> {
+        self.shared.memory.recall(&self.cx.session, cache_key)
+    }
+
+    fn recalled(&self) -> Vec<String> {
+        self.shared.memory.keys(&self.cx.session)
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.shared.settings.clock.now().0
+    }
+
+    fn has_key(&self) -> bool {
+        let key = self.shared.settings.key.as_ref();
+        key.and_then(|source| source()).is_some()
+    }
+
+    fn progress(&self, done: u64, total: u64, what: &str) {
+        self.cx.events.emit(Event::Progress {
+            done: done as f64,
+            total: Some(total as f64),
+            message: Some(what.to_owned()),
+        });
+    }
+}

@@ -1,0 +1,216 @@
+//! Answers of the pack for people: what matters first, in lines and tables; the rest is in `--json`.
+
+use serde_json::Value;
+use tollgate_engine::Outcome;
+
+use super::super::{Scene, Stop, call, console::Paint};
+
+/// Columns of a comparison.
+const ROWS: [&str; 8] = [
+    "asin",
+    "brand",
+    "new_price",
+    "buy_box_price",
+    "sales_rank",
+    "monthly_sold",
+    "rating",
+    "review_count",
+];
+
+pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> {
+    let envelope = outcome.envelope.get();
+    let Some(data) = envelope.data.as_ref().filter(|_| envelope.ok) else {
+        return call::show(outcome, scene);
+    };
+    let data = data.value();
+    let console = scene.console;
+    call::head(envelope, scene);
+    if let Some(products) = data["products"]
+        .as_array()
+        .filter(|_| data["view"] == "agent_product")
+    {
+        for product in products {
+            about_product(product, scene)?;
+        }
+    } else if let Some(rows) = data["rows"]
+        .as_array()
+        .filter(|_| data["view"] == "products_compare")
+    {
+        let rows: Vec<Vec<String>> = rows
+            .iter()
+            .map(|row| ROWS.map(|name| cell(&row[name])).to_vec())
+            .collect();
+        console.table(&ROWS, &rows)?;
+        counts(&data["risk_summary"]["by_code"], "risks", scene)?;
+    } else if data["view"] == "workflow_plan" {
+        plan(data, scene)?;
+    } else if data["agent_brief"].is_object() {
+        let line = cell(&data["agent_brief"]["one_line"]);
+        console.line(&console.paint(Paint::Strong, &line))?;
+        listed(data, scene)?;
+        missing(&data["data_quality"], scene)?;
+    } else if let Some(content) = data["content"].as_str().or(data["text"].as_str()) {
+        console.line(content)?;
+        return Ok(());
+    } else {
+        console.pretty(data)?;
+        return Ok(());
+    }
+    actions(data, scene)?;
+    if let Some(path) = data["output"]["path"].as_str() {
+        console.line(&format!("written to {path}"))?;
+    }
+    call::tail(envelope, scene);
+    Ok(())
+}
+
+fn about_product(product: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    let console = scene.console;
+    let facts = &product["agent_brief"]["key_facts"];
+    let title = format!(
+        "{}  {}",
+        cell(&product["identity"]["asin"]),
+        cell(&product["identity"]["title"])
+    );
+    console.line(&console.paint(Paint::Strong, &title))?;
+    let names = [
+        ("brand", "brand"),
+        ("new price", "current_new_price"),
+        ("buy box", "current_buy_box_price"),
+        ("sold a month", "monthly_sold"),
+        ("rating", "rating"),
+        ("reviews", "review_count"),
+    ];
+    let rows: Vec<Vec<String>> = names
+        .iter()
+        .filter(|(_, name)| !facts[*name].is_null())
+        .map(|(label, name)| vec![(*label).to_owned(), cell(&facts[*name])])
+        .collect();
+    if !rows.is_empty() {
+        console.table(&["", ""], &rows)?;
+    }
+    for risk in product["risk_taxonomy"]["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
+        let line = format!(
+            "{}  {}  {}",
+            cell(&risk["severity"]),
+            cell(&risk["code"]),
+            cell(&risk["reason"])
+        );
+        console.line(&console.paint(Paint::Warn, &line))?;
+    }
+    missing(&product["data_quality"], scene)?;
+    actions(product, scene)
+}
+
+fn plan(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    let console = scene.console;
+    let line = cell(&data["agent_brief"]["one_line"]);
+    console.line(&console.paint(Paint::Strong, &line))?;
+    let steps = data["steps"].as_array().into_iter().flatten();
+    let rows: Vec<Vec<String>> = steps
+        .map(|step| {
+            let after: Vec<String> = step["depends_on"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(cell)
+                .collect();
+            let asks = if step["requires_confirmation"] == true {
+                "yes"
+            } else {
+                ""
+            };
+            vec![
+                cell(&step["id"]),
+                cell(&step["command"]),
+                cell(&step["estimated_tokens"]),
+                asks.to_owned(),
+                after.join(", "),
+            ]
+        })
+        .collect();
+    console.table(&["step", "command", "tokens", "asks", "after"], &rows)?;
+    Ok(())
+}
+
+/// The first list an answer has, as a table.
+fn listed(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    for name in ["category_candidates", "candidates", "deals"] {
+        let Some(all) = data[name].as_array().filter(|all| !all.is_empty()) else {
+            continue;
+        };
+        let columns: Vec<&str> = all[0]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(_, value)| !value.is_array() && !value.is_object())
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let rows: Vec<Vec<String>> = all
+            .iter()
+            .map(|one| columns.iter().map(|name| cell(&one[*name])).collect())
+            .collect();
+        scene.console.table(&columns, &rows)?;
+        return Ok(());
+    }
+    let counts = &data["research_graph"]["entity_counts"];
+    self::counts(counts, "found", scene)
+}
+
+fn counts(counts: &Value, label: &str, scene: &Scene<'_>) -> Result<(), Stop> {
+    let all: Vec<String> = counts
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, count)| format!("{count} {name}"))
+        .collect();
+    if !all.is_empty() {
+        scene
+            .console
+            .line(&format!("{label}: {}", all.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn missing(quality: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    let all: Vec<String> = quality["missing"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(cell)
+        .collect();
+    if !all.is_empty() {
+        let line = format!("missing: {}", all.join(", "));
+        scene
+            .console
+            .line(&scene.console.paint(Paint::Faint, &line))?;
+    }
+    Ok(())
+}
+
+fn actions(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    for action in data["next_actions"].as_array().into_iter().flatten() {
+        let cost = action["estimated_tokens"].as_u64().unwrap_or(0);
+        let line = format!(
+            "next: tollgate keepa {}  ({cost} tokens) {}",
+            cell(&action["cli"]),
+            cell(&action["reason"])
+        );
+        scene
+            .console
+            .line(&scene.console.paint(Paint::Faint, &line))?;
+    }
+    Ok(())
+}
+
+fn cell(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) => text.to_owned(),
+        None if value.is_null() => String::new(),
+        None => value.to_string(),
+    }
+}

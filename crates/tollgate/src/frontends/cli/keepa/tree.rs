@@ -1,0 +1,329 @@
+//! The tree of Keepa's commands, made from the pack's own table: what can be typed is what the tools take.
+
+use clap::{
+    Arg, ArgAction, ArgMatches, Command as Clap, Error, FromArgMatches, Subcommand,
+    error::ErrorKind,
+};
+use serde_json::{Map, Value};
+use tollgate_keepa::{Command, tool};
+
+/// Arguments that are typed without their name, if a command takes one of them.
+const BARE: [&str; 9] = [
+    "asin", "term", "category", "seller", "name", "query", "input", "endpoint", "command",
+];
+/// Flags that every command of the program has.
+const GLOBAL: [&str; 1] = ["profile"];
+
+/// What was typed after `tollgate keepa`.
+#[derive(Debug, Clone)]
+pub(crate) enum Typed {
+    /// A command and its parameters.
+    Run(Command, Map<String, Value>),
+    /// `eval`.
+    Eval {
+        folder: String,
+        fixtures: Option<String>,
+        prefix: String,
+    },
+}
+
+/// The words of a command, as they are typed.
+fn words(command: Command) -> Vec<String> {
+    command
+        .name()
+        .split('.')
+        .map(|word| word.replace('_', "-"))
+        .collect()
+}
+
+fn is_switch(schema: &Value) -> bool {
+    schema["type"] == "boolean"
+}
+
+fn takes_many(schema: &Value) -> bool {
+    schema["type"]
+        .as_array()
+        .is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
+        || schema["type"] == "array"
+}
+
+/// The argument of a command that is typed without its name.
+fn bare(command: Command) -> Option<&'static str> {
+    names(command).find(|name| BARE.contains(name))
+}
+
+fn names(command: Command) -> impl Iterator<Item = &'static str> {
+    tool::arguments(command)
+        .split_whitespace()
+        .map(|word| word.trim_end_matches('*'))
+        .filter(|name| !GLOBAL.contains(name))
+}
+
+fn argument(name: &'static str, is_bare: bool) -> Arg {
+    let schema = tool::argument(name);
+    let about = schema["description"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let arg = Arg::new(name).help(about);
+    if is_bare {
+        let arg = arg.value_name(name.to_uppercase());
+        return if takes_many(&schema) {
+            arg.num_args(0..).action(ArgAction::Append)
+        } else {
+            arg
+        };
+    }
+    let arg = arg.long(name.replace('_', "-"));
+    if is_switch(&schema) {
+        return arg.action(ArgAction::SetTrue);
+    }
+    if name == "from_cache" {
+        return arg
+            .num_args(0..=1)
+            .default_missing_value("true")
+            .value_name("KEY");
+    }
+    let arg = arg.value_name("VALUE").allow_hyphen_values(true);
+    if takes_many(&schema) {
+        arg.action(ArgAction::Append)
+    } else {
+        arg
+    }
+}
+
+fn leaf(command: Command, word: &str) -> Clap {
+    let about = match tool::Tool::of(command) {
+        Some(tool) => tool.about.split(". ").next().unwrap_or_default().to_owned(),
+        None => format!("Run `{}`", command.name()),
+    };
+    let bare = bare(command);
+    let mut clap = Clap::new(word.to_owned()).about(about);
+    for name in names(command) {
+        clap = clap.arg(argument(name, bare == Some(name)));
+    }
+    clap
+}
+
+/// Adds commands whose first words are `path` below a node.
+fn below(mut node: Clap, path: &[String]) -> Clap {
+    let mut seen: Vec<String> = Vec::new();
+    for command in Command::ALL {
+        let words = words(*command);
+        let Some(next) = words.get(path.len()).filter(|_| words.starts_with(path)) else {
+            continue;
+        };
+        if seen.contains(next) {
+            continue;
+        }
+        seen.push(next.clone());
+        let mut inner = path.to_vec();
+        inner.push(next.clone());
+        node = node.subcommand(if inner.len() == words.len() {
+            leaf(*command, next)
+        } else {
+            let name = inner.join(" ");
+            let group = Clap::new(next.clone()).about(format!("Commands of `{name}`"));
+            below(
+                group.subcommand_required(true).arg_required_else_help(true),
+                &inner,
+            )
+        });
+    }
+    node
+}
+
+fn eval() -> Clap {
+    Clap::new("eval")
+        .about("Run acceptance specs offline and say which hold")
+        .arg(
+            Arg::new("folder")
+                .required(true)
+                .value_name("DIR")
+                .help("Folder with specs"),
+        )
+        .arg(
+            Arg::new("fixtures")
+                .long("fixtures")
+                .value_name("DIR")
+                .help("Folder with samples, searched before those that come along"),
+        )
+        .arg(
+            Arg::new("prefix")
+                .long("prefix")
+                .value_name("TEXT")
+                .default_value("")
+                .help("What the specs leave out before the names of tools"),
+        )
+}
+
+impl Subcommand for Typed {
+    /// The tree is only made when somebody asks for it.
+    fn augment_subcommands(node: Clap) -> Clap {
+        node.defer(|node| {
+            let plan = leaf(Command::WorkflowPlan, "plan");
+            let node = node.subcommand_required(true).arg_required_else_help(true);
+            below(node, &[]).subcommand(plan).subcommand(eval())
+        })
+    }
+
+    fn augment_subcommands_for_update(node: Clap) -> Clap {
+        Self::augment_subcommands(node)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        name == "eval" || name == "plan" || Command::ALL.iter().any(|one| words(*one)[0] == name)
+    }
+}
+
+impl FromArgMatches for Typed {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut path = Vec::new();
+        let mut here = matches;
+        while let Some((word, inner)) = here.subcommand() {
+            path.push(word.to_owned());
+            here = inner;
+        }
+        let text = |name: &str| here.get_one::<String>(name).cloned();
+        if path == ["eval"] {
+            return Ok(Self::Eval {
+                folder: text("folder").unwrap_or_default(),
+                fixtures: text("fixtures"),
+                prefix: text("prefix").unwrap_or_default(),
+            });
+        }
+        let command = if path == ["plan"] {
+            Some(Command::WorkflowPlan)
+        } else {
+            Command::ALL.iter().copied().find(|one| words(*one) == path)
+        };
+        let Some(command) = command else {
+            let message = format!("there is no command {:?}\n", path.join(" "));
+            return Err(Error::raw(ErrorKind::InvalidSubcommand, message));
+        };
+        let mut params = Map::new();
+        for name in names(command) {
+            if let Some(value) = value(name, here)? {
+                params.insert(name.to_owned(), value);
+            }
+        }
+        Ok(Self::Run(command, params))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// What was typed for an argument, as the tool takes it.
+fn value(name: &str, matches: &ArgMatches) -> Result<Option<Value>, Error> {
+    let schema = tool::argument(name);
+    if is_switch(&schema) {
+        return Ok(matches.get_flag(name).then_some(Value::Bool(true)));
+    }
+    let Some(texts) = matches.get_many::<String>(name) else {
+        return Ok(None);
+    };
+    let texts: Vec<&String> = texts.collect();
+    let kinds = schema["type"].as_array().cloned();
+    let kinds = kinds.unwrap_or_else(|| vec![schema["type"].clone()]);
+    let has = |kind: &str| kinds.iter().any(|one| one == kind);
+    if takes_many(&schema) && texts.len() > 1 {
+        return Ok(Some(
+            texts
+                .into_iter()
+                .map(|text| Value::from(text.as_str()))
+                .collect(),
+        ));
+    }
+    let Some(text) = texts.first() else {
+        return Ok(None);
+    };
+    if name == "from_cache" && text.as_str() == "true" {
+        return Ok(Some(Value::Bool(true)));
+    }
+    let is_json = has("object") || (has("array") && !has("string"));
+    if is_json && text.trim_start().starts_with(['{', '[']) {
+        let wrong = |error| {
+            let message = format!("{name} is not JSON: {error}\n");
+            Error::raw(ErrorKind::ValueValidation, message)
+        };
+        return serde_json::from_str(text).map(Some).map_err(wrong);
+    }
+    if has("integer") && !has("string") {
+        let wrong = |_| {
+            let message = format!("{name} is a whole number\n");
+            Error::raw(ErrorKind::ValueValidation, message)
+        };
+        return text
+            .parse::<i64>()
+            .map(|number| Some(number.into()))
+            .map_err(wrong);
+    }
+    Ok(Some(Value::from(text.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+    use serde_json::json;
+
+    use super::*;
+    use crate::frontends::cli::Cli;
+
+    fn typed(line: &str) -> Typed {
+        let words = std::iter::once("keepa").chain(line.split(' '));
+        let clap = Typed::augment_subcommands(Clap::new("keepa"));
+        Typed::from_arg_matches(&clap.try_get_matches_from(words).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_tree_is_sound_and_every_command_can_be_typed() {
+        Cli::command().debug_assert();
+        for command in Command::ALL {
+            let line = words(*command).join(" ");
+            let found = typed(&line);
+            assert!(
+                matches!(found, Typed::Run(one, _) if one == *command),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_typed_is_what_the_tool_takes() {
+        let cases = [
+            (
+                "products get B0KETTLE01 --full --view summary --history-limit 0 --offers 20",
+                json!({"asin": "B0KETTLE01", "full": true, "view": "summary", "history_limit": 0, "offers": "20"}),
+            ),
+            (
+                "products compare B0KETTLE01 B0GRINDER2 --fixture a.json",
+                json!({"asin": ["B0KETTLE01", "B0GRINDER2"], "fixture": "a.json"}),
+            ),
+            (
+                "finder query --selection {\"perPage\":50} --yes",
+                json!({"selection": {"perPage": 50}, "yes": true}),
+            ),
+            (
+                "plan category-research --term coffee --hydrate-top 2",
+                json!({"name": "category-research", "term": "coffee", "hydrate_top": 2}),
+            ),
+            ("docs index --from-cache", json!({"from_cache": true})),
+        ];
+        for (line, expected) in cases {
+            let Typed::Run(_, params) = typed(line) else {
+                panic!("{line}");
+            };
+            let params: Value = params.into();
+            for (name, value) in expected.as_object().unwrap() {
+                assert_eq!(&params[name], value, "{line}");
+            }
+            assert_eq!(
+                params.as_object().unwrap().len(),
+                expected.as_object().unwrap().len()
+            );
+        }
+    }
+}

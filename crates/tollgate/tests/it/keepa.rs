@@ -1,0 +1,114 @@
+//! The Keepa pack through the program: the command line, JSON lines, and its own acceptance specs.
+
+use serde_json::Value;
+
+use crate::support::TestEnv;
+
+fn specs() -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tollgate-keepa/specs");
+    folder.to_owned()
+}
+
+#[test]
+fn every_spec_of_ours_holds() {
+    let env = TestEnv::new();
+    let ran = env.run(&["keepa", "eval", &specs(), "--json"]);
+    let report = ran.json();
+    let failed: Vec<&Value> = report["specs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["ok"] != true)
+        .collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(report["passed"].as_u64().unwrap() >= 40, "{report}");
+}
+
+#[test]
+fn a_spec_that_does_not_hold_fails_the_run() {
+    let env = TestEnv::new();
+    env.write(
+        "project/specs/wrong.json",
+        r#"{"id": "wrong", "command": "domains.list", "params": {}, "assertions": [{"path": "data.domains", "length": 3}]}"#,
+    );
+    let ran = env.run(&["keepa", "eval", "specs"]).exits(1);
+    assert!(ran.out.contains("wanted length 3"), "{}", ran.out);
+    env.run(&["keepa", "eval", "no-such-folder"]).exits(2);
+}
+
+#[test]
+fn a_product_is_shown_to_people_and_to_programs() {
+    let env = TestEnv::new();
+    let words = [
+        "keepa",
+        "products",
+        "get",
+        "B0KETTLE01",
+        "--fixture",
+        "product_kettle.json",
+        "--view",
+        "summary",
+    ];
+    let people = env.run(&words).exits(0);
+    for part in [
+        "Steel kettle",
+        "sold a month",
+        "missing:",
+        "next: tollgate keepa products get",
+    ] {
+        assert!(people.out.contains(part), "{part}: {}", people.out);
+    }
+    let envelope = env.run(&[&words[..], &["--json"]].concat()).exits(0).json();
+    assert_eq!(envelope["command"], "products.get");
+    assert_eq!(
+        envelope["data"]["products"][0]["identity"]["asin"],
+        "B0KETTLE01"
+    );
+    assert_eq!(envelope["cache_hit"], true);
+    let plan = env
+        .run(&["keepa", "plan", "category-research", "--term", "coffee"])
+        .exits(0);
+    assert!(plan.out.contains("fetch-category-products"), "{}", plan.out);
+}
+
+#[test]
+fn high_prices_ask_and_tracking_needs_a_human() {
+    let env = TestEnv::new();
+    env.run(&["keepa", "bestsellers", "get", "289754"]).exits(3);
+    env.run(&["keepa", "tracking", "remove", "B0KETTLE01", "--yes"])
+        .exits(3);
+    let dry = env
+        .run(&[
+            "keepa",
+            "bestsellers",
+            "get",
+            "289754",
+            "--dry-run",
+            "--json",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(dry["data"]["estimated_tokens"], 50);
+    env.run(&["keepa", "products", "get", "B0KETTLE01"])
+        .exits(1);
+}
+
+#[test]
+fn a_folder_of_samples_is_searched_first() {
+    let env = TestEnv::new();
+    env.write(
+        "project/samples/token_status.json",
+        r#"{"tokensLeft": 7, "refillRate": 1, "refillIn": 1, "tokensConsumed": 0}"#,
+    );
+    let folder = env.path("project/samples").display().to_string();
+    env.configure(&format!("[keepa]\nfixture_dirs = [{folder:?}]\n"));
+    let ran = env.run(&[
+        "keepa",
+        "tokens",
+        "status",
+        "--fixture",
+        "token_status.json",
+        "--json",
+    ]);
+    assert_eq!(ran.exits(0).json()["token_bucket"]["tokens_left"], 7);
+}
