@@ -5,6 +5,8 @@
 //!
 //! Invariant: what cannot be confined as the settings ask is not run.
 
+#[cfg(target_os = "linux")]
+mod files;
 mod language;
 mod settings;
 #[cfg(target_os = "linux")]

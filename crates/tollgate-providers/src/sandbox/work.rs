@@ -9,7 +9,7 @@ use std::{
 use sha2::{Digest, Sha256};
 use tollgate_core::{CallContext, ErrorCode, ProviderError};
 use tollgate_sandbox::{
-    Cgroups, Helper, Limits, Quota, Refused, RunError, Runner, Runners, Stop, Workspace,
+    Cgroups, Helper, Limits, Quota, Refused, RunError, Runner, Runners, Standing, Stop, Workspace,
     WorkspaceError, sweep,
 };
 
@@ -102,20 +102,28 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     text
 }
 
+/// Callers learn which tiers were tried; why each does not work may name paths of the host.
 fn nothing_works(refused: &Refused) -> ProviderError {
-    let tried = refused.tried.iter().map(|standing| {
-        let why = match &standing.state {
-            Ok(_) => "works",
-            Err(why) => why,
+    let said = |standing: &Standing| {
+        let why = if standing.tier < refused.least {
+            "less than the settings accept"
+        } else {
+            "does not work here"
         };
         format!("{}: {why}", standing.tier)
-    });
+    };
+    let reasons = |standing: &Standing| {
+        let why = standing.state.as_ref().err();
+        format!("{}: {}", standing.tier, why.map_or("works", String::as_str))
+    };
+    let join = |words: Vec<String>| words.join("; ");
     ProviderError {
-        detail: Some(tried.collect::<Vec<_>>().join("; ")),
+        detail: Some(join(refused.tried.iter().map(said).collect())),
         suggestion: Some(
             "Nothing was run. Tell the operator: `tollgate doctor` lists the tiers and what they need."
                 .to_owned(),
         ),
+        source: Some(join(refused.tried.iter().map(reasons).collect()).into()),
         ..ProviderError::new(ErrorCode::Unsupported, refused.to_string())
     }
 }

@@ -89,6 +89,33 @@ fn files_go_in_stay_and_come_out() {
 }
 
 #[test]
+fn what_hides_itself_hides_nothing_else() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let code = "import os\nopen(b'\\xff', 'w').write('x')\nopen('closed', 'w').close(); os.chmod('closed', 0)\nos.symlink('/etc/passwd', 'link'); os.mkfifo('pipe')\nopen('plain', 'w').write('seen')";
+    let hide = json!({"language": "python", "code": code});
+    let ran = agreed(&env, &token, "sandbox.exec", &hide);
+    assert_eq!(ran["data"]["stderr"], "", "{ran}");
+    let all = env.ok("sandbox.collect_outputs", "{}");
+    let files = all["data"]["files"].as_array().unwrap();
+    assert_eq!(files.len(), 5, "{all}");
+    let find = |path: &str| files.iter().find(|file| file["path"] == path).unwrap();
+    assert_eq!(find("plain")["content"], "seen");
+    assert_eq!(find("link")["kind"], "link");
+    assert_eq!(find("link")["content"], Value::Null);
+    assert_eq!(find("pipe")["kind"], "other");
+    assert_eq!(all["data"]["complete"], false);
+    let one = env.ok(
+        "sandbox.collect_outputs",
+        r#"{"paths":["/workspace/plain"]}"#,
+    );
+    assert_eq!(one["data"]["files"][0]["content"], "seen");
+}
+
+#[test]
 fn what_reaches_a_limit_says_so() {
     if !can_run() {
         return;
