@@ -56,6 +56,7 @@ impl Draft {
             phrases: self.phrases,
             by_id: self.by_id,
             index: OnceLock::new(),
+            ways: OnceLock::new(),
         })
     }
 

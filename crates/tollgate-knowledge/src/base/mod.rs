@@ -12,6 +12,7 @@ mod linking;
 mod load;
 mod slot;
 mod slots;
+mod ways;
 mod words;
 
 use std::sync::{Arc, OnceLock};
@@ -181,6 +182,7 @@ pub struct Base {
     phrases: Vec<Spoken>,
     by_id: HashTable<NodeId>,
     index: OnceLock<Index>,
+    ways: OnceLock<ways::Ways>,
 }
 
 impl Base {
@@ -225,6 +227,11 @@ impl Base {
     /// The search index, made when it is first needed.
     pub fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::build(self))
+    }
+
+    /// Which node leads to which, made when it is first needed.
+    pub(crate) fn ways(&self) -> &ways::Ways {
+        self.ways.get_or_init(|| ways::Ways::of(self))
     }
 
     pub(crate) fn text(&self, text: Text) -> &str {

@@ -3,7 +3,9 @@
 //! A posting is the distance to the next node and a strength, in a few bytes, appended
 //! in the order of nodes; nothing is sorted and no word is kept as text.
 
-use hashbrown::HashTable;
+use std::ops::Range;
+
+use hashbrown::{HashTable, hash_table::Entry};
 
 use crate::{
     base::{Base, NodeId, Target, hash},
@@ -22,6 +24,11 @@ pub(super) const NAMED: u8 = 4;
 /// The most options that speak for the node they lead to.
 const MOST_LEADS: usize = 8;
 
+/// The fewest nodes that are worth a thread of their own.
+const PART: usize = 20_000;
+/// The most parts that are indexed at once.
+const MOST_PARTS: usize = 4;
+
 /// The words of one base.
 #[derive(Debug, Default)]
 pub struct Index {
@@ -30,7 +37,7 @@ pub struct Index {
     usual_length: f32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 struct Term {
     key: u64,
     count: u32,
@@ -39,8 +46,38 @@ struct Term {
 }
 
 impl Index {
-    /// Indexes a base.
+    /// Indexes a base; a large one in parts at once, which are then put together.
     pub fn build(base: &Base) -> Self {
+        let leads = leads(base);
+        let count = base.nodes.len();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let parts = threads.min(MOST_PARTS).min(count / PART + 1);
+        let size = count.div_ceil(parts).max(1);
+        let mut index = if parts == 1 {
+            Self::part(base, &leads, 0..count)
+        } else {
+            std::thread::scope(|scope| {
+                let ranges = (0..parts).map(|part| part * size..((part + 1) * size).min(count));
+                let leads = &leads;
+                let started: Vec<_> = ranges
+                    .map(|range| scope.spawn(move || Self::part(base, leads, range)))
+                    .collect();
+                let mut whole = Self::default();
+                for part in started {
+                    match part.join() {
+                        Ok(part) => whole.join(part),
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    }
+                }
+                whole
+            })
+        };
+        index.finish();
+        index
+    }
+
+    /// The words of some nodes.
+    fn part(base: &Base, leads: &[(NodeId, u32)], nodes: Range<usize>) -> Self {
         let mut building = Building {
             base,
             stems: Stems::new(),
@@ -48,10 +85,12 @@ impl Index {
             words: Vec::new(),
             folded: String::new(),
         };
-        let leads = leads(base);
         let mut index = Self::default();
-        let mut lead = leads.iter().peekable();
-        for (node, number) in base.nodes.iter().zip(0..) {
+        let first = leads.partition_point(|(target, _)| (*target as usize) < nodes.start);
+        let mut lead = leads[first..].iter().peekable();
+        let numbers = nodes.start..;
+        for (node, number) in base.nodes[nodes].iter().zip(numbers) {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
             building.words.clear();
             for phrase in base.spoken(node.title) {
                 building.add(base.text(phrase.text), TITLE);
@@ -88,8 +127,24 @@ impl Index {
             }
             index.append(number, &mut building.words);
         }
-        index.finish();
         index
+    }
+
+    /// Puts the words of later nodes behind those of earlier ones.
+    fn join(&mut self, part: Self) {
+        self.lengths.extend(part.lengths);
+        if self.terms.is_empty() {
+            self.terms = part.terms;
+            return;
+        }
+        for term in part.terms {
+            let key = term.key;
+            let same = self.terms.entry(key, |one| one.key == key, |one| one.key);
+            match same {
+                Entry::Vacant(place) => drop(place.insert(term)),
+                Entry::Occupied(mut known) => known.get_mut().extend(&term),
+            }
+        }
     }
 
     fn append(&mut self, node: NodeId, words: &mut [(u64, u8)]) {
@@ -197,6 +252,19 @@ impl Index {
 }
 
 impl Term {
+    /// Adds the postings of later nodes; only the first of them counts from elsewhere.
+    fn extend(&mut self, later: &Self) {
+        let Some((first, _)) = later.nodes().next() else {
+            return;
+        };
+        let length = later.postings.iter().position(|byte| byte & 0x80 == 0);
+        push_number(&mut self.postings, first - self.last);
+        self.postings
+            .extend_from_slice(&later.postings[length.map_or(0, |last| last + 1)..]);
+        self.last = later.last;
+        self.count += later.count;
+    }
+
     fn nodes(&self) -> impl Iterator<Item = (NodeId, u8)> {
         let mut rest = self.postings.as_slice();
         let mut node = 0;
@@ -287,6 +355,36 @@ impl Building<'_> {
                     }
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, load_text};
+
+    #[test]
+    fn parts_put_together_are_the_whole() {
+        let mut text = String::from("{\"nodes\": {");
+        for node in 0..1000 {
+            let (word, next) = (node % 37, (node * 7) % 1000);
+            text.push_str(&format!(
+                "\"n{node}\": {{\"title\": \"word{word} 天气{word}\", \"options\": [{{\"id\": \"a\", \"description\": \"go{next}\", \"next_node\": \"n{next}\"}}]}},"
+            ));
+        }
+        text.push_str("}}");
+        let base = load_text("k", &text, Format::Json).unwrap();
+        let leads = leads(&base);
+        let whole = Index::part(&base, &leads, 0..1000);
+        let mut joined = Index::default();
+        for range in [0..1, 1..400, 400..400, 400..999, 999..1000] {
+            joined.join(Index::part(&base, &leads, range));
+        }
+        assert_eq!(joined.lengths, whole.lengths);
+        assert_eq!(joined.terms.len(), whole.terms.len());
+        for term in &whole.terms {
+            assert_eq!(joined.term(term.key), Some(term));
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::base::{Base, NodeId};
 
 /// The most postings one question reads; rare words come first.
 const WORK: usize = 300_000;
+/// From one node in so many on, a table of all nodes is worth its while.
+const SPARSE: usize = 16;
 /// How fast more of the same word stops counting.
 const SATURATION: f32 = 1.2;
 /// How much long texts are held back.
@@ -127,31 +129,54 @@ fn rarity(nodes: usize, found: usize) -> f32 {
 
 /// What each node that has any of the words is worth, in the order of nodes.
 fn tally(index: &Index, concepts: &[(f32, &Vec<Vec<u64>>)]) -> Vec<(NodeId, Tally)> {
-    let mut tallies = vec![Tally::default(); index.len()];
     let mut work = WORK;
+    let mut found: Vec<(f32, Vec<(NodeId, u8)>)> = Vec::with_capacity(concepts.len());
     for (weight, alternatives) in concepts {
         let mut best: Vec<(NodeId, u8)> = Vec::new();
         for keys in alternatives.iter() {
-            let found = index.find(keys);
-            if found.len() > work {
+            let nodes = index.find(keys);
+            if nodes.len() > work {
                 continue;
             }
-            work -= found.len();
+            work -= nodes.len();
             best = if best.is_empty() {
-                found
+                nodes
             } else {
-                merge(&best, &found)
+                merge(&best, &nodes)
             };
         }
-        for (node, strength) in best {
-            let Some(tally) = tallies.get_mut(node as usize) else {
-                continue;
-            };
-            let often = f32::from(strength) / 2.0;
-            let longer = 1.0 - LENGTH + LENGTH * index.relative_length(node);
-            tally.score += weight * often * (SATURATION + 1.0) / (often + SATURATION * longer);
-            tally.covered += weight;
-            tally.named |= strength >= index::NAMED;
+        found.push((*weight, best));
+    }
+    let add = |tally: &mut Tally, weight: f32, node: NodeId, strength: u8| {
+        let often = f32::from(strength) / 2.0;
+        let longer = 1.0 - LENGTH + LENGTH * index.relative_length(node);
+        tally.score += weight * often * (SATURATION + 1.0) / (often + SATURATION * longer);
+        tally.covered += weight;
+        tally.named |= strength >= index::NAMED;
+    };
+    let postings: usize = found.iter().map(|(_, nodes)| nodes.len()).sum();
+    if postings < index.len() / SPARSE {
+        // Few of many nodes: what each word finds is added to what the words before found.
+        let mut tallies: Vec<(NodeId, Tally)> = Vec::new();
+        for (weight, nodes) in &found {
+            let mut before = std::mem::take(&mut tallies).into_iter().peekable();
+            for &(node, strength) in nodes {
+                tallies.extend(std::iter::from_fn(|| before.next_if(|one| one.0 < node)));
+                let known = before.next_if(|one| one.0 == node);
+                let mut tally = known.map_or_else(Tally::default, |one| one.1);
+                add(&mut tally, *weight, node, strength);
+                tallies.push((node, tally));
+            }
+            tallies.extend(before);
+        }
+        return tallies;
+    }
+    let mut tallies = vec![Tally::default(); index.len()];
+    for (weight, nodes) in &found {
+        for &(node, strength) in nodes {
+            if let Some(tally) = tallies.get_mut(node as usize) {
+                add(tally, *weight, node, strength);
+            }
         }
     }
     let numbered = tallies.into_iter().zip(0..);

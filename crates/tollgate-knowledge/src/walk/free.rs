@@ -9,8 +9,8 @@ use crate::{
 
 /// How much of what was said an option has to account for.
 const ENOUGH: f32 = 0.3;
-/// The most nodes that lie ahead and are searched.
-const AHEAD: usize = 20_000;
+/// The most nodes that fit and are asked whether they lie ahead.
+const MOST_AHEAD: usize = 64;
 
 impl Walk<'_> {
     /// Makes the most of the user's words.
@@ -136,14 +136,15 @@ impl Walk<'_> {
 
     /// The best node among those that can still be reached.
     fn ahead(&self, here: NodeId, words: &str) -> Option<NodeId> {
-        let ahead = reachable(self.base, here, AHEAD);
-        let keep = |_: usize, node: NodeId| node != here && ahead.binary_search(&node).is_ok();
         let enough = match self.base.asked(self.base.at(here)) {
             Some(_) => Enough::INSTEAD,
             None => Enough::ONWARD,
         };
-        let hits = search::search(&[self.base], words, enough, &keep, 1);
-        hits.first().map(|hit| hit.node)
+        let keep = |_: usize, node: NodeId| node != here;
+        let hits = search::search(&[self.base], words, enough, &keep, MOST_AHEAD);
+        let ways = self.base.ways();
+        let mut hits = hits.iter().map(|hit| hit.node);
+        hits.find(|node| ways.lead(self.base, here, *node))
     }
 }
 
@@ -151,26 +152,6 @@ fn said_by<'b>(base: &'b Base, choice: &'b Choice, texts: &mut Vec<&'b str>) {
     let spoken = base.spoken(choice.description).iter();
     texts.extend(spoken.map(|one| base.text(one.text)));
     texts.extend(base.keywords(choice.words()));
-}
-
-/// The nodes that can be reached from one, in order.
-fn reachable(base: &Base, from: NodeId, most: usize) -> Vec<NodeId> {
-    let key = |node: &NodeId| u64::from(*node).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut seen = hashbrown::HashTable::new();
-    seen.insert_unique(key(&from), from, key);
-    let mut queue = std::collections::VecDeque::from([from]);
-    while let Some(node) = queue.pop_front() {
-        for next in base.next_nodes(node) {
-            let is_new = seen.find(key(&next), |known| *known == next).is_none();
-            if is_new && seen.len() < most {
-                seen.insert_unique(key(&next), next, key);
-                queue.push_back(next);
-            }
-        }
-    }
-    let mut found: Vec<NodeId> = seen.into_iter().collect();
-    found.sort_unstable();
-    found
 }
 
 /// The place of the texts that account for the most of what was said, if it is one.
