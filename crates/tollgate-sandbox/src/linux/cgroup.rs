@@ -405,6 +405,21 @@ mod tests {
     }
 
     #[test]
+    fn groups_of_the_dead_are_swept() {
+        let at = tempfile::tempdir().unwrap();
+        // No process has a number above the kernel's own limit of 2^22.
+        let own = format!("{PREFIX}{}-0", std::process::id());
+        for name in ["tollgate-4194305-7", &own, "tollgate-odd", "others"] {
+            fs::create_dir(at.path().join(name)).unwrap();
+        }
+        sweep(at.path());
+        let left = fs::read_dir(at.path()).unwrap().flatten();
+        let mut left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["others", own.as_str(), "tollgate-odd"]);
+    }
+
+    #[test]
     fn version_1_needs_memory_and_processes() {
         let at = tempfile::tempdir().unwrap();
         let line = |name: &str| {

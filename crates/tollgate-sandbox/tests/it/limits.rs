@@ -5,9 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tollgate_sandbox::{Ended, Job, Limit, Quota, RunError, Stop};
+use tollgate_sandbox::{Cgroups, Ended, Job, Limit, Native, Quota, RunError, Stop};
 
-use crate::support::{PYTHON, Scene, bare, command, has_python};
+use crate::support::{PYTHON, Scene, bare, command, has_python, helper};
 
 const MIB: u64 = 1 << 20;
 
@@ -339,6 +339,40 @@ fn a_run_can_be_called_off() {
             scene.name
         );
         assert_eq!(running(&word), [""; 0], "{}", scene.name);
+    }
+}
+
+#[test]
+fn a_helper_that_dies_takes_everything_with_it() {
+    if !has_python() {
+        return;
+    }
+    let scene = Scene::new("native", Native::new(helper(), Cgroups::none()));
+    let word = format!("helper-dies-{}", std::process::id());
+    let stop = Stop::new().unwrap();
+    let job = scene.job(&format!("{}\nimport time; time.sleep(60)", daemon(&word)));
+    let workspace = scene.workspace();
+    let me = std::process::id().to_string();
+    let ran = std::thread::scope(|scope| {
+        let run = scope.spawn(|| scene.runner.run(&job, &workspace, &stop));
+        while running(&word).len() < 2 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let is_ours = |pid: &String| {
+            let about = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let after = about.rsplit(')').next().unwrap_or_default().to_owned();
+            after.split_ascii_whitespace().nth(1) == Some(me.as_str())
+        };
+        let helpers = running("--as-sandbox-helper").into_iter().filter(is_ours);
+        for helper in helpers {
+            command("/bin/kill").args(["-9", &helper]).status().unwrap();
+        }
+        run.join().unwrap()
+    });
+    assert!(matches!(ran, Err(RunError::Lost(_))), "{ran:?}");
+    // The signal of a parent's death is sent, not waited for.
+    while !running(&word).is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
