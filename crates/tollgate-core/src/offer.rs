@@ -24,6 +24,8 @@ pub struct Offers {
     pub templates: Vec<TemplateSpec>,
     /// Ways to begin.
     pub prompts: Vec<PromptSpec>,
+    /// The beginning of every address that is its to read, also of what it does not list.
+    pub base: Option<String>,
     /// Whether it knows values for arguments of its prompts and templates.
     pub completes: bool,
     /// Whether what is read comes from a world nobody here controls.
@@ -45,7 +47,9 @@ impl Offers {
             let fixed = template.uri_template.split('{').next().unwrap_or_default();
             uri.starts_with(fixed).then_some(fixed.len())
         };
-        self.templates.iter().filter_map(fits).max()
+        let base = self.base.as_deref().filter(|base| uri.starts_with(base));
+        let base = base.map(str::len);
+        self.templates.iter().filter_map(fits).max().max(base)
     }
 }
 
@@ -204,5 +208,11 @@ mod tests {
         assert_eq!(offers.claims("a://x/other"), Some("a://x/".len()));
         assert_eq!(offers.claims("a://x/deep/er"), Some("a://x/deep/".len()));
         assert_eq!(offers.claims("b://x/fixed"), None);
+        let based = Offers {
+            base: Some("b://".to_owned()),
+            ..offers
+        };
+        assert_eq!(based.claims("b://x/fixed"), Some("b://".len()));
+        assert_eq!(based.claims("a://x/other"), Some("a://x/".len()));
     }
 }

@@ -37,6 +37,10 @@ pub trait Provider: Send + Sync {
     /// Is given the place for its notices, once, before the first call.
     fn watch(&self, _notices: Arc<dyn NoticeSink>) {}
 
+    /// Is told that somebody wants to hear when something it offers changes, or that nobody
+    /// does any more. Being told twice is being told once.
+    fn follow(&self, _uri: &str, _wanted: bool) {}
+
     /// Whether it could serve a call now.
     async fn health(&self) -> Health {
         Health::Ready

@@ -217,6 +217,9 @@ pub struct ToolSpec {
     /// The page that shows its answers, for clients that show pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,
+    /// Whatever else its owner says of it, as clients are listed it.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub more: Map<String, Value>,
     /// Why it cannot be used for the time being. No part of the contract, so no digest of it.
     #[serde(skip)]
     pub inactive: Option<String>,

@@ -200,6 +200,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             service_command: None,
             shape: crate::call::Shape::Data,
             page: tool.page.map(str::to_owned),
+            more: serde_json::Map::new(),
             inactive: None,
         })
     }

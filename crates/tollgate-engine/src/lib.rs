@@ -24,8 +24,8 @@ mod settings;
 mod tools;
 
 pub use call::{
-    Caller, Changed, DialogError, Disposition, Gateway, HumanConsent, Outcome, Parts, Request,
-    Stage, StageProbe, cache_key_of,
+    Caller, Changed, DialogError, Disposition, Following, Gateway, HumanConsent, Outcome, Parts,
+    Request, Stage, StageProbe, cache_key_of,
 };
 pub use catalog::{Catalog, Listing, Problem, ProviderChoice, Selection};
 pub use desk::{Decided, NewToken};

@@ -279,10 +279,11 @@ async fn keep(mut says: pipe::Receiver, ring: Arc<Ring>) {
     let mut buffer = [0; 8192];
     while let Ok(read) = says.read(&mut buffer).await {
         if read == 0 {
-            return;
+            break;
         }
         ring.push(&buffer[..read]);
         // A child that never stops must not keep others waiting.
         tokio::task::yield_now().await;
     }
+    ring.finish();
 }

@@ -90,14 +90,8 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         source,
     })?;
     let log = log.map(Arc::new);
-    let journal = log.clone().map(|log| -> Arc<dyn Journal> {
-        Arc::new(upstream::Log {
-            log,
-            cleaner: cleaner.clone(),
-        })
-    });
     let mut upstream = upstream::settings(config, environment);
-    upstream.journal = journal;
+    upstream.journal = Some(journal(config, log.clone(), cleaner.clone(), &clock));
     let catalog = catalog(config, environment, &gate_tools, upstream).await?;
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
@@ -153,8 +147,25 @@ fn log_path(config: &Config) -> PathBuf {
 
 /// Every provider the configuration does not switch off, asked once.
 pub async fn listed(config: &Config, environment: &Environment) -> Result<Catalog, WireError> {
-    let upstream = upstream::settings(config, environment);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let mut upstream = upstream::settings(config, environment);
+    upstream.journal = Some(journal(config, None, cleaner(config)?, &clock));
     catalog(config, environment, &GateTools::default(), upstream).await
+}
+
+/// Where what happens to MCP servers is written down.
+fn journal(
+    config: &Config,
+    log: Option<Arc<LogFile>>,
+    cleaner: Cleaner,
+    clock: &Arc<dyn Clock>,
+) -> Arc<dyn Journal> {
+    Arc::new(upstream::Chronicle {
+        log,
+        cleaner,
+        words: upstream::words::Words::new(upstream::folder(config)),
+        clock: Arc::clone(clock),
+    })
 }
 
 async fn catalog(

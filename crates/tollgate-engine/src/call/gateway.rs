@@ -1,8 +1,9 @@
 //! The door: everything a call needs, in one place, behind one method.
 
 use std::{
+    collections::HashMap,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -98,6 +99,7 @@ pub(crate) struct Inner {
     pub(crate) spans: Arc<dyn SpanSink>,
     probe: Option<Arc<dyn StageProbe>>,
     pub(super) changes: broadcast::Sender<Changed>,
+    pub(super) followed: Mutex<HashMap<String, usize>>,
     turns: Semaphore,
     waiting: AtomicUsize,
 }
@@ -121,6 +123,7 @@ impl Gateway {
             spans: parts.spans,
             probe: parts.probe,
             changes: broadcast::channel(notices::BACKLOG).0,
+            followed: Mutex::default(),
             waiting: AtomicUsize::new(0),
         }))
     }

@@ -15,6 +15,7 @@ mod consent;
 mod dialog;
 mod finish;
 mod flight;
+mod following;
 mod gateway;
 mod invoke;
 mod known;
@@ -39,6 +40,7 @@ use crate::{
 
 pub use cache::cache_key_of;
 pub use dialog::DialogError;
+pub use following::Following;
 pub use gateway::{Gateway, Parts};
 pub use notices::Changed;
 pub use outcome::{Disposition, Outcome};

@@ -46,6 +46,7 @@ impl Gateway {
         for changed in old.differences(&new) {
             self.0.announce(changed);
         }
+        self.follow_again();
     }
 
     /// Lets providers say that something of theirs has changed.

@@ -33,6 +33,11 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
+    /// Tells its provider who is followed.
+    pub(crate) fn follow(&self, uri: &str, wanted: bool) {
+        self.provider.follow(uri, wanted);
+    }
+
     /// Nothing if there is nothing to offer.
     pub(super) fn new(provider: &Arc<dyn Provider>, offers: Offers) -> Option<Self> {
         if offers.is_empty() {
@@ -129,6 +134,7 @@ fn spec(
         service_command: None,
         shape: tollgate_core::Shape::Data,
         page: None,
+        more: serde_json::Map::new(),
         inactive: None,
     })
 }

@@ -47,6 +47,7 @@ impl Provider for GateProvider {
 
     async fn offers(&self) -> Result<Offers, ProviderError> {
         Ok(Offers {
+            base: None,
             resources: read::resources(&self.pages),
             templates: read::templates(),
             prompts: prompts::all(),

@@ -55,6 +55,7 @@ pub(super) fn all(more_prompts: bool) -> Offers {
         ));
     }
     Offers {
+        base: None,
         resources: vec![
             ResourceSpec::new(TEXT, "static-text", "A text", "text/plain"),
             ResourceSpec::new(BINARY, "static-binary", "An image", "image/png"),

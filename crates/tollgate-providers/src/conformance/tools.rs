@@ -186,6 +186,7 @@ fn spec(name: &str, about: &str, input_schema: Value) -> Result<ToolSpec, Provid
         service_command: None,
         shape: tollgate_core::Shape::Native,
         page: None,
+        more: serde_json::Map::new(),
         inactive: None,
         name,
     })

@@ -154,6 +154,7 @@ fn spec(tool: &StubTool) -> ToolSpec {
         service_command: None,
         shape: tollgate_core::Shape::Data,
         page: None,
+        more: Map::new(),
         inactive: None,
     }
 }

@@ -22,7 +22,7 @@ use tollgate_core::{
 use super::{
     Upstream,
     call::{Question, Running},
-    rpc,
+    rpc::{self, RpcError},
 };
 
 /// Requests of older servers that may wait for an answer.
@@ -51,6 +51,8 @@ pub(super) enum Resumed {
     Held(Box<Running>),
     /// Ask again with these fields added.
     Afresh(String),
+    /// Go on with the task that asked.
+    Task(String),
 }
 
 /// What comes back with the answers; the gate has sealed it.
@@ -61,6 +63,8 @@ struct State {
     request_state: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<(u64, u64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
 }
 
 /// Whether a client can be asked this.
@@ -82,6 +86,87 @@ fn kind(method: &str, params: Payload) -> Option<InputAsk> {
     }
 }
 
+/// What a server would have asked, had the client said that it can be asked; the front end
+/// tells the client what it lacks.
+pub(super) fn lacking(server: &str, error: &RpcError, asks: AskKinds) -> Option<InputRequest> {
+    if error.code != RpcError::MISSING_CAPABILITY {
+        return None;
+    }
+    let wanted = error.data.as_ref()?.get("requiredCapabilities")?;
+    let lacks = [
+        ("elicitation", "elicitation/create", asks.elicitation),
+        ("sampling", "sampling/createMessage", asks.sampling),
+        ("roots", "roots/list", asks.roots),
+    ];
+    let lacks: BTreeMap<String, InputAsk> = lacks
+        .into_iter()
+        .filter(|(name, _, can)| !can && wanted.get(name).is_some())
+        .filter_map(|(name, method, _)| {
+            Some((name.to_owned(), kind(method, Payload::empty_object())?))
+        })
+        .collect();
+    let state = State {
+        server: server.to_owned(),
+        request_state: None,
+        held: None,
+        task: None,
+    };
+    (!lacks.is_empty()).then(|| InputRequest {
+        asks: lacks,
+        state: serde_json::to_vec(&state).unwrap_or_default(),
+    })
+}
+
+/// One question of a modern server.
+#[derive(Deserialize)]
+struct Asks {
+    method: String,
+    #[serde(default = "Payload::empty_object")]
+    params: Payload,
+}
+
+fn asks(
+    server: &str,
+    requests: BTreeMap<String, Asks>,
+) -> Result<BTreeMap<String, InputAsk>, ProviderError> {
+    let unknown = || {
+        let message = format!("the server `{server}` asks for something unknown here");
+        ProviderError::new(ErrorCode::Unsupported, message)
+    };
+    let each = requests
+        .into_iter()
+        .map(|(id, ask)| Ok((id, kind(&ask.method, ask.params).ok_or_else(unknown)?)));
+    each.collect()
+}
+
+/// The questions of a task.
+pub(super) fn asked_by_task(
+    server: &str,
+    task: &str,
+    said: &Payload,
+) -> Result<Reached, ProviderError> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Says {
+        #[serde(default)]
+        input_requests: BTreeMap<String, Asks>,
+    }
+    let says: Says = serde_json::from_str(said.raw()).map_err(|_| {
+        let message = format!("the server `{server}` asks in a way that makes no sense");
+        ProviderError::new(ErrorCode::Unavailable, message)
+    })?;
+    let state = State {
+        server: server.to_owned(),
+        request_state: None,
+        held: None,
+        task: Some(task.to_owned()),
+    };
+    Ok(Reached::Asks(InputRequest {
+        asks: asks(server, says.input_requests)?,
+        state: serde_json::to_vec(&state).unwrap_or_default(),
+    }))
+}
+
 /// Tells an answer from a question of a modern server.
 pub(super) fn reached(server: &str, payload: Payload) -> Result<Reached, ProviderError> {
     #[derive(Deserialize)]
@@ -94,12 +179,6 @@ pub(super) fn reached(server: &str, payload: Payload) -> Result<Reached, Provide
         #[serde(default)]
         request_state: Option<String>,
     }
-    #[derive(Deserialize)]
-    struct Asks {
-        method: String,
-        #[serde(default = "Payload::empty_object")]
-        params: Payload,
-    }
     if memmem::find(payload.raw().as_bytes(), b"\"input_required\"").is_none() {
         return Ok(Reached::Answer(payload));
     }
@@ -110,18 +189,12 @@ pub(super) fn reached(server: &str, payload: Payload) -> Result<Reached, Provide
     if says.result_type.as_deref() != Some("input_required") {
         return Ok(Reached::Answer(payload));
     }
-    let mut asks = BTreeMap::new();
-    for (id, ask) in says.input_requests {
-        let Some(ask) = kind(&ask.method, ask.params) else {
-            let message = format!("the server `{server}` asks for something unknown here");
-            return Err(ProviderError::new(ErrorCode::Unsupported, message));
-        };
-        asks.insert(id, ask);
-    }
+    let asks = asks(server, says.input_requests)?;
     let state = State {
         server: server.to_owned(),
         request_state: says.request_state,
         held: None,
+        task: None,
     };
     Ok(Reached::Asks(InputRequest {
         asks,
@@ -146,6 +219,9 @@ impl Upstream {
         if state.server != self.settings.name {
             let message = "these answers belong to another server";
             return Err(ProviderError::new(ErrorCode::StateRejected, message));
+        }
+        if let Some(task) = state.task {
+            return Ok(Resumed::Task(task));
         }
         match state.held {
             None => Ok(Resumed::Afresh(fields(
@@ -183,6 +259,7 @@ impl Upstream {
         };
         let sent = running.peer.link.send(message).await;
         sent.map_err(|error| self.broken(error))?;
+        running.exchange.is_held(false);
         Ok(Resumed::Held(Box::new(running)))
     }
 
@@ -203,6 +280,7 @@ impl Upstream {
             let message = format!("the server `{name}` has too many open questions");
             return Err(ProviderError::new(ErrorCode::Overloaded, message));
         }
+        running.exchange.is_held(true);
         let held = Held {
             running,
             question: question.id,
@@ -218,6 +296,7 @@ impl Upstream {
             server: name.clone(),
             request_state: None,
             held: Some((*PROCESS, number)),
+            task: None,
         };
         Ok(Reached::Asks(InputRequest {
             asks: BTreeMap::from([("question".to_owned(), ask)]),
@@ -238,7 +317,7 @@ impl Upstream {
 }
 
 /// The answers and the state as a modern server wants them back.
-fn fields(responses: &InputResponses, state: Option<&str>) -> String {
+pub(super) fn fields(responses: &InputResponses, state: Option<&str>) -> String {
     let answers: Vec<String> = responses
         .answers
         .iter()

@@ -3,15 +3,18 @@
 //! A call that is silent for too long is given up; progress begins the wait anew, up to the
 //! limit the gate sets for the whole of it. Whoever gives up says so to the server.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use memchr::memmem;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 use tollgate_core::{
-    Answer, CallContext, ErrorCode, Event, LogLevel, Payload, ProviderError, Shape, Status,
-    ToolCall, ToolResult, offer,
+    Answer, CallContext, ErrorCode, Event, InputRequest, LogLevel, Payload, ProviderError, Shape,
+    Status, ToolCall, ToolResult, offer,
 };
 
 use super::{
@@ -19,9 +22,12 @@ use super::{
     known::Entry,
     life::Phase,
     link::{Exchange, LinkError, Next},
+    mirror,
+    patience::Patience,
     peer::{Extras, Peer},
     rewrite,
     rpc::{self, Heard, RpcError},
+    tasks,
 };
 
 /// How long a read or a prompt may be silent.
@@ -36,6 +42,8 @@ pub(super) struct Job {
     fields: String,
     pub(super) timeout: Duration,
     headers: Vec<(String, String)>,
+    /// Whether the answer may be a task.
+    tasks: bool,
 }
 
 /// A request under way.
@@ -44,14 +52,17 @@ pub(super) struct Running {
     pub(super) id: u64,
     pub(super) exchange: Exchange,
     /// Given back when the request is over.
-    pub(super) _turn: OwnedSemaphorePermit,
+    pub(super) turn: OwnedSemaphorePermit,
 }
 
 /// How far a request has come.
 pub(super) enum Step {
-    Answered(Payload),
+    /// What is left of the request still holds its turn.
+    Answered(Payload, Box<Running>),
     /// The server asks; the request stays open.
     Asked(Box<Running>, Question),
+    /// The server wants to ask what this client cannot be asked.
+    Lacks(InputRequest),
 }
 
 /// What a server asks in the middle of a request.
@@ -82,23 +93,42 @@ impl Upstream {
         call: &ToolCall,
         cx: &CallContext,
     ) -> Result<Answer, ProviderError> {
-        let turn = self.turn(cx).await?;
-        let peer = self.ready(cx).await?;
-        let entry = self.usable(call.tool.as_str())?;
-        let job = Job {
+        loop {
+            let turn = self.turn(cx).await?;
+            let peer = self.ready(cx).await?;
+            let entry = self.usable(call.tool.as_str())?;
+            let job = self.tool_job(&entry, call, &peer);
+            let (modern, tasks) = (peer.modern, job.tasks);
+            return match self.run(job, peer, turn, cx).await {
+                Ok(ask::Reached::Asks(request)) => Ok(Answer::NeedsInput(request)),
+                Ok(ask::Reached::Answer(payload)) => Ok(Answer::Done(self.result(payload))),
+                Err(error) if modern && !tasks && tasks::are_wanted(&error) => {
+                    entry.tasks.store(true, Ordering::Relaxed);
+                    continue;
+                }
+                Err(error) => Err(error),
+            };
+        }
+    }
+
+    fn tool_job(&self, entry: &Entry, call: &ToolCall, peer: &Peer) -> Job {
+        let tasks = entry.tasks.load(Ordering::Relaxed);
+        let mut fields = format!(
+            r#""name":{},"arguments":{}"#,
+            rpc::quoted(&entry.own),
+            call.arguments.raw()
+        );
+        if tasks && !peer.modern {
+            let lasts = self.settings.max_timeout.as_millis();
+            fields.push_str(&format!(r#","task":{{"ttl":{lasts}}}"#));
+        }
+        Job {
             method: "tools/call",
-            fields: format!(
-                r#""name":{},"arguments":{}"#,
-                rpc::quoted(&entry.own),
-                call.arguments.raw()
-            ),
-            headers: mirrored(&entry, &call.arguments),
+            fields,
+            headers: mirror::headers(&entry.mirrored, &call.arguments),
             timeout: entry.timeout,
             name: Some(entry.own.clone()),
-        };
-        match self.run(job, peer, turn, cx).await? {
-            ask::Reached::Asks(request) => Ok(Answer::NeedsInput(request)),
-            ask::Reached::Answer(payload) => Ok(Answer::Done(self.result(payload))),
+            tasks,
         }
     }
 
@@ -174,6 +204,7 @@ impl Upstream {
             fields,
             timeout: LOOK.min(self.settings.max_timeout),
             headers: Vec::new(),
+            tasks: false,
         };
         Ok(match call.tool.as_str() {
             offer::READ => {
@@ -235,11 +266,15 @@ impl Upstream {
         let resumed = self.resume(cx).await?;
         let running = match resumed {
             ask::Resumed::Held(running) => *running,
+            ask::Resumed::Task(id) => {
+                return self.resume_task(id, peer, turn, cx).await;
+            }
             ask::Resumed::Afresh(more) => {
                 let extras = Extras {
                     traceparent: Some(cx.trace.traceparent()),
                     asks: cx.asks,
                     progress: true,
+                    tasks: job.tasks,
                     headers: job.headers,
                 };
                 let fields = job.fields + &more;
@@ -254,24 +289,33 @@ impl Upstream {
                     peer,
                     id,
                     exchange,
-                    _turn: turn,
+                    turn,
                 }
             }
         };
         match self.follow(running, timeout, cx).await? {
-            Step::Answered(payload) => ask::reached(&self.settings.name, payload),
+            Step::Answered(payload, running) => match tasks::begun(&payload, running.peer.modern) {
+                Some(task) => {
+                    let Running { peer, turn, .. } = *running;
+                    self.follow_task(peer, turn, task, cx).await
+                }
+                None => ask::reached(&self.settings.name, payload),
+            },
             Step::Asked(running, question) => self.hold(*running, question),
+            Step::Lacks(request) => Ok(ask::Reached::Asks(request)),
         }
     }
 
     /// Listens until there is an answer or a question.
-    async fn follow(
+    pub(super) async fn follow(
         &self,
         mut running: Running,
         timeout: Duration,
         cx: &CallContext,
     ) -> Result<Step, ProviderError> {
-        let silence = tokio::time::sleep(timeout);
+        let whole = self.settings.max_timeout;
+        let mut patience = Patience::new(Instant::now(), timeout, whole);
+        let silence = tokio::time::sleep_until(patience.end());
         tokio::pin!(silence);
         loop {
             let next = tokio::select! {
@@ -284,15 +328,22 @@ impl Upstream {
                 () = &mut silence => {
                     running.peer.cancel(running.id, "it took too long").await;
                     self.suspicion.notify_one();
-                    return Err(self.too_slow(timeout));
+                    let time = if patience.is_whole() { whole } else { timeout };
+                    return Err(self.too_slow(time));
                 }
             };
             match next.map_err(|error| self.broken(error))? {
-                Next::Answer(Ok(payload)) => return Ok(Step::Answered(payload)),
-                Next::Answer(Err(error)) => return Err(self.refused(&error)),
+                Next::Answer(Ok(payload)) => {
+                    return Ok(Step::Answered(payload, Box::new(running)));
+                }
+                Next::Answer(Err(error)) => {
+                    let lacks = ask::lacking(&self.settings.name, &error, cx.asks);
+                    return lacks.map(Step::Lacks).ok_or_else(|| self.refused(&error));
+                }
                 Next::Said(Heard::Told(method, params)) => {
                     if tell(&method, &params, cx) {
-                        silence.as_mut().reset(Instant::now() + timeout);
+                        patience.progress(Instant::now());
+                        silence.as_mut().reset(patience.end());
                     }
                 }
                 Next::Said(Heard::Asked(id, method, params)) => {
@@ -307,9 +358,9 @@ impl Upstream {
         }
     }
 
-    fn too_slow(&self, timeout: Duration) -> ProviderError {
+    pub(super) fn too_slow(&self, timeout: Duration) -> ProviderError {
         let message = format!(
-            "the server `{}` was silent for {} ms",
+            "the server `{}` did not answer within {} ms",
             self.settings.name,
             timeout.as_millis()
         );
@@ -334,7 +385,9 @@ impl Upstream {
                 ..ProviderError::new(ErrorCode::Overloaded, message)
             },
             LinkError::TooLarge(_) => ProviderError::new(ErrorCode::OutputTooLarge, message),
-            LinkError::Unauthorized => ProviderError::new(ErrorCode::Unauthorized, message),
+            LinkError::Unauthorized | LinkError::Credentials(_) => {
+                ProviderError::new(ErrorCode::Unauthorized, message)
+            }
             LinkError::RateLimited(wait) => ProviderError {
                 retry_after: Some(Duration::from_secs(wait.unwrap_or(1))),
                 ..ProviderError::new(ErrorCode::RateLimited, message)
@@ -344,12 +397,12 @@ impl Upstream {
     }
 
     /// What an error of the protocol means for a call.
-    fn refused(&self, error: &RpcError) -> ProviderError {
+    pub(super) fn refused(&self, error: &RpcError) -> ProviderError {
         let code = match error.code {
             -32002 => ErrorCode::NotFound,
             RpcError::INVALID_PARAMS => ErrorCode::InputRejected,
             RpcError::METHOD_NOT_FOUND | RpcError::UNSUPPORTED_VERSION => ErrorCode::Unsupported,
-            -32021 => ErrorCode::InputRequired,
+            RpcError::MISSING_CAPABILITY => ErrorCode::InputRequired,
             _ => ErrorCode::ToolFailed,
         };
         let said: String = error.message.chars().take(1000).collect();
@@ -402,21 +455,6 @@ fn level(name: &str) -> LogLevel {
         "emergency" => LogLevel::Emergency,
         _ => LogLevel::Info,
     }
-}
-
-fn mirrored(entry: &Entry, arguments: &Payload) -> Vec<(String, String)> {
-    if entry.mirrored.is_empty() {
-        return Vec::new();
-    }
-    let given = arguments.value();
-    let each = |(property, header): &(String, String)| match given.get(property)? {
-        Value::Null => None,
-        Value::String(text) => Some((header.clone(), text.clone())),
-        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-            Some((header.clone(), other.to_string()))
-        }
-    };
-    entry.mirrored.iter().filter_map(each).collect()
 }
 
 /// Whether a result says of itself that it is a failure; most need no second look.

@@ -12,15 +12,20 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use reqwest::{
     Method, StatusCode, Url,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
+    header::{
+        ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
+        WWW_AUTHENTICATE,
+    },
 };
 use serde::Deserialize;
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     link::{LinkError, Next, Outgoing},
+    oauth::{Token, Tokens},
     rpc::{self, Heard, RpcError},
-    settings::SecretSource,
+    settings::{OAuth, SecretSource},
     sse::Events,
     wire::{Arrival, Letter, Wire, WireError},
 };
@@ -31,6 +36,8 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How long it takes until a stream that ended is opened again.
+const AGAIN: Duration = Duration::from_secs(1);
 /// How much of an answer that is an error is read.
 const ERROR_BYTES: usize = 64 << 10;
 
@@ -41,6 +48,7 @@ pub(super) struct Http {
     message_bytes: usize,
     chatter: mpsc::Sender<Heard>,
     lost: watch::Sender<Option<String>>,
+    tokens: Option<Box<Tokens>>,
 }
 
 /// What requests have to repeat.
@@ -67,6 +75,7 @@ impl Http {
     pub(super) fn new(
         url: &str,
         headers: &[(String, SecretSource)],
+        oauth: Option<&OAuth>,
         message_bytes: usize,
         chatter: mpsc::Sender<Heard>,
     ) -> Result<Self, LinkError> {
@@ -84,6 +93,9 @@ impl Http {
         }
         Ok(Self {
             wire: Wire::new(&url, all).map_err(LinkError::Lost)?,
+            tokens: oauth
+                .map(|oauth| Tokens::new(oauth.clone(), &url).map(Box::new))
+                .transpose()?,
             said: Mutex::default(),
             message_bytes,
             chatter,
@@ -106,7 +118,7 @@ impl Http {
                 LinkError::Nonsense("a header with this name cannot be sent".to_owned())
             })?;
         }
-        let response = self.sent(letter).await?;
+        let response = self.allowed(letter).await?;
         self.remember_session(&response);
         if !response.status.is_success() {
             return self.refused(response).await;
@@ -128,7 +140,7 @@ impl Http {
     }
 
     pub(super) async fn send(&self, message: String) -> Result<(), LinkError> {
-        let response = self.sent(self.post(message)).await?;
+        let response = self.allowed(self.post(message)).await?;
         if response.status.is_success() {
             return Ok(());
         }
@@ -141,21 +153,21 @@ impl Http {
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Hears what an older server says of its own accord, as long as it does.
-    pub(super) async fn overhear(&self) {
+    /// Hears what an older server says of its own accord; `false` if it never does.
+    async fn overhear(&self) -> bool {
         let mut letter = self.letter(Method::GET, Bytes::new());
         let kind = HeaderValue::from_static("text/event-stream");
         letter.headers.insert(ACCEPT, kind);
-        let Ok(mut response) = self.wire.send(letter).await else {
-            return;
+        let Ok(mut response) = self.allowed(letter).await else {
+            return true;
         };
         if !response.status.is_success() || !is_stream(&response) {
-            return;
+            return false;
         }
         let mut events = Events::new(self.message_bytes);
         while let Ok(Some(piece)) = response.chunk().await {
             if events.push(&piece).is_err() {
-                return;
+                return true;
             }
             while let Some(event) = events.next() {
                 if let Some(heard) = rpc::read(&event) {
@@ -163,6 +175,7 @@ impl Http {
                 }
             }
         }
+        true
     }
 
     /// Tells an older server that its session is over.
@@ -170,7 +183,7 @@ impl Http {
         if self.said().session.is_some() {
             let letter = self.letter(Method::DELETE, Bytes::new());
             // Whoever is gone has forgotten the session as well.
-            drop(tokio::time::timeout(FAREWELL, self.wire.send(letter)).await);
+            drop(tokio::time::timeout(FAREWELL, self.allowed(letter)).await);
         }
     }
 
@@ -198,6 +211,27 @@ impl Http {
             headers,
             body,
         }
+    }
+
+    /// Sends a letter with a token, where one is wanted; one that is refused is replaced
+    /// once.
+    async fn allowed(&self, mut letter: Letter) -> Result<Arrival, LinkError> {
+        let Some(tokens) = &self.tokens else {
+            return self.sent(letter).await;
+        };
+        let with = |letter: &mut Letter, token: &Token| {
+            letter.headers.insert(AUTHORIZATION, token.header.clone());
+        };
+        let token = tokens.token().await?;
+        with(&mut letter, &token);
+        let response = self.sent(letter.clone()).await?;
+        if response.status != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        let challenge = response.headers.get(WWW_AUTHENTICATE);
+        let token = tokens.instead_of(&token, challenge).await?;
+        with(&mut letter, &token);
+        self.sent(letter).await
     }
 
     async fn sent(&self, letter: Letter) -> Result<Arrival, LinkError> {
@@ -325,11 +359,20 @@ fn spelled(text: &str) -> String {
     format!("=?base64?{}?=", STANDARD.encode(text))
 }
 
-/// Hears an older server on a task of its own.
-pub(super) fn overhear(link: Arc<super::link::Link>) {
+/// Hears an older server on a task of its own; a stream that ends is opened again.
+pub(super) fn overhear(link: Arc<super::link::Link>, over: CancellationToken) {
     tokio::spawn(async move {
-        if let super::link::Link::Http(http) = &*link {
-            http.overhear().await;
+        let super::link::Link::Http(http) = &*link else {
+            return;
+        };
+        let hears = async {
+            while http.overhear().await {
+                tokio::time::sleep(AGAIN).await;
+            }
+        };
+        tokio::select! {
+            () = hears => {}
+            () = over.cancelled() => {}
         }
     });
 }

@@ -2,19 +2,21 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::{Arc, PoisonError},
+    sync::{Arc, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
 use serde::de::DeserializeOwned;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 use tollgate_core::{Offers, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec};
 
 use super::{
     Upstream,
     lock::{Pinned, Standing},
+    mirror,
     names::Names,
     peer::Listed,
+    settings::Transport,
     specs::{self, Definition},
 };
 
@@ -38,6 +40,8 @@ pub(super) struct Entry {
     pub(super) quarantined: Option<String>,
     /// Arguments that headers repeat: property and header.
     pub(super) mirrored: Vec<(String, String)>,
+    /// Whether it has to be called as a task.
+    pub(super) tasks: AtomicBool,
 }
 
 impl Upstream {
@@ -147,12 +151,23 @@ impl Upstream {
             return None;
         }
         let timeout = own.and_then(|own| own.timeout).unwrap_or(server.timeout);
+        let mirrored = match mirror::properties(definition.input_schema.as_ref()) {
+            Ok(mirrored) => mirrored,
+            // Only messages with headers can go wrong by them.
+            Err(_) if matches!(server.transport, Transport::Stdio { .. }) => Vec::new(),
+            Err(why) => {
+                let name: String = definition.name.chars().take(100).collect();
+                self.journal("mcp.tool.refused", &format!("`{name}`: {why}"));
+                return None;
+            }
+        };
         Some(Entry {
             own: definition.name.clone(),
             spec: specs::spec(server, &self.names, definition, quarantined.is_some())?,
             quarantined,
             timeout: timeout.min(server.max_timeout),
-            mirrored: mirrored(definition.input_schema.as_ref()),
+            mirrored,
+            tasks: AtomicBool::new(definition.needs_task()),
         })
     }
 }
@@ -171,19 +186,6 @@ fn aside(standing: Standing, server: &str) -> Option<String> {
     Some(format!(
         "{what}: `tollgate mcp diff {server}` shows it, `tollgate mcp accept {server}` releases it"
     ))
-}
-
-/// Properties that a schema wants repeated in headers.
-fn mirrored(schema: Option<&Value>) -> Vec<(String, String)> {
-    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
-    let named = properties
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, schema)| {
-            let header = schema.get("x-mcp-header")?.as_str()?;
-            Some((name.clone(), header.to_ascii_lowercase()))
-        });
-    named.collect()
 }
 
 fn offers(names: &Names, listed: &Listed) -> Offers {
@@ -209,6 +211,7 @@ fn offers(names: &Names, listed: &Listed) -> Offers {
         resources: resources.collect(),
         templates: templates.collect(),
         prompts: prompts.collect(),
+        base: names.rewrites().then(|| names.uri("")),
         completes: listed.completes,
         open_world: true,
     }

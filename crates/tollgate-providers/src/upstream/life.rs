@@ -19,9 +19,10 @@ use tollgate_sandbox::{Program, spawn_supervised};
 
 use super::{
     Upstream,
+    control::Control,
     http::{self, Http},
     link::{Link, LinkError},
-    peer::{self, AskError, Begun, Extras, Peer},
+    peer::{self, AskError, Begun, Peer},
     rpc::Heard,
     settings::{Era, Transport},
     stdio::{GRACE, Stdio},
@@ -76,6 +77,8 @@ pub(super) struct Trouble {
     event: Option<&'static str>,
     code: ErrorCode,
     reason: String,
+    /// Somebody wanted it, so it is no failure.
+    wanted: bool,
 }
 
 impl Trouble {
@@ -84,12 +87,15 @@ impl Trouble {
             event,
             code,
             reason: reason.into(),
+            wanted: false,
         }
     }
 
     fn of(event: &'static str, error: &AskError) -> Self {
         let code = match error {
-            AskError::Link(LinkError::Unauthorized) => ErrorCode::Unauthorized,
+            AskError::Link(LinkError::Unauthorized | LinkError::Credentials(_)) => {
+                ErrorCode::Unauthorized
+            }
             AskError::Link(LinkError::RateLimited(_)) => ErrorCode::RateLimited,
             AskError::Link(_) | AskError::Refused(_) | AskError::Silent(_) => {
                 ErrorCode::Unavailable
@@ -107,26 +113,35 @@ impl Upstream {
             *phase = Phase::Starting;
             let own = Arc::clone(self);
             tokio::spawn(async move { own.live().await });
+            drop(phase);
+            let closed = self.control.as_ref().and_then(Control::open);
+            if let Some(error) = closed {
+                let message = format!("no other process can reach this one: {error}");
+                self.journal("mcp.control.failed", &message);
+            }
         }
     }
 
     async fn live(self: Arc<Self>) {
         let mut failures = 0;
         while !self.closed.is_cancelled() {
+            *self.lives.lock().unwrap_or_else(PoisonError::into_inner) += 1;
             self.set(Phase::Starting);
             let began = Instant::now();
             let trouble = tokio::select! {
                 trouble = self.one_life() => trouble,
                 () = self.closed.cancelled() => break,
             };
-            if began.elapsed() > STABLE {
+            if began.elapsed() > STABLE || trouble.wanted {
                 failures = 0;
+            }
+            if trouble.wanted {
+                self.journal("mcp.restarted", &trouble.reason);
+                continue;
             }
             let wait = WAITS[failures.min(WAITS.len() - 1)];
             failures += 1;
-            if let Some(event) = trouble.event {
-                self.journal(event, &trouble.reason);
-            }
+            self.journal(trouble.event.unwrap_or("mcp.ended"), &trouble.reason);
             self.set(Phase::Down(Down {
                 code: trouble.code,
                 reason: trouble.reason,
@@ -149,7 +164,7 @@ impl Upstream {
     }
 
     /// From start to end; says how it ended.
-    async fn one_life(&self) -> Trouble {
+    async fn one_life(self: &Arc<Self>) -> Trouble {
         let (chatter, mut hears) = mpsc::channel(CHATTER);
         let limit = self.settings.start_timeout;
         let started = timeout(limit, self.connect(&chatter)).await;
@@ -166,7 +181,11 @@ impl Upstream {
         ended
     }
 
-    async fn while_up(&self, peer: &Arc<Peer>, hears: &mut mpsc::Receiver<Heard>) -> Trouble {
+    async fn while_up(
+        self: &Arc<Self>,
+        peer: &Arc<Peer>,
+        hears: &mut mpsc::Receiver<Heard>,
+    ) -> Trouble {
         let listing = self.settings.start_timeout;
         match peer.list(listing).await {
             Ok(listed) => self.learn(Arc::new(listed)),
@@ -177,7 +196,7 @@ impl Upstream {
         self.journal("mcp.ready", &ready);
         self.set(Phase::Up(Arc::clone(peer)));
         self.notice(Notice::ListsChanged);
-        self.subscribe(peer);
+        self.listen(peer);
         let mut look = interval(self.settings.health_interval);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         look.reset();
@@ -207,7 +226,10 @@ impl Upstream {
                         return trouble(&why);
                     }
                 }
-                () = self.restart.notified() => return trouble("it is being started again"),
+                () = self.restart.notified() => {
+                    let wanted = trouble("the operator wants it started again");
+                    return Trouble { wanted: true, ..wanted };
+                }
             }
         }
     }
@@ -270,7 +292,7 @@ impl Upstream {
             match begun {
                 Ok(Begun::Peer(peer)) => {
                     if !peer.modern {
-                        http::overhear(Arc::clone(&peer.link));
+                        http::overhear(Arc::clone(&peer.link), peer.over.clone());
                     }
                     return Ok(peer);
                 }
@@ -325,38 +347,19 @@ impl Upstream {
                 let child = spawn_supervised(program)
                     .await
                     .map_err(|error| failed(format!("`{command}` cannot be started: {error}")))?;
-                self.keep_stderr(&child.watch);
+                self.hear(&child.watch);
                 let journal = self.journal_of_garbage();
                 let stdio = Stdio::new(child, limit, chatter.clone(), journal);
                 Ok(Arc::new(Link::Stdio(stdio)))
             }
-            Transport::Http { url, headers } => Http::new(url, headers, limit, chatter.clone())
+            Transport::Http {
+                url,
+                headers,
+                oauth,
+            } => Http::new(url, headers, oauth.as_ref(), limit, chatter.clone())
                 .map(|http| Arc::new(Link::Http(http)))
                 .map_err(|error| failed(error.to_string())),
         }
-    }
-
-    /// Wants to hear when the lists of a modern server change.
-    fn subscribe(&self, peer: &Arc<Peer>) {
-        let changes = |what: &str| peer.capabilities[what]["listChanged"] == true;
-        if !peer.modern || !["tools", "resources", "prompts"].into_iter().any(changes) {
-            return;
-        }
-        let (peer, relist) = (Arc::clone(peer), Arc::clone(&self.relist));
-        tokio::spawn(async move {
-            let fields = r#""notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}"#;
-            let asked = peer.request("subscriptions/listen", None, fields, Extras::default());
-            let Ok((_, mut exchange)) = asked.await else {
-                return;
-            };
-            while let Ok(super::link::Next::Said(heard)) = exchange.next().await {
-                if let Heard::Told(method, _) = &heard
-                    && method.ends_with("list_changed")
-                {
-                    relist.notify_one();
-                }
-            }
-        });
     }
 }
 
@@ -379,6 +382,7 @@ fn is_stdio(link: &Link) -> bool {
 
 /// Ends a connection in order.
 pub(super) async fn end(peer: &Peer) {
+    peer.over.cancel();
     close(&peer.link).await;
 }
 

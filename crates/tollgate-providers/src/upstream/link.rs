@@ -26,6 +26,9 @@ pub(super) enum LinkError {
     /// It refused our credentials.
     #[error("it refused our credentials")]
     Unauthorized,
+    /// There are no credentials for it.
+    #[error("{0}")]
+    Credentials(String),
     /// It asks us to slow down.
     #[error("it asks us to slow down")]
     RateLimited(Option<u64>),
@@ -105,6 +108,15 @@ impl Link {
 }
 
 impl Exchange {
+    /// Says whether it waits for an answer of ours; questions of others are then not its own.
+    pub(super) fn is_held(&self, held: bool) {
+        match self {
+            Self::Stdio(exchange) => exchange.is_held(held),
+            // Its questions come on its own stream.
+            Self::Http(_) => {}
+        }
+    }
+
     /// Waits for what comes next.
     pub(super) async fn next(&mut self) -> Result<Next, LinkError> {
         match self {

@@ -6,24 +6,31 @@
 
 mod ask;
 mod call;
+mod control;
+mod follow;
 mod http;
 mod known;
 mod life;
 mod lines;
 mod link;
 mod lock;
+mod mirror;
 mod names;
+mod oauth;
+mod patience;
 mod peer;
 mod rewrite;
 mod rpc;
 mod settings;
 mod specs;
+mod spoken;
 mod sse;
 mod stdio;
+mod tasks;
 mod wire;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -38,16 +45,19 @@ use tollgate_core::{
     Answer, CallContext, ErrorCode, Health, Notice, NoticeSink, Offers, Provider, ProviderError,
     ToolCall, ToolSpec,
 };
-use tollgate_sandbox::{Ring, Watch};
 
+pub use control::{Restarted, restart};
 pub use lock::{Lock, Pin, Pinned, Pins, Told, oddities};
-pub use settings::{Era, Journal, Pinning, SecretSource, Server, Settings, Tool, Transport};
+pub use settings::{Era, Journal, OAuth, Pinning, SecretSource, Server, Settings, Tool, Transport};
+pub use specs::proposed;
 
 use self::{
+    control::Control,
     known::{Entry, Known},
     life::Phase,
     names::Names,
     peer::{Listed, Peer},
+    spoken::Spoken,
 };
 
 /// How long a call waits for a server that is about to be started again.
@@ -75,11 +85,18 @@ pub(crate) struct Upstream {
     /// A call got no answer.
     suspicion: Notify,
     /// Its lists have changed.
-    relist: Arc<Notify>,
+    relist: Notify,
+    /// What somebody wants to hear of, by the server's own addresses.
+    followed: watch::Sender<BTreeSet<String>>,
     closed: CancellationToken,
     turns: Arc<Semaphore>,
     waiting: AtomicUsize,
-    stderr: Mutex<Option<Arc<Ring>>>,
+    /// How often it was started.
+    lives: Mutex<u64>,
+    /// Where the operator's wishes arrive.
+    control: Option<Arc<Control>>,
+    /// What its process says beside the protocol.
+    spoken: Mutex<Option<Arc<Spoken>>>,
     /// Requests that wait for an answer of the client.
     held: Mutex<HashMap<u64, ask::Held>>,
 }
@@ -91,13 +108,15 @@ pub(crate) fn providers(settings: Settings) -> Vec<Arc<dyn Provider>> {
         lock,
         patience,
         journal,
+        control,
     } = settings;
+    let control = control.map(Control::new);
     let lock = lock.map(Lock::new);
     let pins = lock.as_ref().and_then(|lock| lock.read().ok());
     let pins = pins.unwrap_or_default();
-    servers
+    let all: Vec<Arc<Upstream>> = servers
         .into_iter()
-        .map(|server| -> Arc<dyn Provider> {
+        .map(|server| {
             let pinned = pins.servers.get(&server.name);
             let upstream = Upstream {
                 id: server.id(),
@@ -115,18 +134,26 @@ pub(crate) fn providers(settings: Settings) -> Vec<Arc<dyn Provider>> {
                 wanted: Notify::new(),
                 restart: Notify::new(),
                 suspicion: Notify::new(),
-                relist: Arc::new(Notify::new()),
+                relist: Notify::new(),
+                followed: watch::Sender::default(),
                 closed: CancellationToken::new(),
                 waiting: AtomicUsize::new(0),
-                stderr: Mutex::new(None),
+                lives: Mutex::new(0),
+                control: control.clone(),
+                spoken: Mutex::new(None),
                 settings: server,
             };
             if let Some(pinned) = pinned {
                 upstream.recall(pinned);
             }
-            Arc::new(Handle(Arc::new(upstream)))
+            Arc::new(upstream)
         })
-        .collect()
+        .collect();
+    if let Some(control) = control {
+        control.knows(all.iter().map(Arc::downgrade).collect());
+    }
+    let handle = |upstream| -> Arc<dyn Provider> { Arc::new(Handle(upstream)) };
+    all.into_iter().map(handle).collect()
 }
 
 impl Upstream {
@@ -170,11 +197,6 @@ impl Upstream {
                 journal.note("mcp.invalid_json", &name, shown);
             }
         }
-    }
-
-    fn keep_stderr(&self, watch: &Watch) {
-        let mut stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
-        *stderr = Some(Arc::clone(watch.stderr()));
     }
 
     fn is_idle(&self) -> bool {
@@ -337,6 +359,10 @@ impl Provider for Handle {
         }
     }
 
+    fn follow(&self, uri: &str, wanted: bool) {
+        self.0.watch_for(uri, wanted);
+    }
+
     async fn health(&self) -> Health {
         match self.0.phase() {
             Phase::Idle | Phase::Up(_) => Health::Ready,
@@ -353,5 +379,6 @@ impl Provider for Handle {
         if let Phase::Up(peer) = phase {
             life::end(&peer).await;
         }
+        self.0.last_words().await;
     }
 }

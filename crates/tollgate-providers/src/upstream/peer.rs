@@ -11,11 +11,13 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tollgate_core::{AskKinds, Payload};
 
 use super::{
     link::{Exchange, Link, LinkError, Next, Outgoing},
     rpc::{self, Heard, RpcError},
+    tasks,
 };
 
 pub(super) const MODERN: &str = "2026-07-28";
@@ -32,6 +34,8 @@ pub(super) struct Peer {
     pub(super) modern: bool,
     pub(super) version: String,
     pub(super) capabilities: Value,
+    /// Ends whatever listens to it.
+    pub(super) over: CancellationToken,
     next: AtomicU64,
 }
 
@@ -41,6 +45,8 @@ pub(super) struct Extras {
     pub(super) traceparent: Option<String>,
     pub(super) asks: AskKinds,
     pub(super) progress: bool,
+    /// Whether an answer may be a task.
+    pub(super) tasks: bool,
     pub(super) headers: Vec<(String, String)>,
 }
 
@@ -73,6 +79,7 @@ impl Peer {
             modern: true,
             version: MODERN.to_owned(),
             capabilities: said.value()["capabilities"].clone(),
+            over: CancellationToken::new(),
             next: AtomicU64::new(100),
         }
     }
@@ -100,7 +107,7 @@ impl Peer {
     fn params(&self, id: u64, fields: &str, extras: &Extras) -> String {
         let mut meta = String::new();
         if self.modern {
-            meta.push_str(&modern_meta(extras.asks));
+            meta.push_str(&modern_meta(extras.asks, extras.tasks));
         }
         let mut add = |text: String| {
             if !meta.is_empty() {
@@ -135,10 +142,21 @@ impl Peer {
         fields: &str,
         patience: Duration,
     ) -> Result<Payload, AskError> {
+        self.ask_about(method, None, fields, Extras::default(), patience)
+            .await
+    }
+
+    /// The same about something that a header names.
+    pub(super) async fn ask_about(
+        &self,
+        method: &str,
+        name: Option<&str>,
+        fields: &str,
+        extras: Extras,
+        patience: Duration,
+    ) -> Result<Payload, AskError> {
         let asked = async {
-            let (_, mut exchange) = self
-                .request(method, None, fields, Extras::default())
-                .await?;
+            let (_, mut exchange) = self.request(method, name, fields, extras).await?;
             loop {
                 match exchange.next().await? {
                     Next::Answer(Ok(result)) => return Ok(result),
@@ -262,8 +280,12 @@ impl Peer {
 }
 
 /// What every modern request says about us.
-fn modern_meta(asks: AskKinds) -> String {
+fn modern_meta(asks: AskKinds, tasks: bool) -> String {
     let mut can = Vec::new();
+    let extension = format!(r#""extensions":{{"{}":{{}}}}"#, tasks::EXTENSION);
+    if tasks {
+        can.push(extension.as_str());
+    }
     if asks.elicitation {
         can.push(r#""elicitation":{"form":{}}"#);
     }
@@ -307,7 +329,10 @@ pub(super) async fn begin(
         &link,
         1,
         "server/discover",
-        format!("{{\"_meta\":{{{}}}}}", modern_meta(AskKinds::default())),
+        format!(
+            "{{\"_meta\":{{{}}}}}",
+            modern_meta(AskKinds::default(), false)
+        ),
     );
     tokio::pin!(discover);
     let answer = match era {
@@ -320,7 +345,9 @@ pub(super) async fn begin(
         }
         Some(Err(AskError::Link(LinkError::Lost(why)))) => return Ok(Begun::Left(why)),
         Some(Err(error)) if era == super::Era::Modern => return Err(error),
-        Some(Err(error @ AskError::Link(LinkError::Unauthorized))) => return Err(error),
+        Some(Err(error @ AskError::Link(LinkError::Unauthorized | LinkError::Credentials(_)))) => {
+            return Err(error);
+        }
         Some(Ok(_)) if era == super::Era::Modern => {
             let why = "it does not speak 2026-07-28".to_owned();
             return Err(LinkError::Nonsense(why).into());
@@ -389,6 +416,7 @@ async fn initialize(link: &Arc<Link>) -> Result<Peer, AskError> {
         modern: false,
         version: version.to_owned(),
         capabilities: said.value()["capabilities"].clone(),
+        over: CancellationToken::new(),
         next: AtomicU64::new(100),
     })
 }

@@ -35,6 +35,8 @@ impl RpcError {
     pub(super) const METHOD_NOT_FOUND: i64 = -32601;
     /// The error of a server that cannot use the parameters.
     pub(super) const INVALID_PARAMS: i64 = -32602;
+    /// The error of a server that wants to ask what a client cannot be asked.
+    pub(super) const MISSING_CAPABILITY: i64 = -32021;
     /// The error of a server that speaks other versions.
     pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 }

@@ -15,6 +15,8 @@ pub struct Settings {
     pub patience: Duration,
     /// Where what happens to servers is written down.
     pub journal: Option<Arc<dyn Journal>>,
+    /// The folder where other processes of this user can reach this one.
+    pub control: Option<PathBuf>,
 }
 
 impl fmt::Debug for Settings {
@@ -23,14 +25,19 @@ impl fmt::Debug for Settings {
             .field("servers", &self.servers)
             .field("lock", &self.lock)
             .field("patience", &self.patience)
+            .field("control", &self.control)
             .finish_non_exhaustive()
     }
 }
 
-/// Takes what happens to servers; must not block.
+/// Takes what happens to servers.
 pub trait Journal: Send + Sync {
-    /// Takes one event.
+    /// Takes one event; must not block.
     fn note(&self, event: &'static str, server: &str, message: &str);
+
+    /// Takes what a process of a server said on standard error, after `missed` bytes that
+    /// came too fast to be kept; may wait for a disk.
+    fn said(&self, server: &str, process: u32, missed: u64, text: &str);
 }
 
 /// One server.
@@ -94,7 +101,24 @@ pub enum Transport {
         url: String,
         /// Headers, whose values are read when a connection begins.
         headers: Vec<(String, SecretSource)>,
+        /// How tokens for it are got.
+        oauth: Option<OAuth>,
     },
+}
+
+/// How tokens for a server are got.
+#[derive(Clone)]
+pub struct OAuth {
+    /// Who we are.
+    pub client_id: String,
+    /// How that is proved.
+    pub client_secret: SecretSource,
+    /// Where tokens are given.
+    pub token_url: Option<String>,
+    /// Who gives them, if that is to be found out.
+    pub issuer: Option<String>,
+    /// What they are for.
+    pub scopes: Vec<String>,
 }
 
 impl fmt::Debug for Transport {

@@ -14,6 +14,9 @@ use super::{names::Names, settings::Server};
 /// The longest description that is taken over.
 const DESCRIPTION: usize = 16 << 10;
 
+/// The most that is taken over of what is not understood here, in bytes.
+const MORE: usize = 64 << 10;
+
 /// A tool as its server describes it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -29,6 +32,9 @@ pub(super) struct Definition {
     pub(super) output_schema: Option<Value>,
     #[serde(default)]
     pub(super) annotations: Hints,
+    /// Whatever else it says.
+    #[serde(flatten)]
+    pub(super) more: Map<String, Value>,
 }
 
 /// What a tool says about itself; what is missing was not said.
@@ -40,6 +46,17 @@ pub(super) struct Hints {
     destructive_hint: Option<bool>,
     idempotent_hint: Option<bool>,
     open_world_hint: Option<bool>,
+    /// Whatever else they say.
+    #[serde(flatten)]
+    more: Map<String, Value>,
+}
+
+impl Definition {
+    /// Whether an older server wants it called as a task only.
+    pub(super) fn needs_task(&self) -> bool {
+        let execution = self.more.get("execution");
+        execution.is_some_and(|execution| execution["taskSupport"] == "required")
+    }
 }
 
 /// How a tool is graded.
@@ -98,8 +115,34 @@ pub(super) fn spec(
             Shape::Native
         },
         page: None,
+        more: if unseen {
+            Map::new()
+        } else {
+            more(names, tool)
+        },
         inactive: None,
     })
+}
+
+/// What a tool says beside what is understood here: icons, hints, pages to show. Addresses
+/// in it are spelled as they can be read here.
+fn more(names: &Names, tool: &Definition) -> Map<String, Value> {
+    let mut more = tool.more.clone();
+    if !tool.annotations.more.is_empty() {
+        let hints = Value::Object(tool.annotations.more.clone());
+        more.insert("annotations".to_owned(), hints);
+    }
+    let page = |place: Option<&mut Value>| {
+        if let Some(Value::String(uri)) = place {
+            *uri = names.uri(uri);
+        }
+    };
+    if let Some(meta) = more.get_mut("_meta") {
+        page(meta.get_mut("ui/resourceUri"));
+        page(meta.get_mut("ui").and_then(|ui| ui.get_mut("resourceUri")));
+    }
+    let size = serde_json::to_vec(&more).map_or(usize::MAX, |text| text.len());
+    if size > MORE { Map::new() } else { more }
 }
 
 /// What a tool is assumed to do.
@@ -128,6 +171,15 @@ pub(super) fn grade(server: &Server, tool: &Definition) -> Grade {
             annotations: Annotations::UNKNOWN,
         },
     }
+}
+
+/// What a tool would be graded if its own word counted; `None` if it is no tool.
+pub fn proposed(definition: &str) -> Option<Capability> {
+    let tool: Definition = serde_json::from_str(definition).ok()?;
+    Some(match tool.annotations.read_only_hint {
+        Some(true) => Capability::L0,
+        Some(false) | None => Capability::L1,
+    })
 }
 
 /// What a level means, with the defaults of the protocol where a tool says nothing.
@@ -223,6 +275,7 @@ mod tests {
         let transport = Transport::Http {
             url: "http://127.0.0.1:1/mcp".to_owned(),
             headers: Vec::new(),
+            oauth: None,
         };
         Server::new("s", transport)
     }

@@ -56,6 +56,8 @@ struct Waiting {
     answer: oneshot::Sender<Result<Result<Payload, RpcError>, LinkError>>,
     said: mpsc::Sender<Heard>,
     is_call: bool,
+    /// Whether it waits for an answer of ours.
+    is_held: bool,
 }
 
 /// One request to a child.
@@ -131,6 +133,7 @@ impl Stdio {
             answer,
             said,
             is_call: outgoing.name.is_some(),
+            is_held: false,
         };
         self.shared.waiting().insert(outgoing.id, waiting);
         let exchange = Exchange {
@@ -172,6 +175,12 @@ impl Shared {
 }
 
 impl Exchange {
+    pub(super) fn is_held(&self, held: bool) {
+        if let Some(waiting) = self.shared.waiting().get_mut(&self.id) {
+            waiting.is_held = held;
+        }
+    }
+
     pub(super) async fn next(&mut self) -> Result<Next, LinkError> {
         tokio::select! {
             biased;
@@ -333,7 +342,10 @@ impl<J: Fn(&str)> Reader<J> {
             return None;
         }
         let waiting = self.shared.waiting();
-        let mut calls = waiting.iter().filter(|(_, one)| one.is_call);
+        // Whoever waits for our answer has asked already.
+        let mut calls = waiting
+            .iter()
+            .filter(|(_, one)| one.is_call && !one.is_held);
         let (id, _) = calls.next()?;
         calls.next().is_none().then_some(*id)
     }

@@ -272,7 +272,7 @@ pub(super) fn client(url: &Url, headers: HeaderMap) -> reqwest::Result<Client> {
     builder.build()
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(super) fn is_loopback(url: &Url) -> bool {
     url.host_str().is_some_and(|host| {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         let address = bare.parse::<std::net::IpAddr>();

@@ -30,6 +30,7 @@ pub fn read(name: &str) -> Result<ToolSpec, NameError> {
         service_command: None,
         shape: tollgate_core::Shape::Data,
         page: None,
+        more: serde_json::Map::new(),
         inactive: None,
     })
 }

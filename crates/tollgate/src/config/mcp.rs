@@ -16,7 +16,7 @@ use super::{
     env::Environment,
     error::{Notice, Origin},
     keys::{
-        mcp::{RawMcp, RawServer, RawServerTool},
+        mcp::{RawMcp, RawServer, RawServerOauth, RawServerTool},
         values::{Grade, McpConsent, McpEra, McpPin, McpResults},
     },
     load::Layers,
@@ -69,6 +69,8 @@ pub enum Reach {
         url: String,
         /// Headers, by reference.
         headers: BTreeMap<String, SecretRef>,
+        /// How tokens are got.
+        oauth: Option<RawServerOauth>,
     },
 }
 
@@ -173,8 +175,21 @@ fn server(raw: RawServer) -> Result<McpServer, String> {
         (None, Some(url)) => Reach::Address {
             url: url.clone(),
             headers: raw.headers.clone(),
+            oauth: raw.oauth.clone(),
         },
     };
+    if let Some(oauth) = &raw.oauth {
+        let has_header = |name: &String| name.eq_ignore_ascii_case("authorization");
+        if raw.url.is_none() {
+            return Err("`oauth` is for servers with a `url`".to_owned());
+        }
+        if oauth.token_url.is_none() && oauth.issuer.is_none() {
+            return Err("its `oauth` needs a `token_url` or an `issuer`".to_owned());
+        }
+        if raw.headers.keys().any(has_header) {
+            return Err("it has `oauth` and a header `Authorization`".to_owned());
+        }
+    }
     Ok(McpServer {
         name: raw.name.clone(),
         reach,

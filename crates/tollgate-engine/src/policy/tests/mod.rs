@@ -40,6 +40,7 @@ fn reader(name: &str) -> ToolSpec {
         service_command: None,
         shape: tollgate_core::Shape::Data,
         page: None,
+        more: serde_json::Map::new(),
         inactive: None,
     }
 }

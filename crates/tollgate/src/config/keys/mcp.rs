@@ -40,6 +40,8 @@ pub struct RawServer {
     pub url: Option<String>,
     /// Headers for it; each value is a secret's reference, `env:NAME` or `file:PATH`.
     pub headers: BTreeMap<String, SecretRef>,
+    /// How tokens for it are got: OAuth client credentials.
+    pub oauth: Option<RawServerOauth>,
     /// Whether it is left out.
     pub disabled: bool,
     /// Which versions of the protocol are tried; without it both.
@@ -100,4 +102,25 @@ pub struct RawServerTool {
     pub hidden: bool,
     /// Another name it answers to.
     pub alias: Option<String>,
+}
+
+/// How tokens for a server are got.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawServerOauth {
+    /// Who you are to whoever gives tokens.
+    pub client_id: String,
+    /// The secret that proves it, by reference: `env:NAME` or `file:PATH`.
+    pub client_secret: SecretRef,
+    /// Where tokens are given.
+    #[schemars(extend("format" = "http-address"))]
+    #[serde(default)]
+    pub token_url: Option<String>,
+    /// Who gives tokens; where, is then found out.
+    #[schemars(extend("format" = "http-address"))]
+    #[serde(default)]
+    pub issuer: Option<String>,
+    /// What the tokens are for; without it, what the server asks for.
+    #[serde(default)]
+    pub scopes: Vec<String>,
 }

@@ -137,6 +137,36 @@ pub(crate) enum McpAction {
         #[arg(long, value_name = "TOKEN")]
         token: Option<String>,
     },
+    /// Show what servers said beside the protocol, and what happened to them
+    Logs {
+        /// Only this server
+        server: Option<String>,
+        /// How many lines of each server
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
+        lines: usize,
+    },
+    /// Start a server again in every process that runs it
+    Restart {
+        /// The server
+        server: String,
+    },
+    /// Take servers over from the files of other programs; shows what it would write
+    Import(Import),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The file to read; without it, those of every program that is known
+    pub(crate) file: Option<PathBuf>,
+    /// Only the files of this program
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "file")]
+    pub(crate) from: Option<Client>,
+    /// Only the server of this name, as it is called there
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Write it, and keep the file as it was beside it
+    #[arg(long)]
+    pub(crate) write: bool,
 }
 
 #[derive(Debug, Args)]

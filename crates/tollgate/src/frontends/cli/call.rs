@@ -34,7 +34,7 @@ pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let delivered = wired.gateway.delivered(&outcome).await;
     wired.close().await;
     delivered?;
-    Ok(Exit::from(&outcome.disposition))
+    Ok(Exit::from(&outcome))
 }
 
 /// Makes a call; an interrupt takes it back in order.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use tollgate_core::ErrorCode;
-use tollgate_engine::Disposition;
+use tollgate_engine::{Disposition, Outcome};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +32,11 @@ impl From<Exit> for ExitCode {
     }
 }
 
-impl From<&Disposition> for Exit {
-    fn from(disposition: &Disposition) -> Self {
-        match disposition {
+impl From<&Outcome> for Exit {
+    fn from(outcome: &Outcome) -> Self {
+        match &outcome.disposition {
+            // Another server's tool may tell its failure in a result of its own.
+            Disposition::Done if !outcome.envelope.get().ok => Self::ToolError,
             Disposition::Done => Self::Ok,
             Disposition::Failed(code) if is_usage(*code) => Self::Usage,
             Disposition::Failed(_) | Disposition::NeedsInput(_) => Self::ToolError,

@@ -45,7 +45,7 @@ async fn through_the_door(
     let request = Request::new(tool, arguments.into());
     let outcome = gateway.call(&scene.caller(), request).await;
     call::show(&outcome, scene)?;
-    Ok(Exit::from(&outcome.disposition))
+    Ok(Exit::from(&outcome))
 }
 
 fn list(gateway: &Gateway, toolset: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop> {

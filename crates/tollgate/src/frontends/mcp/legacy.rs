@@ -2,7 +2,7 @@
 //! subscriptions, and the questions that are open.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tollgate_core::Payload;
-use tollgate_engine::Changed;
+use tollgate_engine::{Changed, Following, Gateway};
 
 use super::{
     era::{self, Client},
@@ -30,7 +30,7 @@ const MAX_WATCHED: usize = 1000;
 /// One conversation of an older version.
 pub(super) struct Conversation {
     client: Mutex<Client>,
-    watched: Mutex<HashSet<String>>,
+    watched: Mutex<HashMap<String, Following>>,
     open: Mutex<HashMap<String, oneshot::Sender<Result<Payload, String>>>>,
     asked: AtomicU64,
 }
@@ -50,7 +50,11 @@ impl Conversation {
     }
 
     /// Answers the methods that change what is remembered.
-    pub(super) fn remember(&self, asked: &Asked) -> Option<Result<String, RpcError>> {
+    pub(super) fn remember(
+        &self,
+        asked: &Asked,
+        gateway: &Gateway,
+    ) -> Option<Result<String, RpcError>> {
         let params = asked.params.value();
         let done = || Ok("{}".to_owned());
         let uri = || {
@@ -67,11 +71,12 @@ impl Conversation {
             },
             "resources/subscribe" => uri().and_then(|uri| {
                 let mut watched = locked(&self.watched);
-                if watched.len() >= MAX_WATCHED && !watched.contains(&uri) {
+                if watched.len() >= MAX_WATCHED && !watched.contains_key(&uri) {
                     let message = format!("at most {MAX_WATCHED} resources can be watched");
                     return Err(RpcError::invalid_params(message));
                 }
-                watched.insert(uri);
+                let following = gateway.follow(&uri);
+                watched.insert(uri, following);
                 done()
             }),
             "resources/unsubscribe" => uri().and_then(|uri| {
@@ -85,7 +90,7 @@ impl Conversation {
     /// The notification of a change, if this conversation is to hear of it.
     pub(super) fn told(&self, changed: &Changed) -> Option<String> {
         if let Changed::Resource(uri) = changed
-            && !locked(&self.watched).contains(uri)
+            && !locked(&self.watched).contains_key(uri)
         {
             return None;
         }

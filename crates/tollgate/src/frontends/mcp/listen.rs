@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::RecvError;
-use tollgate_engine::Changed;
+use tollgate_engine::{Changed, Following};
 
 use super::{
     Exchange, Server,
@@ -97,6 +97,8 @@ pub(super) fn told(changed: &Changed) -> (&'static str, Map<String, Value>) {
 pub(super) async fn run(server: &Server, exchange: Exchange) -> Result<String, RpcError> {
     let filter = Filter::of(exchange.params())?;
     let mut changes = server.gateway.changes();
+    let follow = |uri: &String| server.gateway.follow(uri);
+    let _following: Vec<Following> = filter.watched.iter().map(follow).collect();
     let id: Value = serde_json::from_str(exchange.asked.id.raw().get()).unwrap_or_default();
     let marked = |mut params: Map<String, Value>| {
         params.insert("_meta".to_owned(), json!({SUBSCRIPTION_KEY: id}));

@@ -66,6 +66,8 @@ pub(super) struct Server {
     names: Names,
     base: Selection,
     profiles: Vec<String>,
+    /// Toolsets of servers whose tools may only come later.
+    coming: Vec<String>,
     results: Results,
     open_world_text: usize,
     dialogs: Dialogs,
@@ -83,6 +85,7 @@ impl Server {
             names: config.discovery.names,
             base: base.over(&Selection::of_config(&config.discovery)),
             profiles: config.profiles.keys().cloned().collect(),
+            coming: crate::upstream::toolsets(config),
             results: config.results.clone(),
             open_world_text: config.sanitize.open_world_text_bytes,
             dialogs: config.consent.dialogs,
@@ -102,9 +105,8 @@ impl Server {
     /// Refuses what the command line selects but does not exist, before anyone connects.
     fn check_selection(&self) -> Result<(), RpcError> {
         let catalog = self.gateway.catalog();
-        let profiles: Vec<&str> = self.profiles.iter().map(String::as_str).collect();
-        self.base
-            .check(catalog.listings().map(|listing| &**listing), &profiles)
+        let listings = catalog.listings().map(|listing| &**listing);
+        self.base.check(listings, &self.coming, &self.profiles)
     }
 }
 

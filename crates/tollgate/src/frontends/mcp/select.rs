@@ -113,10 +113,12 @@ impl Selection {
     pub(super) fn check<'a>(
         &self,
         listings: impl Iterator<Item = &'a Listing>,
-        profiles: &[&str],
+        coming: &'a [String],
+        profiles: &[String],
     ) -> Result<(), RpcError> {
         let mut known: Vec<&str> = listings
             .flat_map(|listing| listing.spec.toolsets.iter().map(String::as_str))
+            .chain(coming.iter().map(String::as_str))
             .chain([ALL])
             .collect();
         known.sort_unstable();
@@ -133,7 +135,7 @@ impl Selection {
         if let Some(odd) = self
             .profile
             .as_deref()
-            .filter(|name| !profiles.contains(name))
+            .filter(|name| !profiles.iter().any(|known| known == name))
         {
             let shown: String = odd.chars().take(64).collect();
             let message = format!("Invalid profile: there is no profile `{shown}`");

@@ -245,7 +245,7 @@ impl Connection {
         let client = self.client(&asked);
         let remembered = match (&client, self.conversation()) {
             (Ok(client), Some(conversation)) if client.era == Era::Legacy => {
-                conversation.remember(&asked)
+                conversation.remember(&asked, &self.server.gateway)
             }
             _ => None,
         };

@@ -10,8 +10,8 @@ use super::{Exchange, Server, pages, reply, rpc::RpcError, select::Selection};
 pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
     let selection = Selection::of_params(exchange.params())?.over(&exchange.selection);
     let listings = server.gateway.list(&exchange.caller);
-    let profiles: Vec<&str> = server.profiles.iter().map(String::as_str).collect();
-    selection.check(listings.iter().map(|listing| &**listing), &profiles)?;
+    let known = listings.iter().map(|listing| &**listing);
+    selection.check(known, &server.coming, &server.profiles)?;
     let catalog = server.gateway.catalog();
     let tools: Vec<Value> = listings
         .iter()
@@ -57,6 +57,11 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<St
         (Shape::Native, Some(schema)) => tool["outputSchema"] = schema.clone(),
         (Shape::Native, None) => {}
     }
+    for (name, said) in &spec.more {
+        if tool.get(name).is_none() && name != "annotations" && name != "_meta" {
+            tool[name] = said.clone();
+        }
+    }
     let says = &spec.annotations;
     tool["annotations"] = json!({
         "readOnlyHint": says.read_only,
@@ -65,6 +70,15 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<St
         "openWorldHint": says.open_world,
     });
     tool["_meta"] = meta;
+    // What its owner says beside all this stays, wherever it says it.
+    for name in ["annotations", "_meta"] {
+        let theirs = spec.more.get(name).and_then(Value::as_object);
+        for (key, said) in theirs.into_iter().flatten() {
+            if tool[name].get(key).is_none() {
+                tool[name][key] = said.clone();
+            }
+        }
+    }
     tool
 }
 

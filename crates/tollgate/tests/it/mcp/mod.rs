@@ -1,4 +1,4 @@
 //! The MCP front ends, seen from outside.
 
-mod peers;
+pub(crate) mod peers;
 mod wire;

@@ -102,8 +102,34 @@ fn a_changed_tool_is_set_aside_until_somebody_accepts_it() {
 }
 
 #[test]
+fn a_tool_nobody_has_seen_waits_with_a_grade_to_agree_to() {
+    let env = super::with("legacy", "pin = \"ask\"");
+    let refused = env.call("mcp.s.echo", "{}", &[]).json();
+    assert!(!refused["ok"].as_bool().unwrap(), "{refused:#}");
+    let mut session = super::Session::with_tool(&env, "mcp.s.echo");
+    let waits = session.tool("mcp.s.echo").unwrap();
+    assert_eq!(waits["description"], "It waits to be accepted.");
+    drop(session);
+    let shown = env.run(&["mcp", "diff", "s"]).exits(0).out;
+    let proposal = "[mcp.servers.tools.echo] capability = \"L0\"";
+    assert!(shown.contains(proposal), "{shown}");
+    let token = env.approver();
+    env.run(&["mcp", "accept", "s", "--token", &token]).exits(0);
+    env.configure(&section("s", "legacy", "pin = \"ask\""));
+    // Accepted is not trusted: without the operator's word a human still agrees.
+    env.call("mcp.s.echo", "{}", &[]).exits(3);
+    let agreed = format!("pin = \"ask\"\n{}", proposal.replace("] ", "]\n"));
+    env.configure(&section("s", "legacy", &agreed));
+    env.ok("mcp.s.echo", "{}");
+}
+
+#[test]
 fn the_state_of_every_server_is_told() {
-    let config = [section("well", "legacy", ""), section("exits", "exits", "")];
+    let config = [
+        section("well", "legacy", ""),
+        section("exits", "exits", ""),
+        section("slow", "sleeps", ""),
+    ];
     let env = TestEnv::with_config(&config.concat());
     let status = env.run(&["mcp", "status", "--json"]).exits(1).json();
     let servers = status["servers"].as_array().unwrap();
@@ -113,4 +139,12 @@ fn the_state_of_every_server_is_told() {
     assert_eq!(state("exits")["state"], "down");
     let reason = state("exits")["reason"].as_str().unwrap();
     assert!(reason.contains("no such file: config"), "{reason}");
+    assert_eq!(state("slow")["state"], "starting");
+    assert_eq!(state("slow")["reason"], "it is starting");
+    // The same for people.
+    let shown = env.run(&["mcp", "status"]).exits(1).out;
+    for (server, state) in [("well", "ready"), ("exits", "down"), ("slow", "starting")] {
+        let line = shown.lines().find(|line| line.starts_with(server)).unwrap();
+        assert!(line.contains(state), "{shown}");
+    }
 }

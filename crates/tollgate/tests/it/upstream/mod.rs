@@ -1,8 +1,17 @@
 //! Tollgate in front of other people's servers, well behaved and not.
 
+mod address;
 mod calls;
 mod configuration;
 mod faults;
+mod import;
+mod limits;
+mod oauth;
+mod offers;
+mod operator;
+mod others;
+mod through;
+mod web;
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -18,7 +27,9 @@ use crate::support::TestEnv;
 pub(crate) fn section(name: &str, words: &str, more: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/upstream_server.py");
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    let mut args = vec![file.display().to_string()];
+    let quick = ["-I", "-S"].map(str::to_owned);
+    let mut args = Vec::from(quick);
+    args.push(file.display().to_string());
     args.extend(words);
     format!("[[mcp.servers]]\nname = \"{name}\"\ncommand = \"python3\"\nargs = {args:?}\n{more}\n")
 }
@@ -41,7 +52,11 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn start(env: &TestEnv) -> Self {
-        let mut child = env.start(&["mcp", "--toolsets", "all"]);
+        Self::begin_with(env, &["mcp", "--toolsets", "all"])
+    }
+
+    pub(crate) fn begin_with(env: &TestEnv, arguments: &[&str]) -> Self {
+        let mut child = env.start(arguments);
         let mut session = Self {
             input: child.stdin.take().unwrap(),
             output: BufReader::new(child.stdout.take().unwrap()),

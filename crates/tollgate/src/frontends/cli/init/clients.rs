@@ -11,12 +11,12 @@ use crate::config::Environment;
 /// A program that talks MCP.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Client {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
+    pub(in super::super) id: &'static str,
+    pub(in super::super) title: &'static str,
     pub(super) format: Format,
     /// The key that holds the servers by name.
-    pub(super) key: &'static str,
-    pub(super) places: &'static [Place],
+    pub(in super::super) key: &'static str,
+    pub(in super::super) places: &'static [Place],
     /// What an entry says beside the command and its arguments.
     pub(super) stdio: Fields,
     /// What an entry for a URL looks like, if the program takes one.
@@ -62,7 +62,7 @@ pub(crate) enum Scope {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(in super::super) struct Place {
     pub(super) scope: Scope,
     base: Base,
     path: &'static str,
@@ -88,7 +88,7 @@ impl Client {
 
 impl Place {
     /// The path on this machine; there is none for a user without a home.
-    pub(super) fn path(&self, environment: &Environment) -> Option<PathBuf> {
+    pub(in super::super) fn path(&self, environment: &Environment) -> Option<PathBuf> {
         let base = match self.base {
             Base::Home(variable, below) => environment.folder(variable, below)?,
             Base::Applications => environment.applications_dir()?,
@@ -135,7 +135,7 @@ const ZED: Base = if cfg!(windows) {
     Base::Home("XDG_CONFIG_HOME", ".config")
 };
 
-pub(super) const CLIENTS: &[Client] = &[
+pub(in super::super) const CLIENTS: &[Client] = &[
     Client {
         id: "claude-code",
         title: "Claude Code",

@@ -14,7 +14,7 @@ const MAX_WIDTH: usize = 300;
 /// A unified difference without secrets; nothing if the texts are equal.
 ///
 /// A client's file holds the keys of its other servers, and this may be read by an agent.
-pub(super) fn unified(name: &str, before: &str, after: &str) -> String {
+pub(in super::super) fn unified(name: &str, before: &str, after: &str) -> String {
     if before == after {
         return String::new();
     }

@@ -21,17 +21,17 @@ const MAX_BACKUPS: usize = 10_000;
 
 /// A file as it was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(in super::super) struct Found {
     /// The file itself, behind all links.
-    pub(super) path: PathBuf,
-    pub(super) text: String,
+    pub(in super::super) path: PathBuf,
+    pub(in super::super) text: String,
     /// What may be done with it; a fresh file has none yet.
     permissions: Option<Permissions>,
 }
 
 impl Found {
     /// Reads the file a path leads to; none is an empty one.
-    pub(super) fn read(path: &Path) -> io::Result<Self> {
+    pub(in super::super) fn read(path: &Path) -> io::Result<Self> {
         let path = behind_links(path)?;
         let about = match fs::metadata(&path) {
             Ok(about) => about,
@@ -62,7 +62,7 @@ impl Found {
     }
 
     /// Puts the old text aside, if there is one, and the new text in its place.
-    pub(super) fn replace(&self, text: &str) -> io::Result<Option<PathBuf>> {
+    pub(in super::super) fn replace(&self, text: &str) -> io::Result<Option<PathBuf>> {
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
         }

@@ -21,12 +21,15 @@ use super::{
 };
 use crate::config::Environment;
 
+pub(super) use clients::CLIENTS;
 use clients::Format;
 pub(crate) use clients::{Client, Scope};
+pub(super) use diff::unified;
 use edit::{Edit, EditError, Existing};
 pub(crate) use entry::{LOCAL_URL, server_name, server_url};
-use file::Found;
+pub(super) use file::Found;
 use json::Comments;
+pub(super) use scan::blanked;
 
 /// What was done, or would be.
 struct Report<'a> {
@@ -59,7 +62,7 @@ pub(super) fn run(
     let edited = edited(args, &entry, &found)?;
 
     let path = found.path.display().to_string();
-    let diff = diff::unified(&path, &found.text, &edited);
+    let diff = unified(&path, &found.text, &edited);
     let backup = if diff.is_empty() || args.print {
         None
     } else {
@@ -166,7 +169,7 @@ impl Report<'_> {
 }
 
 /// A line of a difference; tabs stay, whatever else would move the cursor does not.
-fn painted(line: &str, console: &Console) -> String {
+pub(super) fn painted(line: &str, console: &Console) -> String {
     let pieces: Vec<String> = line.split('\t').map(visible).collect();
     let shown = pieces.join("\t");
     match line.as_bytes().first() {

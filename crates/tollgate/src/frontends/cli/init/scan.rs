@@ -35,7 +35,7 @@ pub(super) fn uncommented(text: &str) -> String {
 
 /// The text with trailing commas turned into spaces too: plain JSON, if it was JSON with
 /// comments.
-pub(super) fn blanked(text: &str) -> String {
+pub(in super::super) fn blanked(text: &str) -> String {
     let text = uncommented(text);
     let mut bytes = text.clone().into_bytes();
     let mut at = 0;

@@ -251,7 +251,8 @@ async fn in_session(
 ) -> Response {
     let id = exchange.asked.id.clone();
     let key = id.key();
-    if let Some(result) = session.conversation.remember(&exchange.asked) {
+    let gateway = &web.server.gateway;
+    if let Some(result) = session.conversation.remember(&exchange.asked, gateway) {
         return whole(&web, &id, result.into());
     }
     {

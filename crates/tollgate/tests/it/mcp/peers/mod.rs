@@ -4,7 +4,7 @@
 //! them: a suite that did not run has not passed.
 
 mod clients;
-mod conformance;
+pub(crate) mod conformance;
 mod inspector;
 mod knowledge;
 
@@ -21,12 +21,12 @@ use crate::support::{Ran, TestEnv};
 const OFFERS: [&str; 3] = ["--conformance-fixtures", "--toolsets", "gate"];
 
 /// A folder with every peer in it.
-struct Peers {
+pub(crate) struct Peers {
     folder: PathBuf,
 }
 
 impl Peers {
-    fn installed() -> Self {
+    pub(crate) fn installed() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"))
             .ancestors()
             .nth(2)
@@ -40,7 +40,7 @@ impl Peers {
     }
 
     /// A file of the installation, as an argument.
-    fn path(&self, below: &str) -> String {
+    pub(crate) fn path(&self, below: &str) -> String {
         self.folder.join(below).to_string_lossy().into_owned()
     }
 
@@ -67,15 +67,19 @@ fn script(name: &str) -> String {
 }
 
 /// A running `tollgate serve`; killed when it is no longer needed.
-struct Served {
+pub(crate) struct Served {
     child: Child,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Served {
-    fn start(env: &TestEnv) -> Self {
+    pub(crate) fn start(env: &TestEnv) -> Self {
+        Self::start_with(env, &OFFERS)
+    }
+
+    pub(crate) fn start_with(env: &TestEnv, more: &[&str]) -> Self {
         let mut arguments = vec!["serve", "--port", "0"];
-        arguments.extend(OFFERS);
+        arguments.extend(more);
         let mut command = env.command(&arguments);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

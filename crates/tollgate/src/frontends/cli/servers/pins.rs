@@ -1,122 +1,20 @@
-//! `tollgate mcp list|status|diff|accept`: the operator's view of other people's servers.
+//! Definitions of tools that wait: shown, and accepted by a human.
 //!
 //! Invariant: what waits is shown as it is, hidden characters made visible, before anybody
 //! can accept it, and only a human accepts.
 
 use serde_json::{Value, json};
-use tollgate_core::Health;
-use tollgate_providers::upstream::{Lock, Pin, Told, oddities};
+use tollgate_core::Capability;
+use tollgate_providers::upstream::{Pin, Told, oddities, proposed};
 
 use super::{
-    Exit, Scene, Stop,
-    arguments::McpAction,
-    console::{Paint, visible},
-    terminal,
+    super::{
+        Exit, Scene, Stop,
+        console::{Paint, visible},
+        terminal,
+    },
+    lock,
 };
-use crate::{config::Reach, upstream, wire};
-
-pub(super) async fn run(action: &McpAction, scene: &Scene<'_>) -> Result<Exit, Stop> {
-    match action {
-        McpAction::List => list(scene),
-        McpAction::Status => status(scene).await,
-        McpAction::Diff { server } => diff(server.as_deref(), scene),
-        McpAction::Accept {
-            server,
-            tool,
-            token,
-        } => accept(server, tool.as_deref(), token.as_deref(), scene).await,
-    }
-}
-
-fn lock(scene: &Scene<'_>) -> Lock {
-    Lock::new(upstream::lock_path(&scene.config))
-}
-
-/// The servers and where each is reached.
-fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
-    let pins = lock(scene).read()?;
-    let servers = scene.config.mcp.servers.iter().map(|server| {
-        let place = match &server.reach {
-            Reach::Program { command, .. } => command.join(" "),
-            Reach::Address { url, .. } => url.clone(),
-        };
-        let pinned = pins.servers.get(&server.name);
-        let tools = pinned.map_or(0, |pinned| pinned.tools.len());
-        let waiting = pinned.map_or(0, |pinned| {
-            let waits = |pin: &&Pin| pin.waiting.is_some();
-            pinned.tools.values().filter(waits).count()
-        });
-        (server.name.clone(), place, tools, waiting)
-    });
-    let servers: Vec<_> = servers.collect();
-    if scene.console.is_json() {
-        let all: Vec<Value> = servers
-            .iter()
-            .map(|(name, place, tools, waiting)| {
-                json!({"name": name, "provider": format!("mcp_{name}"), "reached_at": place,
-                       "pinned_tools": tools, "waiting_tools": waiting})
-            })
-            .collect();
-        scene.console.json(&json!({"servers": all}))?;
-        return Ok(Exit::Ok);
-    }
-    let rows: Vec<Vec<String>> = servers
-        .into_iter()
-        .map(|(name, place, tools, waiting)| {
-            vec![
-                name,
-                tools.to_string(),
-                waiting.to_string(),
-                visible(&place),
-            ]
-        })
-        .collect();
-    scene
-        .console
-        .table(&["server", "pinned", "waiting", "reached at"], &rows)?;
-    Ok(Exit::Ok)
-}
-
-/// Starts every server and says how each is.
-async fn status(scene: &Scene<'_>) -> Result<Exit, Stop> {
-    let catalog = wire::listed(&scene.config, &scene.environment).await?;
-    let mut servers = Vec::new();
-    for (id, health) in catalog.health().await {
-        let Some(name) = id.strip_prefix("mcp_") else {
-            continue;
-        };
-        let own = catalog.listings();
-        let tools = own.filter(|listing| listing.spec.provider_id == id).count();
-        let (state, reason) = match health {
-            Health::Ready => ("ready", String::new()),
-            Health::Degraded(why) => ("starting", why),
-            Health::Down(why) => ("down", why),
-        };
-        servers.push((name.to_owned(), state, tools, reason));
-    }
-    catalog.close().await;
-    let well = servers.iter().all(|(_, state, ..)| *state == "ready");
-    if scene.console.is_json() {
-        let all: Vec<Value> = servers
-            .iter()
-            .map(|(name, state, tools, reason)| {
-                json!({"name": name, "state": state, "tools": tools, "reason": reason})
-            })
-            .collect();
-        scene.console.json(&json!({"servers": all}))?;
-    } else {
-        let rows: Vec<Vec<String>> = servers
-            .into_iter()
-            .map(|(name, state, tools, reason)| {
-                vec![name, state.to_owned(), tools.to_string(), visible(&reason)]
-            })
-            .collect();
-        scene
-            .console
-            .table(&["server", "state", "tools", "reason"], &rows)?;
-    }
-    Ok(if well { Exit::Ok } else { Exit::ToolError })
-}
 
 /// What waits, beside what is in use.
 fn waiting(server: Option<&str>, scene: &Scene<'_>) -> Result<Vec<(String, String, Pin)>, Stop> {
@@ -139,7 +37,7 @@ fn definition(told: Option<&Told>) -> Option<&str> {
     told.map(|told| told.definition.get())
 }
 
-fn diff(server: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop> {
+pub(super) fn diff(server: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let all = waiting(server, scene)?;
     if scene.console.is_json() {
         let all: Vec<Value> = all
@@ -149,7 +47,10 @@ fn diff(server: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop> {
                     definition(told).and_then(|text| serde_json::from_str::<Value>(text).ok())
                 };
                 let odd = definition(pin.waiting.as_ref()).map(oddities);
-                json!({"server": server, "tool": tool, "accepted": parsed(pin.accepted.as_ref()),
+                let grade = definition(pin.waiting.as_ref()).and_then(proposed);
+                let grade = grade.filter(|_| pin.accepted.is_none());
+                json!({"proposed_capability": grade.map(Capability::as_str),
+                       "server": server, "tool": tool, "accepted": parsed(pin.accepted.as_ref()),
                        "waiting": parsed(pin.waiting.as_ref()), "notes": odd})
             })
             .collect();
@@ -191,7 +92,23 @@ fn shown((server, tool, pin): &(String, String, Pin)) -> Vec<String> {
     all.extend(come.map(|line| format!("+ {line}")));
     let odd = definition(pin.waiting.as_ref()).map_or_else(Vec::new, oddities);
     all.extend(odd.into_iter().map(|odd| format!("! {odd}")));
+    if pin.accepted.is_none() {
+        all.extend(grade(tool, pin));
+    }
     all
+}
+
+/// What a tool that is new could be graded, for the operator to decide.
+fn grade(tool: &str, pin: &Pin) -> Option<String> {
+    let grade = definition(pin.waiting.as_ref()).and_then(proposed)?;
+    let says = match grade {
+        Capability::L0 => "it says that it only reads",
+        Capability::L1 | Capability::L2 => "it does not say that it only reads",
+    };
+    let (tool, grade) = (visible(tool), grade.as_str());
+    Some(format!(
+        "? {says}; if you agree: [mcp.servers.tools.{tool}] capability = \"{grade}\""
+    ))
 }
 
 /// A line in which every character can be seen.
@@ -206,7 +123,7 @@ fn escaped(line: &str) -> String {
     line.chars().map(shown).collect()
 }
 
-async fn accept(
+pub(super) async fn accept(
     server: &str,
     tool: Option<&str>,
     token: Option<&str>,

@@ -3,18 +3,22 @@
 //! Invariant: a child sees a handful of harmless variables and what was declared for it;
 //! secrets are read when a server starts and kept nowhere.
 
+pub(crate) mod words;
+
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use tollgate_core::Capability;
+use tollgate_core::{Capability, Clock};
 use tollgate_engine::Cleaner;
 use tollgate_providers::upstream::{
-    Era, Journal, Pinning, SecretSource, Server, Settings, Tool, Transport,
+    Era, Journal, OAuth, Pinning, SecretSource, Server, Settings, Tool, Transport,
 };
 
 use crate::{
     config::{Config, Environment, Grade, Level, McpEra, McpPin, McpServer, Reach, SecretRef},
     logfile::LogFile,
 };
+
+use self::words::Words;
 
 /// What every child may know of the machine.
 const HARMLESS: &[&str] = &[
@@ -41,6 +45,22 @@ pub(crate) fn lock_path(config: &Config) -> PathBuf {
     config.state.dir.join("tollgate.lock")
 }
 
+/// Where what servers say is kept, and where running processes can be reached.
+pub(crate) fn folder(config: &Config) -> PathBuf {
+    config.state.dir.join("mcp")
+}
+
+/// The toolsets that the tools of configured servers belong to, whether or not those are
+/// known yet.
+pub(crate) fn toolsets(config: &Config) -> Vec<String> {
+    let names = config.mcp.servers.iter().map(|server| server.name.clone());
+    let mut all: Vec<String> = names.collect();
+    if !all.is_empty() {
+        all.push("mcp".to_owned());
+    }
+    all
+}
+
 /// Everything the provider of upstream servers needs.
 pub(crate) fn settings(config: &Config, environment: &Environment) -> Settings {
     let shared = Arc::new(environment.clone());
@@ -50,6 +70,7 @@ pub(crate) fn settings(config: &Config, environment: &Environment) -> Settings {
         lock: Some(lock_path(config)),
         patience: config.mcp.patience,
         journal: None,
+        control: Some(folder(config)),
     }
 }
 
@@ -133,9 +154,20 @@ fn transport(reach: &Reach, environment: &Arc<Environment>) -> Transport {
                 secrets: sources(env, environment),
             }
         }
-        Reach::Address { url, headers } => Transport::Http {
+        Reach::Address {
+            url,
+            headers,
+            oauth,
+        } => Transport::Http {
             url: url.clone(),
             headers: sources(headers, environment),
+            oauth: oauth.as_ref().map(|from| OAuth {
+                client_id: from.client_id.clone(),
+                client_secret: source(&from.client_secret, environment),
+                token_url: from.token_url.clone(),
+                issuer: from.issuer.clone(),
+                scopes: from.scopes.clone(),
+            }),
         },
     }
 }
@@ -144,31 +176,62 @@ fn sources(
     references: &BTreeMap<String, SecretRef>,
     environment: &Arc<Environment>,
 ) -> Vec<(String, SecretSource)> {
-    let each = references.iter().map(|(name, reference)| {
-        let (reference, environment) = (reference.clone(), Arc::clone(environment));
-        let source: SecretSource = Arc::new(move || {
-            reference
-                .read(&environment)
-                .map_err(|error| error.to_string())
-        });
-        (name.clone(), source)
-    });
+    let each = references
+        .iter()
+        .map(|(name, reference)| (name.clone(), source(reference, environment)));
     each.collect()
 }
 
-/// Writes what happens to servers into the log, cleaned.
-pub(crate) struct Log {
-    pub(crate) log: Arc<LogFile>,
-    pub(crate) cleaner: Cleaner,
+/// Reads a secret at the last moment.
+fn source(reference: &SecretRef, environment: &Arc<Environment>) -> SecretSource {
+    let (reference, environment) = (reference.clone(), Arc::clone(environment));
+    Arc::new(move || {
+        reference
+            .read(&environment)
+            .map_err(|error| error.to_string())
+    })
 }
 
-impl Journal for Log {
+/// Writes what happens to servers, and what they say, where people look for it; cleaned.
+pub(crate) struct Chronicle {
+    pub(crate) log: Option<Arc<LogFile>>,
+    pub(crate) cleaner: Cleaner,
+    pub(crate) words: Words,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Chronicle {
+    /// A server's file that cannot be written loses lines, never calls.
+    fn add(&self, server: &str, process: Option<u32>, text: &str) {
+        let at = self.clock.now();
+        if let Err(error) = self.words.add(at, server, process, text)
+            && let Some(log) = &self.log
+        {
+            let message = format!("what it says cannot be kept: {error}");
+            log.note(Level::Warn, "mcp.words.failed", server, &message);
+        }
+    }
+}
+
+impl Journal for Chronicle {
     fn note(&self, event: &'static str, server: &str, message: &str) {
         let level = match event {
-            "mcp.ready" => Level::Info,
+            "mcp.ready" | "mcp.restarted" => Level::Info,
             _ => Level::Warn,
         };
         let message = self.cleaner.line(message);
-        self.log.note(level, event, server, &message);
+        if let Some(log) = &self.log {
+            log.note(level, event, server, &message);
+        }
+        let line = message.replace(['\r', '\n'], " ");
+        self.add(server, None, &format!("{event}: {line}"));
+    }
+
+    fn said(&self, server: &str, process: u32, missed: u64, text: &str) {
+        if missed > 0 {
+            let line = format!("({missed} bytes came too fast to be kept)");
+            self.add(server, Some(process), &line);
+        }
+        self.add(server, Some(process), &self.cleaner.line(text));
     }
 }

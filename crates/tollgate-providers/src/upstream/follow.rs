@@ -1,0 +1,185 @@
+//! Wants to hear when a server's lists, or things that somebody watches, change.
+//!
+//! Invariant: what is asked of a server is what is wanted here now; it is asked again after
+//! every start, and ends with the connection.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use tollgate_core::Notice;
+
+use super::{
+    Upstream,
+    link::{Exchange, Next},
+    peer::{Extras, Peer},
+    rpc::{self, Heard},
+};
+
+/// How long a server may take to agree.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Waits before a stream that broke is opened again.
+const FIRST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(60);
+/// Things of one server that may be watched.
+const MOST: usize = 1000;
+
+impl Upstream {
+    /// Takes note that somebody wants to hear of something, or nobody any more.
+    pub(super) fn watch_for(&self, uri: &str, wanted: bool) {
+        let Some(own) = self.names.own_uri(uri) else {
+            return;
+        };
+        self.followed.send_if_modified(|all| {
+            if wanted {
+                all.len() < MOST && all.insert(own.to_owned())
+            } else {
+                all.remove(own)
+            }
+        });
+    }
+
+    /// Begins to listen to a server that can be called.
+    pub(super) fn listen(self: &Arc<Self>, peer: &Arc<Peer>) {
+        let (own, peer) = (Arc::clone(self), Arc::clone(peer));
+        tokio::spawn(async move {
+            let over = peer.over.clone();
+            let listens = async {
+                if peer.modern {
+                    own.listen_to_modern(&peer).await;
+                } else {
+                    own.subscribe_at_legacy(&peer).await;
+                }
+            };
+            tokio::select! {
+                () = listens => {}
+                () = over.cancelled() => {}
+            }
+        });
+    }
+
+    /// An older server is told of each thing by itself.
+    async fn subscribe_at_legacy(&self, peer: &Peer) {
+        if peer.capabilities["resources"]["subscribe"] != true {
+            return;
+        }
+        let mut followed = self.followed.subscribe();
+        let mut told = BTreeSet::new();
+        loop {
+            let wanted = followed.borrow_and_update().clone();
+            let more = wanted
+                .difference(&told)
+                .map(|uri| ("resources/subscribe", uri));
+            let less = told
+                .difference(&wanted)
+                .map(|uri| ("resources/unsubscribe", uri));
+            for (method, uri) in more.chain(less) {
+                let fields = format!(r#""uri":{}"#, rpc::quoted(uri));
+                if let Err(error) = peer.ask(method, &fields, PATIENCE).await {
+                    self.journal("mcp.subscribe.failed", &error.to_string());
+                }
+            }
+            told = wanted;
+            if followed.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// A modern server is told everything in one request, which stays open.
+    async fn listen_to_modern(&self, peer: &Peer) {
+        let changes = |what: &str| peer.capabilities[what]["listChanged"] == true;
+        let lists = ["tools", "resources", "prompts"].into_iter().any(changes);
+        let watches = peer.capabilities["resources"]["subscribe"] == true;
+        if !lists && !watches {
+            return;
+        }
+        let mut followed = self.followed.subscribe();
+        let mut wait = FIRST;
+        loop {
+            let wanted = followed.borrow_and_update().clone();
+            if !lists && wanted.is_empty() {
+                if followed.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            let fields = wanted_fields(&peer.capabilities, watches.then_some(&wanted));
+            let asked = peer.request("subscriptions/listen", None, &fields, Extras::default());
+            let ended = match asked.await {
+                Err(_) => Ended::Broke,
+                Ok((id, mut exchange)) => tokio::select! {
+                    ended = self.hear_changes(&mut exchange) => ended,
+                    changed = followed.changed() => {
+                        peer.cancel(id, "something else is wanted").await;
+                        match changed {
+                            Ok(()) => continue,
+                            Err(_) => return,
+                        }
+                    }
+                },
+            };
+            match ended {
+                Ended::Refused(why) => return self.journal("mcp.subscribe.failed", &why),
+                Ended::Broke => {}
+                Ended::Heard => {
+                    // Something may have changed while nobody listened.
+                    self.relist.notify_one();
+                    wait = FIRST;
+                }
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(LONGEST);
+        }
+    }
+
+    /// Hears of changes until the stream ends.
+    async fn hear_changes(&self, exchange: &mut Exchange) -> Ended {
+        let mut ended = Ended::Broke;
+        loop {
+            let heard = match exchange.next().await {
+                Ok(Next::Said(heard)) => heard,
+                Ok(Next::Answer(Err(error))) => return Ended::Refused(error.message),
+                Ok(Next::Answer(Ok(_))) | Err(_) => return ended,
+            };
+            ended = Ended::Heard;
+            let Heard::Told(method, params) = &heard else {
+                continue;
+            };
+            if method.ends_with("list_changed") {
+                self.relist.notify_one();
+            } else if method == "notifications/resources/updated"
+                && let Some(uri) = params.value()["uri"].as_str()
+            {
+                self.notice(Notice::ResourceUpdated(self.names.uri(uri)));
+            }
+        }
+    }
+}
+
+/// How a stream of changes ended.
+enum Ended {
+    /// The server does not do this.
+    Refused(String),
+    /// Before anything was heard.
+    Broke,
+    /// After something was heard.
+    Heard,
+}
+
+/// What a modern server is asked for.
+fn wanted_fields(capabilities: &serde_json::Value, watched: Option<&BTreeSet<String>>) -> String {
+    let mut wanted = Vec::new();
+    for (what, flag) in [
+        ("tools", "toolsListChanged"),
+        ("prompts", "promptsListChanged"),
+        ("resources", "resourcesListChanged"),
+    ] {
+        if capabilities[what]["listChanged"] == true {
+            wanted.push(format!(r#""{flag}":true"#));
+        }
+    }
+    if let Some(watched) = watched.filter(|watched| !watched.is_empty()) {
+        let uris: Vec<String> = watched.iter().map(|uri| rpc::quoted(uri)).collect();
+        wanted.push(format!(r#""resourceSubscriptions":[{}]"#, uris.join(",")));
+    }
+    format!(r#""notifications":{{{}}}"#, wanted.join(","))
+}

@@ -1,0 +1,93 @@
+//! Arguments that headers repeat, as a tool's schema wants it (`x-mcp-header`).
+
+use serde_json::Value;
+use tollgate_core::Payload;
+
+/// Which properties are repeated: property and header, in lower case. A schema that breaks
+/// the rules makes its tool unusable, so it says why.
+pub(super) fn properties(schema: Option<&Value>) -> Result<Vec<(String, String)>, &'static str> {
+    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+    let mut found: Vec<(String, String)> = Vec::new();
+    for (name, schema) in properties.into_iter().flatten() {
+        let Some(header) = schema.get("x-mcp-header") else {
+            continue;
+        };
+        let header = header.as_str().filter(|header| is_token(header));
+        let header = header.ok_or("a header it wants has no proper name")?;
+        if !is_plain(&schema["type"]) {
+            return Err("a header it wants is for something that is no plain value");
+        }
+        let header = header.to_ascii_lowercase();
+        if found.iter().any(|(_, other)| *other == header) {
+            return Err("two headers it wants have one name");
+        }
+        found.push((name.clone(), header));
+    }
+    Ok(found)
+}
+
+/// What the headers of a call say.
+pub(super) fn headers(wanted: &[(String, String)], arguments: &Payload) -> Vec<(String, String)> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let given = arguments.value();
+    let each = |(property, header): &(String, String)| match given.get(property)? {
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+        Value::String(text) => Some((header.clone(), text.clone())),
+        plain @ (Value::Bool(_) | Value::Number(_)) => Some((header.clone(), plain.to_string())),
+    };
+    wanted.iter().filter_map(each).collect()
+}
+
+fn is_token(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    !name.is_empty() && name.len() <= 128 && name.chars().all(fits)
+}
+
+fn is_plain(kind: &Value) -> bool {
+    let plain = |kind: &Value| kind == "string" || kind == "integer" || kind == "boolean";
+    match kind.as_array() {
+        Some(kinds) => kinds.iter().all(|kind| plain(kind) || kind == "null"),
+        None => plain(kind),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_plain_values_with_proper_names_are_repeated() {
+        let of = |properties: Value| {
+            let schema = json!({"type": "object", "properties": properties});
+            super::properties(Some(&schema))
+        };
+        let good = of(json!({"a": {"type": "string", "x-mcp-header": "One"},
+                             "b": {"type": "integer", "x-mcp-header": "Two"}, "c": {}}));
+        let good = good.unwrap();
+        let expected = [("a", "one"), ("b", "two")];
+        assert_eq!(good, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+        for header in ["", "a b", "a:b", "é", "a\tb"] {
+            assert!(of(json!({"a": {"type": "string", "x-mcp-header": header}})).is_err());
+        }
+        for kind in ["object", "array", "null", "number"] {
+            assert!(
+                of(json!({"a": {"type": kind, "x-mcp-header": "A"}})).is_err(),
+                "{kind}"
+            );
+        }
+        assert!(
+            of(json!({"a": {"type": "string", "x-mcp-header": "A"},
+                      "b": {"type": "string", "x-mcp-header": "a"}}))
+            .is_err()
+        );
+        let arguments = Payload::from(json!({"a": "x", "b": null}));
+        assert_eq!(
+            headers(&good, &arguments),
+            [("one".to_owned(), "x".to_owned())]
+        );
+    }
+}

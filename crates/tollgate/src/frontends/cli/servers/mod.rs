@@ -1,0 +1,142 @@
+//! `tollgate mcp …`: the operator's view of other people's servers.
+
+mod import;
+mod logs;
+mod pins;
+mod restart;
+
+use serde_json::{Value, json};
+use tollgate_core::Health;
+use tollgate_providers::upstream::{Lock, Pin};
+
+use super::{Exit, Scene, Stop, arguments::McpAction, console::visible};
+use crate::{config::Reach, upstream, wire};
+
+pub(super) async fn run(action: &McpAction, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    match action {
+        McpAction::List => list(scene),
+        McpAction::Status => status(scene).await,
+        McpAction::Diff { server } => pins::diff(server.as_deref(), scene),
+        McpAction::Accept {
+            server,
+            tool,
+            token,
+        } => pins::accept(server, tool.as_deref(), token.as_deref(), scene).await,
+        McpAction::Logs { server, lines } => logs::run(server.as_deref(), *lines, scene),
+        McpAction::Restart { server } => restart::run(server, scene).await,
+        McpAction::Import(it) => import::run(it, scene),
+    }
+}
+
+/// Refuses a name that no server has.
+fn known(server: &str, scene: &Scene<'_>) -> Result<(), Stop> {
+    let mut names = scene.config.mcp.servers.iter().map(|one| one.name.as_str());
+    if names.any(|name| name == server) {
+        return Ok(());
+    }
+    let names: Vec<&str> = scene
+        .config
+        .mcp
+        .servers
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    let there = if names.is_empty() {
+        "there are none".to_owned()
+    } else {
+        format!("there are {}", names.join(", "))
+    };
+    Err(Stop::usage(format!(
+        "there is no server `{server}`; {there}"
+    )))
+}
+
+fn lock(scene: &Scene<'_>) -> Lock {
+    Lock::new(upstream::lock_path(&scene.config))
+}
+
+/// The servers and where each is reached.
+fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let pins = lock(scene).read()?;
+    let servers = scene.config.mcp.servers.iter().map(|server| {
+        let place = match &server.reach {
+            Reach::Program { command, .. } => command.join(" "),
+            Reach::Address { url, .. } => url.clone(),
+        };
+        let pinned = pins.servers.get(&server.name);
+        let tools = pinned.map_or(0, |pinned| pinned.tools.len());
+        let waiting = pinned.map_or(0, |pinned| {
+            let waits = |pin: &&Pin| pin.waiting.is_some();
+            pinned.tools.values().filter(waits).count()
+        });
+        (server.name.clone(), place, tools, waiting)
+    });
+    let servers: Vec<_> = servers.collect();
+    if scene.console.is_json() {
+        let all: Vec<Value> = servers
+            .iter()
+            .map(|(name, place, tools, waiting)| {
+                json!({"name": name, "provider": format!("mcp_{name}"), "reached_at": place,
+                       "pinned_tools": tools, "waiting_tools": waiting})
+            })
+            .collect();
+        scene.console.json(&json!({"servers": all}))?;
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<Vec<String>> = servers
+        .into_iter()
+        .map(|(name, place, tools, waiting)| {
+            vec![
+                name,
+                tools.to_string(),
+                waiting.to_string(),
+                visible(&place),
+            ]
+        })
+        .collect();
+    scene
+        .console
+        .table(&["server", "pinned", "waiting", "reached at"], &rows)?;
+    Ok(Exit::Ok)
+}
+
+/// Starts every server and says how each is.
+async fn status(scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let catalog = wire::listed(&scene.config, &scene.environment).await?;
+    let mut servers = Vec::new();
+    for (id, health) in catalog.health().await {
+        let Some(name) = id.strip_prefix("mcp_") else {
+            continue;
+        };
+        let own = catalog.listings();
+        let tools = own.filter(|listing| listing.spec.provider_id == id).count();
+        let (state, reason) = match health {
+            Health::Ready => ("ready", String::new()),
+            Health::Degraded(why) => ("starting", why),
+            Health::Down(why) => ("down", why),
+        };
+        servers.push((name.to_owned(), state, tools, reason));
+    }
+    catalog.close().await;
+    let well = servers.iter().all(|(_, state, ..)| *state == "ready");
+    if scene.console.is_json() {
+        let all: Vec<Value> = servers
+            .iter()
+            .map(|(name, state, tools, reason)| {
+                json!({"name": name, "state": state, "tools": tools, "reason": reason})
+            })
+            .collect();
+        scene.console.json(&json!({"servers": all}))?;
+    } else {
+        let rows: Vec<Vec<String>> = servers
+            .into_iter()
+            .map(|(name, state, tools, reason)| {
+                vec![name, state.to_owned(), tools.to_string(), visible(&reason)]
+            })
+            .collect();
+        scene
+            .console
+            .table(&["server", "state", "tools", "reason"], &rows)?;
+    }
+    Ok(if well { Exit::Ok } else { Exit::ToolError })
+}

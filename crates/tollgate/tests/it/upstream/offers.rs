@@ -1,0 +1,129 @@
+//! What servers offer beside calls: completions, changes, things to watch, rich definitions.
+
+use serde_json::{Value, json};
+
+use super::{Session, text, with};
+
+#[test]
+fn arguments_are_completed_by_their_server() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.echo");
+        for (about, own) in [
+            (
+                json!({"type": "ref/prompt", "name": "mcp.s.greet"}),
+                "greet",
+            ),
+            (
+                json!({"type": "ref/resource", "uri": "mcp://s/test://many/{id}"}),
+                "test://many/{id}",
+            ),
+        ] {
+            let params = json!({"ref": about, "argument": {"name": "id", "value": "4"}});
+            let answer = session.ask("completion/complete", params);
+            let values = &answer["result"]["completion"]["values"];
+            assert_eq!(values, &json!([format!("{own}:4!")]), "{era}: {answer:#}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_list_of_either_era_is_announced() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.change");
+        session.said.clear();
+        session.call("mcp.s.change", json!({}));
+        while session.tool("mcp.s.extra").is_none() {
+            session.until("notifications/tools/list_changed");
+        }
+        assert_eq!(
+            text(&session.call("mcp.s.extra", json!({}))),
+            "extra",
+            "{era}"
+        );
+    }
+}
+
+#[test]
+fn what_a_client_watches_is_watched_at_the_server() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.touch");
+        let watched = |session: &mut Session| text(&session.call("mcp.s.watched", json!({})));
+        assert_eq!(watched(&mut session), "[]", "{era}");
+        let uri = "mcp://s/test://one";
+        session.ask("resources/subscribe", json!({"uri": uri}));
+        while watched(&mut session) != r#"["test://one"]"# {}
+        session.said.clear();
+        session.call("mcp.s.touch", json!({}));
+        let told = loop {
+            let is_update = |one: &Value| one["method"] == "notifications/resources/updated";
+            if let Some(told) = session.said.iter().find(|one| is_update(one)) {
+                break told.clone();
+            }
+            let line = session.line();
+            session.said.push(line);
+        };
+        assert_eq!(told["params"]["uri"], uri, "{era}");
+        session.ask("resources/unsubscribe", json!({"uri": uri}));
+        while watched(&mut session) != "[]" {}
+    }
+}
+
+#[test]
+fn a_task_is_waited_for_so_that_every_client_can_call_it() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.job");
+        let done = session.call("mcp.s.job", json!({}));
+        assert_eq!(text(&done), "job done", "{era}");
+        let asked = session.call("mcp.s.job", json!({"how": "asks"}));
+        assert_eq!(text(&asked), "hello Ada", "{era}");
+        let failed = session.call("mcp.s.job", json!({"how": "fails"}));
+        let failure = &failed["structuredContent"]["error"];
+        assert!(
+            failure["message"]
+                .as_str()
+                .unwrap()
+                .contains("the job broke"),
+            "{failed:#}"
+        );
+        let params = json!({"name": "mcp.s.job", "arguments": {"how": "never"}});
+        let id = session.begin("tools/call", params);
+        let has = |session: &mut Session, what: &str| {
+            let seen = text(&session.call("mcp.s.cancelled", json!({})));
+            let seen: Value = serde_json::from_str(&seen).unwrap();
+            seen[what].as_array().unwrap().contains(&json!("job-4"))
+        };
+        while !has(&mut session, "jobs") {}
+        session.send(
+            &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                             "params": {"requestId": id}}),
+        );
+        // The task itself is cancelled, not only the wait for it.
+        while !has(&mut session, "cancelled") {}
+    }
+}
+
+#[test]
+fn what_is_unknown_here_is_listed_all_the_same() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.rich");
+        let tool = session.tool("mcp.s.rich").unwrap();
+        assert_eq!(tool["title"], "A rich tool");
+        assert_eq!(tool["icons"][0]["src"], "data:image/png;base64,AA==");
+        assert_eq!(tool["execution"], json!({"taskSupport": "forbidden"}));
+        assert_eq!(tool["x-vendor"], json!({"n": 1}));
+        assert_eq!(tool["annotations"]["vendorHint"], true);
+        assert_eq!(tool["annotations"]["readOnlyHint"], true);
+        assert_eq!(tool["_meta"]["vendor/x"], json!([1]));
+        assert_eq!(tool["_meta"]["ui"]["resourceUri"], "mcp://s/ui://page");
+        assert_eq!(tool["_meta"]["tollgate/name"], "mcp.s.rich");
+        // What it does not list can be read at its address.
+        let page = session.ask("resources/read", json!({"uri": "mcp://s/ui://page"}));
+        assert_eq!(page["result"]["contents"][0]["text"], "read ui://page");
+        assert_eq!(page["result"]["contents"][0]["uri"], "mcp://s/ui://page");
+    }
+}

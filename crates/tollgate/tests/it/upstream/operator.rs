@@ -1,0 +1,104 @@
+//! What an operator does from another shell: look at logs, start a server again.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use serde_json::{Value, json};
+
+use super::{Session, section, text, with};
+use crate::support::TestEnv;
+
+fn lines(env: &TestEnv, server: &str) -> Vec<Value> {
+    let ran = env.run(&["mcp", "logs", server, "--json"]).exits(0).json();
+    ran["servers"][0]["lines"].as_array().unwrap().clone()
+}
+
+fn said(lines: &[Value], words: &str) -> bool {
+    let has = |line: &Value| line["text"].as_str().unwrap().contains(words);
+    lines.iter().any(has)
+}
+
+#[test]
+fn what_a_server_said_can_be_read_while_another_process_runs_it() {
+    let env = with("legacy", "");
+    let empty = env.run(&["mcp", "logs"]).exits(0).out;
+    assert!(empty.contains("never started"), "{empty}");
+    let mut session = Session::with_tool(&env, "mcp.s.pid");
+    let pid: u64 = text(&session.call("mcp.s.pid", json!({}))).parse().unwrap();
+    let lines = loop {
+        let lines = lines(&env, "s");
+        if said(&lines, "fixture begins") {
+            break lines;
+        }
+    };
+    let own = lines.iter().find(|line| line["process"] == pid).unwrap();
+    assert_eq!(own["text"], "fixture begins");
+    let ready = lines.iter().find(|line| line["process"].is_null()).unwrap();
+    assert!(ready["text"].as_str().unwrap().starts_with("mcp.ready: "));
+    let folder = env.state_dir().join("mcp");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder), mode(&folder.join("s.log"))), (0o700, 0o600));
+}
+
+#[test]
+fn last_words_survive_and_secrets_do_not() {
+    let key = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let config = section(
+        "dies",
+        "exits",
+        &format!("plain_env = {{ SAYS = \"{key}\" }}"),
+    );
+    let env = TestEnv::with_config(&config);
+    env.run(&["mcp", "status"]).exits(1);
+    let lines = lines(&env, "dies");
+    assert!(said(&lines, "no such file: config"), "{lines:#?}");
+    assert!(said(&lines, "mcp.spawn.failed: "), "{lines:#?}");
+    assert!(said(&lines, "the key is "), "{lines:#?}");
+    assert!(!said(&lines, &key), "{lines:#?}");
+    let shown = env.run(&["mcp", "logs", "dies", "-n", "1"]).exits(0).out;
+    assert_eq!(shown.lines().count(), 1);
+}
+
+#[test]
+fn a_server_is_started_again_in_every_process_that_runs_it() {
+    let env = with("legacy", "");
+    let nobody = env.run(&["mcp", "restart", "s"]).exits(0).out;
+    assert!(nobody.contains("no process runs `s`"), "{nobody}");
+    let unknown = env.run(&["mcp", "restart", "other"]).exits(2).err;
+    assert!(unknown.contains("there are s"), "{unknown}");
+    let mut one = Session::with_tool(&env, "mcp.s.pid");
+    let mut two = Session::with_tool(&env, "mcp.s.pid");
+    let pid = |session: &mut Session| text(&session.call("mcp.s.pid", json!({})));
+    let before = [pid(&mut one), pid(&mut two)];
+    // Wanted restarts are no failures, however many there are.
+    for _ in 0..7 {
+        let ran = env.run(&["mcp", "restart", "s", "--json"]).exits(0).json();
+        let restarted = ran["restarted"].as_array().unwrap();
+        assert_eq!(restarted.len(), 2, "{ran:#}");
+        assert!(restarted.iter().all(|one| one["ready"] == true), "{ran:#}");
+    }
+    let after = [pid(&mut one), pid(&mut two)];
+    assert!(before.iter().all(|pid| !after.contains(pid)));
+    drop(one);
+    // A process that was killed leaves its socket behind, and nobody minds.
+    let ran = env.run(&["mcp", "restart", "s", "--json"]).exits(0).json();
+    assert_eq!(ran["restarted"].as_array().unwrap().len(), 1, "{ran:#}");
+}
+
+#[test]
+fn a_server_that_does_not_come_back_is_told() {
+    let env = with("legacy", "");
+    let script = env.write(
+        "once.sh",
+        "#!/bin/sh\nmkdir \"$0.ran\" || { echo worn out >&2; exit 7; }\nexec python3 \"$@\"\n",
+    );
+    let file = section("s", "legacy", "trust_annotations = true");
+    let file = file.replace(
+        "command = \"python3\"\nargs = [",
+        &format!("command = \"/bin/sh\"\nargs = [{script:?}, "),
+    );
+    env.configure(&file);
+    let _session = Session::with_tool(&env, "mcp.s.pid");
+    let ran = env.run(&["mcp", "restart", "s", "--json"]).exits(1).json();
+    let reason = ran["restarted"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("worn out"), "{reason}");
+}
