@@ -80,6 +80,26 @@ fn a_hundred_megabytes_of_noise_cost_nothing_but_the_noise() {
 }
 
 #[test]
+fn a_line_of_a_gigabyte_is_not_waited_for() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.endless");
+    let gate = session.child.id();
+    let before = memory(gate);
+    let answer = session.call("mcp.s.endless", json!({"bytes": 1_000_000_000}));
+    assert_eq!(failure(&answer)["kind"], "connection_error", "{answer:#}");
+    let message = failure(&answer)["message"].as_str().unwrap();
+    assert!(message.contains("a line without end"), "{message}");
+    let grown = memory(gate).saturating_sub(before);
+    assert!(grown < 60_000, "it grew by {grown} KiB");
+    loop {
+        let answer = session.call("mcp.s.echo", json!({}));
+        if answer["isError"] != true {
+            break;
+        }
+    }
+}
+
+#[test]
 fn two_hundred_restarts_leave_nothing_behind() {
     let env = with("legacy", "");
     let mut session = Session::with_tool(&env, "mcp.s.pid");

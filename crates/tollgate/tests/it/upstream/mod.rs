@@ -11,6 +11,7 @@ mod offers;
 mod operator;
 mod others;
 mod through;
+mod trust;
 mod web;
 
 use std::{
