@@ -150,7 +150,7 @@ pub(super) fn grade(server: &Server, tool: &Definition) -> Grade {
     let hints = &tool.annotations;
     let by_operator = server.tools.get(&tool.name).and_then(|own| own.capability);
     if let Some(capability) = by_operator {
-        return graded(capability, hints);
+        return graded(capability, hints, server.trust_annotations);
     }
     let says_it_writes =
         hints.read_only_hint == Some(false) || hints.destructive_hint == Some(true);
@@ -161,10 +161,10 @@ pub(super) fn grade(server: &Server, tool: &Definition) -> Grade {
         other => other,
     };
     match base {
-        Some(capability) => graded(capability, hints),
+        Some(capability) => graded(capability, hints, server.trust_annotations),
         None if server.trust_annotations => match hints.read_only_hint {
-            Some(true) => graded(Capability::L0, hints),
-            Some(false) | None => graded(Capability::L1, hints),
+            Some(true) => graded(Capability::L0, hints, true),
+            Some(false) | None => graded(Capability::L1, hints, true),
         },
         None => Grade {
             capability: Capability::L2,
@@ -182,14 +182,15 @@ pub fn proposed(definition: &str) -> Option<Capability> {
     })
 }
 
-/// What a level means, with the defaults of the protocol where a tool says nothing.
-fn graded(capability: Capability, hints: &Hints) -> Grade {
+/// What a level means, with the defaults of the protocol where a tool says nothing, or where
+/// its word does not count.
+fn graded(capability: Capability, hints: &Hints, counts: bool) -> Grade {
     let reads = capability == Capability::L0;
-    let open_world = hints.open_world_hint.unwrap_or(true);
+    let open_world = !counts || hints.open_world_hint != Some(false);
     let annotations = Annotations {
         read_only: reads,
-        idempotent: reads || hints.idempotent_hint == Some(true),
-        destructive: !reads && hints.destructive_hint != Some(false),
+        idempotent: reads || (counts && hints.idempotent_hint == Some(true)),
+        destructive: !reads && !(counts && hints.destructive_hint == Some(false)),
         open_world,
         sensitive_sink: !reads && open_world,
     };
@@ -319,6 +320,8 @@ mod tests {
         };
         lowered.tools.insert("t".to_owned(), own);
         assert_eq!(grade(&lowered, &writes).capability, Capability::L0);
+        let closed = tool(json!({"openWorldHint": false}));
+        assert!(grade(&lowered, &closed).annotations.open_world);
     }
 
     #[test]
