@@ -61,6 +61,7 @@ pub(super) fn all(library: &Library) -> Offers {
         ));
     }
     Offers {
+        base: None,
         resources,
         templates: vec![
             TemplateSpec::new(

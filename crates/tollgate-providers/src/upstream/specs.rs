@@ -186,11 +186,12 @@ pub fn proposed(definition: &str) -> Option<Capability> {
 /// its word does not count.
 fn graded(capability: Capability, hints: &Hints, counts: bool) -> Grade {
     let reads = capability == Capability::L0;
+    let is_gentle = counts && hints.destructive_hint == Some(false);
     let open_world = !counts || hints.open_world_hint != Some(false);
     let annotations = Annotations {
         read_only: reads,
         idempotent: reads || (counts && hints.idempotent_hint == Some(true)),
-        destructive: !reads && !(counts && hints.destructive_hint == Some(false)),
+        destructive: !reads && !is_gentle,
         open_world,
         sensitive_sink: !reads && open_world,
     };
