@@ -28,6 +28,7 @@ pub(super) fn all() -> Offers {
         .iter()
         .map(|prompt| PromptSpec::new(prompt.name, prompt.about, prompt.arguments));
     Offers {
+        base: None,
         resources: resources.collect(),
         templates: templates.collect(),
         prompts: prompts.collect(),

@@ -116,6 +116,7 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
         service_command: Some(command.name().to_owned()),
         shape: Shape::Data,
         page: None,
+        more: Map::new(),
         inactive: None,
     })
 }
