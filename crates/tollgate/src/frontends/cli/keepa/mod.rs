@@ -43,5 +43,5 @@ pub(super) async fn run(typed: &Keepa, scene: &Scene<'_>) -> Result<Exit, Stop> 
     let delivered = wired.gateway.delivered(&outcome).await;
     wired.close().await;
     delivered?;
-    Ok(Exit::from(&outcome.disposition))
+    Ok(Exit::from(&outcome))
 }
