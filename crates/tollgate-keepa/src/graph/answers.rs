@@ -58,7 +58,12 @@ pub fn of_selection(command: &str, selection: &Map<String, Value>, body: &Value)
     let mut graph = Graph::rooted(root.as_str());
     let mut keys: Vec<&String> = selection.keys().collect();
     keys.sort_unstable();
-    graph.node(&root, "selection", command, json!({"selection_keys": keys}));
+    graph.node(
+        &root,
+        "selection",
+        command,
+        json!({"selection_keys": keys, "command": command}),
+    );
     let categories = keys
         .iter()
         .filter(|name| {
@@ -151,7 +156,7 @@ pub fn of_sellers(asked: &[String], body: &Value) -> Value {
         root,
         "seller_request",
         &asked.join(","),
-        json!({"seller_ids": asked}),
+        json!({"seller_count": asked.len()}),
     );
     let sellers = body["sellers"].as_object().into_iter().flatten();
     for (key, seller) in sellers {
@@ -203,19 +208,15 @@ fn rating_count(seller: &Value) -> Option<i64> {
 /// A list of the largest sellers: Keepa sends numbers; objects with more are understood too.
 pub fn of_top_sellers(category: Option<&str>, body: &Value) -> (Value, usize) {
     let root = format!("top_sellers:{}", category.unwrap_or("all"));
-    let mut graph = Graph::rooted(root.as_str());
-    graph.node(
-        &root,
-        "seller_ranking",
-        &root,
-        json!({"category_id": category}),
-    );
     let ids = body["sellerIdList"].as_array();
     let (all, path) = match ids {
         Some(ids) => (Some(ids), "body.sellerIdList"),
         None => (body["topSellers"].as_array(), "body.topSellers"),
     };
     let count = all.map_or(0, Vec::len);
+    let mut graph = Graph::rooted(root.as_str());
+    let attributes = json!({"category_id": category, "seller_count": count});
+    graph.node(&root, "seller_ranking", &root, attributes);
     for (at, one) in all.into_iter().flatten().take(LISTED).enumerate() {
         let Some(seller) = one.as_str().or_else(|| one["sellerId"].as_str()) else {
             continue;

@@ -7,10 +7,6 @@ use serde_json::{Value, json};
 use super::{Place, Shelf, Target, World};
 use crate::{Error, KeepaMinute, Kind, Params, secrets};
 
-const TESTS: &str = "tests/fixtures";
-const PACKAGE: &str = "keepa_cli/fixtures";
-const MANIFEST: &str = "evidence/manifest.csv";
-
 /// A recording without secrets: JSON, or lines of JSON.
 struct Clean {
     text: String,
@@ -77,11 +73,9 @@ pub(super) fn promote<W: World>(world: &W, params: &Params) -> Result<Value, Err
     let name = sample_name(params)?;
     let clean = clean(world, &input)?;
     let is_dry_run = params.is_on("dry_run");
-    let folder =
-        |names: &[&str], usual: &str| params.text(names).unwrap_or_else(|| usual.to_owned());
     let folders = [
-        folder(&["tests_dir"], TESTS),
-        folder(&["package_dir"], PACKAGE),
+        params.required("tests_dir")?,
+        params.required("package_dir")?,
     ];
     let mut targets = Vec::new();
     for folder in &folders {
@@ -94,11 +88,12 @@ pub(super) fn promote<W: World>(world: &W, params: &Params) -> Result<Value, Err
             targets.push(json!({"path": saved.path, "exists": true, "size_bytes": saved.bytes}));
         }
     }
-    let manifest = folder(&["manifest"], MANIFEST);
-    let is_listed = if params.is_on("no_manifest") || is_dry_run {
-        false
-    } else {
-        list(world, &manifest, &name, params)?
+    let manifest = params.text(&["manifest"]);
+    let is_listed = match &manifest {
+        Some(manifest) if !params.is_on("no_manifest") && !is_dry_run => {
+            list(world, manifest, &name, params)?
+        }
+        _ => false,
     };
     Ok(json!({
         "input": input,
@@ -140,6 +135,10 @@ fn list<W: World>(world: &W, manifest: &str, name: &str, params: &Params) -> Res
 
 /// `cassettes.promote_and_verify`.
 pub(super) fn promote_and_verify<W: World>(world: &W, params: &Params) -> Result<Value, Error> {
+    if params.is_on("run_eval") {
+        let message = "specs are run by `tollgate keepa eval`; promote first, then run them";
+        return Err(Error::new(Kind::UnsupportedCommand, message));
+    }
     let promotion = promote(world, params)?;
     let next = json!([{
         "tool": "docs.read",

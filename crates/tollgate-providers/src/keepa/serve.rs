@@ -42,6 +42,7 @@ pub(super) async fn run(
         Ok(local(cleared))
     } else {
         let mut params = prepared.arguments.clone();
+        add_folders(shared, command, &mut params);
         // The gate has asked already.
         params.insert("yes".to_owned(), Value::Bool(true));
         if command == Command::ProductsGet && !params.contains_key("view") {
@@ -51,6 +52,28 @@ pub(super) async fn run(
     };
     let outcome = outcome.map_err(shown)?;
     Ok(finished(shared, &cx, command, &given, prepared, outcome))
+}
+
+/// The folders that the operator named for samples, where the caller names none.
+fn add_folders(shared: &Shared, command: Command, params: &mut Map<String, Value>) {
+    let promotes = [
+        Command::CassettesPromote,
+        Command::CassettesPromoteAndVerify,
+    ];
+    if !promotes.contains(&command) {
+        return;
+    }
+    let settings = &shared.settings;
+    let list = settings
+        .evidence_dir
+        .as_ref()
+        .map(|folder| folder.join("manifest.csv"));
+    let named = settings.promote_dirs.iter().take(2).cloned();
+    let named = ["tests_dir", "package_dir"].into_iter().zip(named);
+    for (name, path) in named.chain(list.map(|list| ("manifest", list))) {
+        let path = Value::from(path.display().to_string());
+        params.entry(name).or_insert(path);
+    }
 }
 
 fn local(data: Value) -> Outcome {

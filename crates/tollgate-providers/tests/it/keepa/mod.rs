@@ -448,13 +448,13 @@ async fn promoting_writes_the_same_bytes_twice_without_secrets() {
         r#"{"key": "s3cret", "tokensLeft": 5, "products": []}"#,
     )
     .unwrap();
-    let provider = offline(folder.path());
+    let offline = offline(folder.path());
     let promote = json!({
         "input": at("live.json"), "name": "sample", "tests_dir": at("one"),
         "package_dir": at("two"), "manifest": at("manifest.csv"),
     });
     let tool = "keepa.cassettes_promote_and_verify";
-    let done = ask(&provider, &context(), tool, promote.clone())
+    let done = ask(&offline, &context(), tool, promote.clone())
         .await
         .unwrap();
     assert_eq!(done.payload.value()["fixture_sync"]["ok"], true);
@@ -462,13 +462,27 @@ async fn promoting_writes_the_same_bytes_twice_without_secrets() {
         ["one/sample.json", "two/sample.json"].map(|name| std::fs::read(at(name)).unwrap());
     assert_eq!(one, two);
     assert!(!String::from_utf8(one).unwrap().contains("s3cret"));
-    ask(&provider, &context(), tool, promote).await.unwrap();
+    ask(&offline, &context(), tool, promote).await.unwrap();
     let lines = std::fs::read_to_string(at("manifest.csv")).unwrap();
     assert_eq!(lines.lines().count(), 2, "{lines}");
+    let configured = provider(Settings {
+        output_dir: folder.path().join("out"),
+        promote_dirs: ["three", "four"]
+            .map(|name| folder.path().join(name))
+            .to_vec(),
+        ..Settings::default()
+    });
+    let short = json!({"input": at("live.json"), "name": "sample"});
+    ask(&configured, &context(), tool, short.clone())
+        .await
+        .unwrap();
+    assert!(folder.path().join("four/sample.json").is_file());
+    let nowhere = ask(&offline, &context(), tool, short).await.unwrap_err();
+    assert_eq!(nowhere.document_code.as_deref(), Some("invalid_argument"));
     for name in ["../x", "a/b", ".hidden"] {
         let odd = json!({"input": at("live.json"), "name": name, "dry_run": true});
         assert!(
-            ask(&provider, &context(), "keepa.cassettes_promote", odd)
+            ask(&offline, &context(), "keepa.cassettes_promote", odd)
                 .await
                 .is_err()
         );
