@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Measures the MCP front ends, beside a bare `rmcp` server in the same run, and prints tables.
 
-usage: bench/run.py [--tollgate FILE] [--programs FOLDER] [--rounds N] [--seconds S] [--only PART,...]
+usage: bench/run.py [--tollgate FILE] [--programs FOLDER] [--peers FOLDER] [--rounds N] [--seconds S] [--only PART,...]
 
-Parts: calls, sessions, crowd, start, lists.
+Parts: calls, sessions, crowd, start, lists, upstream, many.
+`--peers` holds three programs of a common bench for gateways: `upstream` (a bare echo server),
+`nullproxy` (parses, forwards, writes a line) and `load`. Without it, upstream and many are left out.
 Build first:
   cargo build --release -p tollgate
   cargo build --release --manifest-path bench/Cargo.toml
@@ -13,14 +15,21 @@ import argparse
 import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import tempfile
 import time
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 TICKS = os.sysconf("SC_CLK_TCK")
 MODERN = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "0.1.0"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 CONFIG = """
 [serve]
 requests_per_second = 1000000
@@ -32,6 +41,16 @@ tools = ["bench.slow"]
 delay_ms = 50
 """
 TOOLSETS = ["default", "gate", "discovery", "results", "all"]
+SERVER = """
+[[mcp.servers]]
+name = "{name}"
+{way}
+trust_annotations = true
+
+[mcp.servers.tools.blob]
+capability = "L0"
+"""
+MEGABYTE = json.dumps({"n": 1_000_000})
 
 
 class Tollgate:
@@ -203,15 +222,138 @@ class Bench:
         header = ["toolset", "tools", "bytes", "tokens", "bytes shown", "tokens shown"]
         table("Lists (target: the default <= 2,000 tokens)", header, rows)
 
+    def upstream(self):
+        """Calls of another server's `echo`: straight, through a proxy that does nothing, through the gate."""
+        if not self.options.peers:
+            return print("\nupstream: left out, `--peers` names no programs")
+        address, passed = free_address(), free_address()
+        log = self.folder / "nullproxy.jsonl"
+        config = CONFIG + SERVER.format(name="web", way=f'url = "http://{address}/mcp"')
+        config += SERVER.format(name="pipe", way=f'command = "{self.peer("upstream")}"\nargs = ["stdio"]')
+        with Plain([self.peer("upstream"), "http", address, "json"], address) as server, \
+                Plain([self.peer("nullproxy"), passed, address, str(log)], passed) as proxy, \
+                self.tollgate(config).serve() as gate:
+            targets = [("direct", server, "{}"), ("null proxy", proxy, "{}"),
+                       ("tollgate, http", gate, "mcp_web_{}"), ("tollgate, stdio", gate, "mcp_pipe_{}")]
+            for tool, words, levels in (("echo", [], (1, 32)), ("blob", ["--args", MEGABYTE], (4,))):
+                rows = []
+                for connections in levels:
+                    seen = {name: [] for name, _, _ in targets}
+                    for _ in range(self.options.rounds):
+                        for name, one, spelled in targets:
+                            seen[name].append(self.peer_load(one, connections, spelled.format(tool), words))
+                    rows += [upstream_row(name, connections, seen) for name in seen]
+                header = ["way", "connections", "a second", "of the null proxy", "p50 µs", "of direct",
+                          "p99 µs", "CPU µs a call", "resident MB", "errors"]
+                table(f"Upstream, `{tool}` (targets at 32: http >= 0.55x, stdio >= 0.45x, CPU <= 100 µs; "
+                      "at 1: p50 <= 3x direct; 1 MB >= 0.4x)", header, rows)
+
+    def many(self):
+        """Many servers at once: what they cost, and how long the list of all their tools takes."""
+        if not self.options.peers:
+            return print("\nmany: left out, `--peers` names no programs")
+        rows = []
+        for servers in (50, 100):
+            address = free_address()
+            config = CONFIG + "".join(
+                SERVER.format(name=f"s{number}", way=f'url = "http://{address}/mcp"') for number in range(servers))
+            with Plain([self.peer("upstream"), "http", address, "json", "47"], address):
+                gate = self.tollgate(config)
+                with gate.serve() as running:
+                    tools = wait_for_tools(running.url, servers * 50)
+                    taken = [whole_list(running.url)[0] for _ in range(10)]
+                    rows.append([servers, tools, *spread(taken), f"{running.resident():.1f}"])
+        header = ["servers of 50 tools", "tools listed", "whole list, median ms", "least", "most", "resident MB"]
+        table("Many servers (targets: 100 listed in <= 50 ms once known; 50 within 40 MB)", header, rows)
+
+    def peer(self, name):
+        return str(self.options.peers / name)
+
+    def peer_load(self, server, connections, tool, words):
+        """Runs the common load generator and adds what it cost the server."""
+        before = server.cpu_seconds()
+        command = [self.peer("load"), "--url", server.url, "--c", str(connections), "--mode", "modern",
+                   "--secs", str(self.options.seconds), "--warm", "3", "--tool", tool, *words]
+        seen = json.loads(subprocess.check_output(command, text=True))
+        spent = server.cpu_seconds() - before
+        calls = max(seen["ok"] + 3 * connections, 1)
+        failed = {seen["first_err"][:40]: seen["err"]} if seen["err"] else {}
+        return {"per_second": seen["rps"], "p50_us": seen["p50_us"], "p99_us": seen["p99_us"],
+                "cpu_us": spent * 1e6 / calls, "resident": server.resident(), "errors": failed}
+
+
+class Plain(Server):
+    """A process that listens where it is told."""
+
+    def __init__(self, command, address):
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.url = f"http://{address}/mcp"
+        host, port = address.split(":")
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            with socket.socket() as probe:
+                if probe.connect_ex((host, int(port))) == 0:
+                    return
+            time.sleep(0.01)
+        raise RuntimeError(f"nobody listens at {address}")
+
+
+def free_address():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def asked(url, method, params):
+    """The result of one request."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream",
+               "mcp-protocol-version": MODERN, "mcp-method": method}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as answer:
+        told = json.load(answer)
+    if "result" not in told:
+        raise RuntimeError(told["error"])
+    return told["result"]
+
+
+def whole_list(url):
+    """How long every page of `tools/list` takes, in ms, and how many tools there are."""
+    began, tools, cursor = time.perf_counter(), 0, None
+    while True:
+        page = asked(url + "?toolsets=all", "tools/list", {"cursor": cursor} if cursor else {})
+        tools, cursor = tools + len(page["tools"]), page.get("nextCursor")
+        if not cursor:
+            return (time.perf_counter() - began) * 1e3, tools
+
+
+def wait_for_tools(url, wanted):
+    until = time.monotonic() + 60
+    while True:
+        try:
+            tools = whole_list(url)[1]
+        except RuntimeError:
+            # The list has changed between two of its pages.
+            tools = 0
+        if tools >= wanted or time.monotonic() > until:
+            return tools
+        time.sleep(0.2)
+
+
+def upstream_row(name, connections, seen):
+    own = seen[name]
+    middle = lambda key: statistics.median(one[key] for one in own)
+    ratio = lambda other, key: statistics.median(one[key] / base[key] for one, base in zip(own, seen[other]))
+    return [
+        name, connections, f"{middle('per_second'):,.0f}", f"{ratio('null proxy', 'per_second'):.2f}x",
+        micros(middle("p50_us")), f"{ratio('direct', 'p50_us'):.1f}x", micros(middle("p99_us")),
+        f"{middle('cpu_us'):.0f}", f"{own[-1]['resident']:.1f}", errors(own),
+    ]
+
 
 def listed(gate, params=None):
     """How long a new process takes to answer `tools/list`, in ms, and its answer."""
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": MODERN,
-        "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "0.1.0"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {**(params or {}), "_meta": meta}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {**(params or {}), "_meta": META}}
     line = (json.dumps(request) + "\n").encode()
     began = time.perf_counter()
     process = subprocess.Popen(
@@ -269,9 +411,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--tollgate", type=pathlib.Path, default=HERE.parent / "target/release/tollgate")
     parser.add_argument("--programs", type=pathlib.Path, default=HERE / "target/release")
+    parser.add_argument("--peers", type=pathlib.Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--only", default="calls,sessions,crowd,start,lists")
+    parser.add_argument("--only", default="calls,sessions,crowd,start,lists,upstream,many")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tollgate-bench-") as folder:
         bench = Bench(options, folder)
