@@ -11,7 +11,7 @@ use tollgate_core::Payload;
 use super::{
     Consent, DEFAULT_DENY, Decision, Policies, Question, UNASKABLE, Verdict,
     arguments::convert,
-    entities::{PreparedTool, Scene},
+    entities::{Kept, PreparedTool, Scene},
     memo::Key,
 };
 
@@ -87,7 +87,7 @@ impl Policies {
 
     fn listable(&self, question: &Question<'_>, tool: &PreparedTool) -> bool {
         let answer = self
-            .scene(question, tool)
+            .scene(question, tool, Kept::No)
             .and_then(|scene| self.ask(&tool.reach.listing, &scene, question.consent));
         answer.is_ok_and(|answer| {
             let of_one_call = |place: usize| {
@@ -123,7 +123,7 @@ impl Policies {
         question: &Question<'_>,
         tool: &PreparedTool,
     ) -> Result<Inquiry, String> {
-        let scene = self.scene(question, tool)?;
+        let scene = self.scene(question, tool, Kept::ForCalls)?;
         let now = self.ask(&tool.reach.set, &scene, question.consent)?;
         let mut inquiry = Inquiry {
             now,
@@ -146,11 +146,16 @@ impl Policies {
         Ok(inquiry)
     }
 
-    fn scene(&self, question: &Question<'_>, tool: &PreparedTool) -> Result<Scene, String> {
+    fn scene(
+        &self,
+        question: &Question<'_>,
+        tool: &PreparedTool,
+        kept: Kept,
+    ) -> Result<Scene, String> {
         let arguments = convert(question.arguments, &tool.reach.mentions.arguments)
             .map_err(|cause| cause.to_string())?;
         self.cast
-            .scene(question, tool, arguments)
+            .scene(question, tool, arguments, kept)
             .map_err(|cause| cause.to_string())
     }
 

@@ -1,8 +1,9 @@
 //! Tools, principals and questions as Cedar sees them.
 //!
-//! A tool's entity is built when it is first asked about and kept. Invariant: a
-//! kept entity is used only for a spec with the very same attributes, so a tool
-//! that was reloaded with another meaning is never judged by its former self.
+//! A tool's entity is built when it is first called and kept; a list asks about
+//! thousands that are never called, so it keeps none. Invariant: a kept entity is
+//! used only for a spec with the very same attributes, so a tool that was reloaded
+//! with another meaning is never judged by its former self.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -41,9 +42,17 @@ pub(super) struct PreparedTool {
     pub(super) reach: Reach,
     facts: Facts,
     uid: EntityUid,
-    entity: Entity,
-    /// The entity beside that of whoever asked last; most often they ask again.
+    /// Its entity beside that of whoever called last; most often they call again.
     company: Mutex<Option<(Principal, EntityUid, Entities)>>,
+}
+
+/// Whether the entities of a question are worth keeping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// The same is asked with the next call.
+    ForCalls,
+    /// A list asks once about each tool.
+    No,
 }
 
 /// Everything of a spec that its entity holds, apart from the name.
@@ -116,7 +125,13 @@ impl Cast {
             return Ok(Arc::clone(tool));
         }
         drop(kept);
-        let tool = Arc::new(self.prepare(spec, reach(name).map_err(EntityError)?)?);
+        let tool = Arc::new(PreparedTool {
+            number: self.next.fetch_add(1, Ordering::Relaxed),
+            reach: reach(name).map_err(EntityError)?,
+            facts: Facts::of(spec),
+            uid: uid(&self.tool, name),
+            company: Mutex::default(),
+        });
         let mut kept = self.tools.write().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= MAX_TOOLS {
             kept.clear();
@@ -125,23 +140,13 @@ impl Cast {
         Ok(tool)
     }
 
-    fn prepare(&self, spec: &ToolSpec, reach: Reach) -> Result<PreparedTool, EntityError> {
-        let uid = uid(&self.tool, spec.name.as_str());
+    fn entity(&self, spec: &ToolSpec, uid: &EntityUid) -> Result<Entity, EntityError> {
         let parents: HashSet<EntityUid> = spec
             .toolsets
             .iter()
             .map(|toolset| self::uid(&self.toolset, toolset))
             .collect();
-        let entity =
-            Entity::new(uid.clone(), tool_attributes(spec), parents).map_err(EntityError::of)?;
-        Ok(PreparedTool {
-            number: self.next.fetch_add(1, Ordering::Relaxed),
-            reach,
-            facts: Facts::of(spec),
-            uid,
-            entity,
-            company: Mutex::default(),
-        })
+        Entity::new(uid.clone(), tool_attributes(spec), parents).map_err(EntityError::of)
     }
 
     /// Everything about a question but its consent.
@@ -150,8 +155,9 @@ impl Cast {
         question: &Question<'_>,
         tool: &PreparedTool,
         arguments: RestrictedExpression,
+        kept: Kept,
     ) -> Result<Scene, EntityError> {
-        let (principal, entities) = self.company(question.principal, tool)?;
+        let (principal, entities) = self.company(question, tool, kept)?;
         let action = self
             .actions
             .iter()
@@ -170,24 +176,28 @@ impl Cast {
     /// The principal and the tool together.
     fn company(
         &self,
-        principal: &Principal,
+        question: &Question<'_>,
         tool: &PreparedTool,
+        kept: Kept,
     ) -> Result<(EntityUid, Entities), EntityError> {
-        let kept = tool.company.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((who, uid, entities)) = kept.as_ref()
+        let principal = question.principal;
+        let known = tool.company.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((who, uid, entities)) = known.as_ref()
             && who == principal
         {
             return Ok((uid.clone(), entities.clone()));
         }
-        drop(kept);
+        drop(known);
         let uid = uid(&self.principal, principal.as_str());
         let attributes = principal_attributes(principal);
         let entity =
             Entity::new(uid.clone(), attributes, HashSet::new()).map_err(EntityError::of)?;
-        let entities = Entities::from_entities([entity, tool.entity.clone()], None)
-            .map_err(EntityError::of)?;
-        *tool.company.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some((principal.clone(), uid.clone(), entities.clone()));
+        let of_tool = self.entity(question.tool, &tool.uid)?;
+        let entities = Entities::from_entities([entity, of_tool], None).map_err(EntityError::of)?;
+        if kept == Kept::ForCalls {
+            *tool.company.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some((principal.clone(), uid.clone(), entities.clone()));
+        }
         Ok((uid, entities))
     }
 }

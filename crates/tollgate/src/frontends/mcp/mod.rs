@@ -13,6 +13,7 @@ mod input;
 mod legacy;
 mod lifecycle;
 mod listen;
+mod lists;
 pub(crate) mod local;
 mod look;
 mod names;
@@ -68,6 +69,7 @@ pub(super) struct Server {
     profiles: Vec<String>,
     /// Toolsets of servers whose tools may only come later.
     coming: Vec<String>,
+    lists: lists::Lists,
     results: Results,
     open_world_text: usize,
     dialogs: Dialogs,
@@ -86,6 +88,7 @@ impl Server {
             base: base.over(&Selection::of_config(&config.discovery)),
             profiles: config.profiles.keys().cloned().collect(),
             coming: crate::upstream::toolsets(config),
+            lists: lists::Lists::default(),
             results: config.results.clone(),
             open_world_text: config.sanitize.open_world_text_bytes,
             dialogs: config.consent.dialogs,

@@ -3,6 +3,8 @@
 //! A cursor names the list it belongs to; one that is altered, or of a list that has
 //! changed since, is refused instead of quietly skipping entries.
 
+use std::ops::Range;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -15,20 +17,33 @@ const PAGE: usize = 100;
 /// One page of a list, and the cursor to the next.
 pub(super) fn page(
     params: &Value,
-    entries: Vec<Value>,
+    mut entries: Vec<Value>,
 ) -> Result<(Vec<Value>, Option<String>), RpcError> {
-    let list = list_id(&entries);
+    let name = |entry: &'_ Value| {
+        let names = ["name", "uri", "uriTemplate"];
+        let name = names.iter().find_map(|key| entry.get(*key));
+        name.and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let list = list_id(entries.iter().map(name));
+    let (place, cursor) = cut(params, &list, entries.len())?;
+    Ok((entries.drain(place).collect(), cursor))
+}
+
+/// Which entries of a list belong on a page, and the cursor to the next.
+pub(super) fn cut(
+    params: &Value,
+    list: &str,
+    total: usize,
+) -> Result<(Range<usize>, Option<String>), RpcError> {
     let from = match params.get("cursor") {
         None | Some(Value::Null) => 0,
-        Some(Value::String(cursor)) => place(cursor, &list, entries.len())
+        Some(Value::String(cursor)) => place(cursor, list, total)
             .ok_or_else(|| RpcError::invalid_params("this cursor belongs to no current list"))?,
         Some(_) => return Err(RpcError::invalid_params("`cursor` is a text")),
     };
-    let total = entries.len();
-    let page: Vec<Value> = entries.into_iter().skip(from).take(PAGE).collect();
-    let next = from + page.len();
+    let next = total.min(from + PAGE);
     let cursor = (next < total).then(|| URL_SAFE_NO_PAD.encode(format!("{next}:{list}")));
-    Ok((page, cursor))
+    Ok((from..next, cursor))
 }
 
 fn place(cursor: &str, list: &str, total: usize) -> Option<usize> {
@@ -40,16 +55,13 @@ fn place(cursor: &str, list: &str, total: usize) -> Option<usize> {
 }
 
 /// What tells one list from another: the names on it, in order.
-fn list_id(entries: &[Value]) -> String {
-    if entries.len() <= PAGE {
+pub(super) fn list_id(names: impl ExactSizeIterator<Item = String>) -> String {
+    if names.len() <= PAGE {
         return String::new();
     }
     let mut hash = Sha256::new();
-    for entry in entries {
-        let name = ["name", "uri", "uriTemplate"]
-            .iter()
-            .find_map(|key| entry.get(*key));
-        hash.update(name.and_then(Value::as_str).unwrap_or_default());
+    for name in names {
+        hash.update(name);
         hash.update([0]);
     }
     let digest: [u8; 32] = hash.finalize().into();

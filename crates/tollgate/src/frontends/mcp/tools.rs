@@ -1,31 +1,25 @@
 //! `tools/list`: a small list, the same every time, that says how to reach the rest.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use tollgate_core::{Shape, ToolSpec};
-use tollgate_engine::Catalog;
+use tollgate_engine::{Catalog, Listing};
 
-use super::{Exchange, Server, pages, reply, rpc::RpcError, select::Selection};
+use super::{
+    Exchange, Server,
+    lists::{Key, Prepared},
+    pages, reply,
+    rpc::RpcError,
+    select::Selection,
+};
 
 /// `tools/list`.
 pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
     let selection = Selection::of_params(exchange.params())?.over(&exchange.selection);
-    let listings = server.gateway.list(&exchange.caller);
-    let known = listings.iter().map(|listing| &**listing);
-    selection.check(known, &server.coming, &server.profiles)?;
-    let catalog = server.gateway.catalog();
-    let tools: Vec<Value> = listings
-        .iter()
-        .filter(|listing| selection.shows(listing))
-        .map(|listing| {
-            let off = server
-                .gateway
-                .inactive_reason(selection.profile.as_deref(), listing);
-            entry(&listing.spec, exchange, &catalog, off)
-        })
-        .collect();
-    let (tools, cursor) = pages::page(exchange.params(), tools)?;
+    let list = prepared(server, exchange, &selection)?;
+    let (page, cursor) = pages::cut(exchange.params(), &list.id, list.entries.len())?;
     let mut result = Map::new();
-    result.insert("tools".to_owned(), Value::Array(tools));
     if let Some(cursor) = cursor {
         result.insert("nextCursor".to_owned(), Value::String(cursor));
     }
@@ -34,7 +28,41 @@ pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcEr
         "_meta".to_owned(),
         json!({"tollgate/list": server.gateway.cleaner().value(&selection.used())}),
     );
-    Ok(reply::dressed(exchange, result))
+    let rest = reply::dressed(exchange, result);
+    let tools = list.entries[page].join(",");
+    Ok(format!(r#"{{"tools":[{tools}],{}"#, &rest[1..]))
+}
+
+/// Every tool the caller wants to see and may, printed.
+fn prepared(
+    server: &Server,
+    exchange: &Exchange,
+    selection: &Selection,
+) -> Result<Arc<Prepared>, RpcError> {
+    let key = Key::new(&server.gateway, &exchange.caller, selection);
+    if let Some(list) = server.lists.find(&key) {
+        return Ok(list);
+    }
+    let listings = server.gateway.list(&exchange.caller);
+    let known = listings.iter().map(|listing| &**listing);
+    selection.check(known, &server.coming, &server.profiles)?;
+    let catalog = server.gateway.catalog();
+    let shown: Vec<_> = listings
+        .iter()
+        .filter(|listing| selection.shows(listing))
+        .collect();
+    let spelling = exchange.caller.spelling;
+    let id = pages::list_id(shown.iter().map(|listing| spelling.of(&listing.spec.name)));
+    let print = |listing: &&Arc<Listing>| {
+        let off = server
+            .gateway
+            .inactive_reason(selection.profile.as_deref(), listing);
+        entry(&listing.spec, exchange, &catalog, off).to_string()
+    };
+    let entries = shown.iter().map(print).collect();
+    let list = Arc::new(Prepared::new(key, entries, id));
+    server.lists.keep(&list);
+    Ok(list)
 }
 
 /// One tool as it is listed.
