@@ -47,14 +47,13 @@ pub(crate) struct SharedHand(Mutex<Option<Hand>>);
 pub(crate) struct Hand {
     lock: WriteLock,
     pen: Pen,
-    /// How many callers there were lately: those of the last transaction and those
-    /// who came meanwhile.
-    crowd: usize,
-    /// How many times in a row there was only one.
+    /// How many commits the last transaction had.
+    last: usize,
+    /// How many times in a row there was only one, and nobody came meanwhile.
     alone: u32,
 }
 
-/// How long a transaction waits for as many commits as there were callers lately.
+/// How long a transaction waits for as many commits as the last one had.
 ///
 /// Callers that were just answered are about to come back, and a transaction
 /// costs as much as several commits, so gathering them is cheaper for all.
@@ -102,17 +101,17 @@ impl Writer {
     /// write broke off in a panic and nobody knows what it left behind.
     pub(crate) fn run(self) {
         let _farewell = Farewell(&self);
-        let mut crowd = 0;
+        let mut last = 0;
         while self.queue.wait() == Wanted::Work {
-            if crowd >= CROWD {
-                self.queue.gather(crowd, GATHER);
+            if last >= CROWD {
+                self.queue.gather(last, GATHER);
             }
             let Some(mut hand) = self.hand.take_up() else {
                 return;
             };
             if let Some(hand) = hand.as_mut() {
                 hand.turn();
-                crowd = hand.crowd;
+                last = hand.last;
             }
         }
         if !self.desk.is_sealed()
@@ -167,7 +166,7 @@ impl Hand {
         Self {
             lock,
             pen,
-            crowd: 0,
+            last: 0,
             alone: 0,
         }
     }
@@ -184,13 +183,13 @@ impl Hand {
         if jobs.is_empty() && !chores.seal {
             return;
         }
-        let crowd = self.pen.settle(jobs, self.pen.group, chores.seal, held);
-        self.saw(crowd);
+        let written = self.pen.settle(jobs, self.pen.group, chores.seal, held);
+        self.saw(written);
     }
 
-    fn saw(&mut self, crowd: usize) {
-        self.crowd = crowd;
-        self.alone = if crowd > 1 {
+    fn saw(&mut self, written: usize) {
+        self.last = written;
+        self.alone = if written > 1 || self.pen.queue.len() > 0 {
             0
         } else {
             self.alone.saturating_add(1)
@@ -205,8 +204,8 @@ impl Hand {
             Ok(_) | Err(_) => return Err(batch),
         };
         let (job, mut answer) = Job::new(batch);
-        let crowd = self.pen.settle(vec![job], 1, false, held);
-        self.saw(crowd);
+        let written = self.pen.settle(vec![job], 1, false, held);
+        self.saw(written);
         Ok(answer.try_recv().unwrap_or_else(|_| Err(closed())))
     }
 }
@@ -223,10 +222,10 @@ impl Pen {
         }
     }
 
-    /// Writes `jobs` and answers them; says how many callers are about.
+    /// Writes `jobs`, and what arrives meanwhile, and answers them; says how many there were.
     fn settle(&mut self, mut jobs: Vec<Job>, most: usize, seal: bool, held: Held<'_>) -> usize {
         let written = self.write(&mut jobs, most, seal);
-        let crowd = jobs.len() + self.queue.len();
+        let count = jobs.len();
         match written {
             Ok(written) => {
                 drop(held);
@@ -245,7 +244,7 @@ impl Pen {
             }
             Err(_) => self.write_singly(jobs),
         }
-        crowd
+        count
     }
 
     /// Writes all of `jobs`, and what arrives meanwhile up to `most`, in one transaction.
