@@ -1,4 +1,4 @@
-//! The store over SQLite: one writer, one thread that keeps, readers beside them.
+//! The store over SQLite: one writing thread, one that keeps, readers beside them.
 
 mod apply;
 mod desk;
@@ -40,7 +40,7 @@ use self::{
     prune::Pruner,
     queue::Queue,
     readers::Readers,
-    writer::{Hand, Pen, SharedHand, Writer},
+    writer::{Pen, Writer},
 };
 use crate::{
     chain::{Anchor, Keyring},
@@ -60,7 +60,6 @@ pub struct SqliteStore {
 
 /// What a store has that also writes.
 struct Writing {
-    hand: Arc<SharedHand>,
     queue: Arc<Queue>,
     done: Arc<Done>,
     owner: Owner,
@@ -98,23 +97,20 @@ impl SqliteStore {
             interval: settings.sync_interval,
             anchored: 0,
         };
-        let lock = WriteLock::open(&settings.state_dir).map_err(OpenError::Directory)?;
-        let pen = Pen {
-            connection,
-            queue: Arc::clone(&queue),
-            desk: Arc::clone(&desk),
-            keyring,
-            anchor: anchor.clone(),
-            pruner: Pruner::new(settings.retention),
-            clock,
-            chain: settings.chain.clone(),
-            group: settings.limits.group,
-        };
-        let hand = Arc::new(SharedHand::new(Hand::new(lock, pen)));
         let writer = Writer {
-            hand: Arc::clone(&hand),
-            queue: Arc::clone(&queue),
-            desk,
+            lock: WriteLock::open(&settings.state_dir).map_err(OpenError::Directory)?,
+            pen: Pen {
+                connection,
+                queue: Arc::clone(&queue),
+                desk,
+                keyring,
+                anchor: anchor.clone(),
+                pruner: Pruner::new(settings.retention),
+                clock,
+                chain: settings.chain.clone(),
+                group: settings.limits.group,
+            },
+            last: 0,
         };
         Ok(Self {
             readers: Readers::new(settings.state_dir.clone(), settings.limits.busy, false),
@@ -123,7 +119,6 @@ impl SqliteStore {
             anchor,
             writing: Some(Writing {
                 done: start(writer, keeper)?,
-                hand,
                 queue,
                 owner,
                 busy: settings.limits.busy,
@@ -195,10 +190,6 @@ impl Store for SqliteStore {
     async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError> {
         let Some(writing) = &self.writing else {
             return Err(StoreError::ReadOnly);
-        };
-        let batch = match writing.hand.write_now(batch) {
-            Ok(outcome) => return outcome,
-            Err(batch) => batch,
         };
         let answer = writing.queue.push(batch)?;
         answer.await.unwrap_or_else(|_| Err(queue::closed()))

@@ -17,27 +17,11 @@ use crate::chain::Prepared;
 /// Where the answer to a commit goes.
 pub(crate) type Reply = oneshot::Sender<Result<Receipt, StoreError>>;
 
-/// Where the answer to a commit comes from.
-pub(crate) type Answer = oneshot::Receiver<Result<Receipt, StoreError>>;
-
 /// One commit.
 pub(crate) struct Job {
     pub(crate) batch: Batch,
     pub(crate) reply: Reply,
     since: Instant,
-}
-
-impl Job {
-    /// A commit, and where its answer will be.
-    pub(crate) fn new(batch: Batch) -> (Self, Answer) {
-        let (reply, answer) = oneshot::channel();
-        let job = Self {
-            batch,
-            reply,
-            since: Instant::now(),
-        };
-        (job, answer)
-    }
 }
 
 /// Commits that wait, and what else the writer should do.
@@ -95,8 +79,12 @@ impl Queue {
     }
 
     /// Adds a commit.
-    pub(crate) fn push(&self, batch: Batch) -> Result<Answer, StoreError> {
-        let (job, answer) = Job::new(batch);
+    pub(crate) fn push(
+        &self,
+        batch: Batch,
+    ) -> Result<oneshot::Receiver<Result<Receipt, StoreError>>, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let since = Instant::now();
         let mut inner = self.inner();
         if inner.closing {
             return Err(closed());
@@ -104,7 +92,11 @@ impl Queue {
         if inner.jobs.len() >= self.bound {
             return Err(StoreError::Busy);
         }
-        inner.jobs.push_back(job);
+        inner.jobs.push_back(Job {
+            batch,
+            reply,
+            since,
+        });
         self.wake_if_idle(inner);
         Ok(answer)
     }
@@ -157,17 +149,6 @@ impl Queue {
             .unwrap_or_else(PoisonError::into_inner);
         inner.enough = 0;
         inner.idle = false;
-    }
-
-    /// How many commits wait.
-    pub(crate) fn len(&self) -> usize {
-        self.inner().jobs.len()
-    }
-
-    /// Whether no commit waits and more may come.
-    pub(crate) fn is_open_and_empty(&self) -> bool {
-        let inner = self.inner();
-        inner.jobs.is_empty() && !inner.closing
     }
 
     /// Takes what waits, up to `most`.

@@ -1,23 +1,14 @@
-//! What writes, and the thread that does it for a crowd.
+//! The one thread of this process that writes.
 //!
-//! Whoever holds the hand takes the lock of the state and commits what waits in
-//! one transaction: callers share the cost of a commit, and other processes wait
-//! for one turn only. A caller who is alone writes by itself, because waking a
-//! thread and being woken costs more than the write.
-//!
-//! Invariant: only the holder of the hand writes, so there is one writer in the
-//! process; the hand is gone once the writer has ended.
+//! It takes the lock, takes what waits, and commits it all in one transaction:
+//! callers share the cost of a commit, and other processes wait for one turn only.
 
-use std::{
-    io,
-    sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{io, sync::Arc, time::Duration};
 
 use rusqlite::Connection;
 use tollgate_core::{
     Clock,
-    store::{Batch, Durability, Receipt, StoreError},
+    store::{Durability, Receipt, StoreError},
 };
 
 use super::{
@@ -26,31 +17,19 @@ use super::{
     lock::{Held, WriteLock},
     open,
     prune::Pruner,
-    queue::{Chores, Job, Queue, Wanted, closed},
+    queue::{Job, Queue, Wanted, closed},
 };
 use crate::{
     chain::{Anchor, Keyring, Seal},
     error::io_error,
 };
 
-/// Writes what comes through the queue, until it ends.
+/// Writes until the queue ends.
 pub(crate) struct Writer {
-    pub(crate) hand: Arc<SharedHand>,
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) desk: Arc<Desk>,
-}
-
-/// The hand of a process, which one thread at a time may use.
-pub(crate) struct SharedHand(Mutex<Option<Hand>>);
-
-/// The right to write, and what is needed for it.
-pub(crate) struct Hand {
-    lock: WriteLock,
-    pen: Pen,
+    pub(crate) lock: WriteLock,
+    pub(crate) pen: Pen,
     /// How many commits the last transaction had.
-    last: usize,
-    /// How many times in a row there was only one, and nobody came meanwhile.
-    alone: u32,
+    pub(crate) last: usize,
 }
 
 /// How long a transaction waits for as many commits as the last one had.
@@ -60,19 +39,15 @@ pub(crate) struct Hand {
 const GATHER: Duration = Duration::from_millis(1);
 /// With fewer callers than this, nobody waits for anybody.
 const CROWD: usize = 4;
-/// Whoever has been alone so often writes by itself.
-const ALONE: u32 = 8;
 
 /// However the writer ends, nobody waits for it in vain.
-struct Farewell<'a>(&'a Writer);
+struct Farewell(Arc<Queue>, Arc<Desk>);
 
-impl Drop for Farewell<'_> {
+impl Drop for Farewell {
     fn drop(&mut self) {
-        let Writer { hand, queue, desk } = self.0;
-        queue.close();
-        refuse(queue.take(usize::MAX), &closed());
-        desk.close();
-        hand.put_down();
+        self.0.close();
+        refuse(self.0.take(usize::MAX), &closed());
+        self.1.close();
     }
 }
 
@@ -97,77 +72,18 @@ struct Written {
 }
 
 impl Writer {
-    /// Runs until there is nothing left and nothing more will come, or until a
-    /// write broke off in a panic and nobody knows what it left behind.
-    pub(crate) fn run(self) {
-        let _farewell = Farewell(&self);
-        let mut last = 0;
-        while self.queue.wait() == Wanted::Work {
-            if last >= CROWD {
-                self.queue.gather(last, GATHER);
+    /// Runs until there is nothing left and nothing more will come.
+    pub(crate) fn run(mut self) {
+        let _farewell = Farewell(Arc::clone(&self.pen.queue), Arc::clone(&self.pen.desk));
+        while self.pen.queue.wait() == Wanted::Work {
+            if self.last >= CROWD {
+                self.pen.queue.gather(self.last, GATHER);
             }
-            let Some(mut hand) = self.hand.take_up() else {
-                return;
-            };
-            if let Some(hand) = hand.as_mut() {
-                hand.turn();
-                last = hand.last;
-            }
+            self.turn();
         }
-        if !self.desk.is_sealed()
-            && let Some(mut hand) = self.hand.take_up()
-            && let Some(hand) = hand.as_mut()
-        {
-            self.queue.want(|chores| chores.seal = true);
-            hand.turn();
-        }
-    }
-}
-
-impl SharedHand {
-    /// The hand, for whoever takes it up.
-    pub(crate) fn new(hand: Hand) -> Self {
-        Self(Mutex::new(Some(hand)))
-    }
-
-    /// Writes at once if nobody else writes or waits and the disk is not awaited;
-    /// gives the batch back otherwise.
-    pub(crate) fn write_now(&self, batch: Batch) -> Result<Result<Receipt, StoreError>, Batch> {
-        if batch.durability == Durability::Disk {
-            return Err(batch);
-        }
-        let Ok(mut hand) = self.0.try_lock() else {
-            return Err(batch);
-        };
-        match hand.as_mut() {
-            Some(hand) if hand.alone >= ALONE => hand.write_now(batch),
-            Some(_) | None => Err(batch),
-        }
-    }
-
-    /// Waits for the hand; none if its holder panicked.
-    fn take_up(&self) -> Option<MutexGuard<'_, Option<Hand>>> {
-        self.0.lock().ok()
-    }
-
-    /// Nobody writes any more, and the database is closed.
-    fn put_down(&self) {
-        let mut hand = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        hand.take();
-    }
-}
-
-impl Hand {
-    /// A hand that has not written yet.
-    pub(crate) fn new(lock: WriteLock, pen: Pen) -> Self {
-        Self {
-            lock,
-            pen,
-            last: 0,
-            alone: 0,
+        if !self.pen.desk.is_sealed() {
+            self.pen.queue.want(|chores| chores.seal = true);
+            self.turn();
         }
     }
 
@@ -178,63 +94,28 @@ impl Hand {
             Err(error) => return self.pen.refuse_all(&io_error(error)),
         };
         let chores = self.pen.queue.take_chores();
-        let jobs = self.pen.queue.take(self.pen.group);
-        self.pen.run_errands(&chores);
+        let mut jobs = self.pen.queue.take(self.pen.group);
+        if let Some(prepared) = &chores.anchor {
+            // An anchor that stays behind is caught up with by the next one.
+            let _ = self.pen.anchor.advance(prepared, &self.pen.connection);
+        }
+        if chores.shorten {
+            let _ = open::checkpoint(&self.pen.connection);
+        }
         if jobs.is_empty() && !chores.seal {
             return;
         }
-        let written = self.pen.settle(jobs, self.pen.group, chores.seal, held);
-        self.saw(written);
-    }
-
-    fn saw(&mut self, written: usize) {
-        self.last = written;
-        self.alone = if written > 1 || self.pen.queue.len() > 0 {
-            0
-        } else {
-            self.alone.saturating_add(1)
-        };
-    }
-
-    fn write_now(&mut self, batch: Batch) -> Result<Result<Receipt, StoreError>, Batch> {
-        // Whoever came first is written first; and what the lock itself says is
-        // said by the one who waits for it.
-        let held = match self.lock.try_acquire() {
-            Ok(Some(held)) if self.pen.queue.is_open_and_empty() => held,
-            Ok(_) | Err(_) => return Err(batch),
-        };
-        let (job, mut answer) = Job::new(batch);
-        let written = self.pen.settle(vec![job], 1, false, held);
-        self.saw(written);
-        Ok(answer.try_recv().unwrap_or_else(|_| Err(closed())))
-    }
-}
-
-impl Pen {
-    /// Does what else waits for the lock.
-    fn run_errands(&self, chores: &Chores) {
-        if let Some(prepared) = &chores.anchor {
-            // An anchor that stays behind is caught up with by the next one.
-            let _ = self.anchor.advance(prepared, &self.connection);
-        }
-        if chores.shorten {
-            let _ = open::checkpoint(&self.connection);
-        }
-    }
-
-    /// Writes `jobs`, and what arrives meanwhile, and answers them; says how many there were.
-    fn settle(&mut self, mut jobs: Vec<Job>, most: usize, seal: bool, held: Held<'_>) -> usize {
-        let written = self.write(&mut jobs, most, seal);
-        let count = jobs.len();
+        let written = self.pen.write(&mut jobs, self.pen.group, chores.seal);
+        self.last = jobs.len();
         match written {
             Ok(written) => {
                 drop(held);
-                self.acknowledge(jobs, written);
+                self.pen.acknowledge(jobs, written);
             }
             // The log itself may be what takes the room.
             Err(StoreError::Full) => {
-                let _ = open::checkpoint(&self.connection);
-                self.write_singly(jobs);
+                let _ = open::checkpoint(&self.pen.connection);
+                self.pen.write_singly(jobs);
             }
             // What one batch broke must not cost its neighbours; but when others
             // hold the database, asking for each would wait for each.
@@ -242,11 +123,12 @@ impl Pen {
                 drop(held);
                 refuse(jobs, &error);
             }
-            Err(_) => self.write_singly(jobs),
+            Err(_) => self.pen.write_singly(jobs),
         }
-        count
     }
+}
 
+impl Pen {
     /// Writes all of `jobs`, and what arrives meanwhile up to `most`, in one transaction.
     fn write(
         &mut self,
