@@ -78,6 +78,24 @@ pub(super) fn confidence(present: usize, missing: usize) -> &'static str {
     }
 }
 
+/// A place of evidence: its name, its path, the view it belongs to, what it says.
+pub(super) type Place = (&'static str, &'static str, &'static str, &'static str);
+
+/// The file an answer was written to.
+pub(super) const OUTPUT: Place = (
+    "output",
+    "output",
+    "audit",
+    "The file the answer was written to.",
+);
+/// Where an answer came from.
+pub(super) const PROVENANCE: Place = (
+    "provenance",
+    "cache_provenance",
+    "audit",
+    "Where the answer came from.",
+);
+
 /// The places that are really there.
 pub(super) fn index(places: &[(&str, &str, &str, &str)], data: &Map<String, Value>) -> Value {
     let found = places

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::{
     Failure, Outcome, World,
-    agent::About,
+    agent::{About, OUTPUT, PROVENANCE, Place},
     categories::best_sellers,
     fetch::{fetch, put_body},
 };
 use crate::{Command, Params, graph};
 
-const SELLERS: &[(&str, &str, &str, &str)] = &[
+const SELLERS: &[Place] = &[
     (
         "seller_ids",
         "request.params_redacted.seller",
@@ -29,20 +29,10 @@ const SELLERS: &[(&str, &str, &str, &str)] = &[
         "summary",
         "Sellers and the products of their storefronts.",
     ),
-    (
-        "output",
-        "output",
-        "audit",
-        "The file the answer was written to.",
-    ),
-    (
-        "provenance",
-        "cache_provenance",
-        "audit",
-        "Where the answer came from.",
-    ),
+    OUTPUT,
+    PROVENANCE,
 ];
-const BEST: &[(&str, &str, &str, &str)] = &[
+const BEST: &[Place] = &[
     (
         "body",
         "body.bestSellersList",
@@ -56,20 +46,10 @@ const BEST: &[(&str, &str, &str, &str)] = &[
         "The category and its leading products.",
     ),
     ("request", "request", "audit", "What is sent to Keepa."),
-    (
-        "output",
-        "output",
-        "audit",
-        "The file the answer was written to.",
-    ),
-    (
-        "provenance",
-        "cache_provenance",
-        "audit",
-        "Where the answer came from.",
-    ),
+    OUTPUT,
+    PROVENANCE,
 ];
-const TOP: &[(&str, &str, &str, &str)] = &[
+const TOP: &[Place] = &[
     ("body", "body", "summary", "The list as Keepa sent it."),
     (
         "research_graph",
@@ -78,18 +58,8 @@ const TOP: &[(&str, &str, &str, &str)] = &[
         "The list and its sellers.",
     ),
     ("request", "request", "audit", "What is sent to Keepa."),
-    (
-        "output",
-        "output",
-        "audit",
-        "The file the answer was written to.",
-    ),
-    (
-        "provenance",
-        "cache_provenance",
-        "audit",
-        "Where the answer came from.",
-    ),
+    OUTPUT,
+    PROVENANCE,
 ];
 
 /// `sellers.get`.

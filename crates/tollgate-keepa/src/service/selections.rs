@@ -4,12 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Failure, Outcome, World,
-    agent::About,
+    agent::{About, OUTPUT, PROVENANCE, Place},
     fetch::{fetch, put_body},
 };
 use crate::{Command, Params, graph, series::Series};
 
-const EVIDENCE: &[(&str, &str, &str, &str)] = &[
+const EVIDENCE: &[Place] = &[
     ("body", "body", "summary", "The answer as Keepa sent it."),
     (
         "selection",
@@ -24,18 +24,8 @@ const EVIDENCE: &[(&str, &str, &str, &str)] = &[
         "The selection, its categories and what it found.",
     ),
     ("deals", "deals", "summary", "Deals in words and money."),
-    (
-        "output",
-        "output",
-        "audit",
-        "The file the answer was written to.",
-    ),
-    (
-        "provenance",
-        "cache_provenance",
-        "audit",
-        "Where the answer came from.",
-    ),
+    OUTPUT,
+    PROVENANCE,
 ];
 /// How many deals are shown in words.
 const SHOWN: usize = 25;

@@ -5,7 +5,7 @@ use std::{fs, thread, time::Duration};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Session, section, text, with};
+use super::{Session, section, text, with, with_one_start};
 use crate::support::TestEnv;
 
 fn pid(session: &mut Session) -> i32 {
@@ -148,17 +148,7 @@ fn a_slow_server_appears_when_it_is_there() {
 
 #[test]
 fn a_server_that_is_down_stays_listed_with_the_reason() {
-    let env = with("legacy", "health_interval_ms = 50");
-    let script = env.write(
-        "once.sh",
-        "#!/bin/sh\nmkdir \"$0.ran\" || { echo worn out >&2; exit 7; }\nexec python3 \"$@\"\n",
-    );
-    let file = section("s", "legacy", "trust_annotations = true");
-    let file = file.replace(
-        "command = \"python3\"\nargs = [",
-        &format!("command = \"/bin/sh\"\nargs = [{script:?}, "),
-    );
-    env.configure(&file);
+    let env = with_one_start();
     let mut session = Session::with_tool(&env, "mcp.s.crash");
     session.call("mcp.s.crash", json!({}));
     let reason = loop {

@@ -41,6 +41,21 @@ pub(crate) fn with(words: &str, more: &str) -> TestEnv {
     TestEnv::with_config(&section("s", words, &more))
 }
 
+/// A user with one server that starts a single time and is worn out after that.
+pub(crate) fn with_one_start() -> TestEnv {
+    let env = with("legacy", "");
+    let script = env.write(
+        "once.sh",
+        "#!/bin/sh\nmkdir \"$0.ran\" || { echo worn out >&2; exit 7; }\nexec python3 \"$@\"\n",
+    );
+    let file = section("s", "legacy", "trust_annotations = true");
+    env.configure(&file.replace(
+        "command = \"python3\"\nargs = [",
+        &format!("command = \"/bin/sh\"\nargs = [{script:?}, "),
+    ));
+    env
+}
+
 /// A running `tollgate mcp`, spoken to in the era of handshakes; killed at the end.
 pub(crate) struct Session {
     pub(crate) child: Child,

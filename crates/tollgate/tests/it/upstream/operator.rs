@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::{Value, json};
 
-use super::{Session, section, text, with};
+use super::{Session, section, text, with, with_one_start};
 use crate::support::TestEnv;
 
 fn lines(env: &TestEnv, server: &str) -> Vec<Value> {
@@ -86,17 +86,7 @@ fn a_server_is_started_again_in_every_process_that_runs_it() {
 
 #[test]
 fn a_server_that_does_not_come_back_is_told() {
-    let env = with("legacy", "");
-    let script = env.write(
-        "once.sh",
-        "#!/bin/sh\nmkdir \"$0.ran\" || { echo worn out >&2; exit 7; }\nexec python3 \"$@\"\n",
-    );
-    let file = section("s", "legacy", "trust_annotations = true");
-    let file = file.replace(
-        "command = \"python3\"\nargs = [",
-        &format!("command = \"/bin/sh\"\nargs = [{script:?}, "),
-    );
-    env.configure(&file);
+    let env = with_one_start();
     let _session = Session::with_tool(&env, "mcp.s.pid");
     let ran = env.run(&["mcp", "restart", "s", "--json"]).exits(1).json();
     let reason = ran["restarted"][0]["reason"].as_str().unwrap();
