@@ -186,6 +186,14 @@ fn whoever_listens_hears_of_changes_until_the_end() {
     assert_eq!(rest[0]["id"], id);
 }
 
+/// What is said along with the answer to a call, in whichever order the two come.
+fn beside_the_answer(client: &mut Stdio, call: Value) -> Value {
+    client.begin("tools/call", call);
+    let both = [client.next(), client.next()];
+    let told = both.into_iter().find(|it| it["method"].is_string());
+    told.expect("something is said beside the answer")
+}
+
 #[test]
 fn an_older_client_hears_of_what_it_watches() {
     let env = TestEnv::new();
@@ -193,11 +201,15 @@ fn an_older_client_hears_of_what_it_watches() {
     old.shake_hands("2025-11-25", json!({}));
     let update = json!({"name": "test_trigger_resource_update"});
     old.ask("tools/call", update.clone());
+    // Changes are told in order: once the later one is heard, the earlier one is over.
+    let tools = json!({"name": "test_trigger_tool_change"});
+    assert_eq!(
+        beside_the_answer(&mut old, tools)["method"],
+        "notifications/tools/list_changed"
+    );
     let uri = json!({"uri": "test://watched-resource"});
     old.result("resources/subscribe", uri.clone());
-    old.begin("tools/call", update);
-    let both = [old.next(), old.next()];
-    let told = both.iter().find(|it| it["method"].is_string()).unwrap();
+    let told = beside_the_answer(&mut old, update);
     assert_eq!(told["method"], "notifications/resources/updated");
     assert_eq!(told["params"], uri);
 }
