@@ -68,6 +68,8 @@ pub enum Gap {
     FileNamesVisible,
     /// A signal could reach other processes of the same user.
     SignalsReachOut,
+    /// It shares the network of the host, loopback included, because that was asked for.
+    NetworkShared,
 }
 
 impl Gap {
@@ -81,6 +83,7 @@ impl Gap {
             Self::SharedProcesses => "shared_processes",
             Self::FileNamesVisible => "file_names_visible",
             Self::SignalsReachOut => "signals_reach_out",
+            Self::NetworkShared => "network_shared",
         }
     }
 }
@@ -155,6 +158,16 @@ impl Limit {
     }
 }
 
+/// Whom a program can speak to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    /// Nobody.
+    #[default]
+    None,
+    /// Whomever the host can reach, by TCP and UDP; it can call and not be called.
+    Shared,
+}
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -172,6 +185,8 @@ pub struct Job {
     pub limits: Limits,
     /// Folders beside `/usr` that it can read.
     pub read_only: Vec<PathBuf>,
+    /// Whom it can speak to.
+    pub network: Network,
 }
 
 impl Job {
@@ -185,6 +200,7 @@ impl Job {
             stdin: Vec::new(),
             limits: Limits::default(),
             read_only: Vec::new(),
+            network: Network::None,
         }
     }
 

@@ -15,7 +15,7 @@ mod ring;
 mod runner;
 mod supervise;
 
-pub use job::{Captured, Choice, Gap, Job, Limit, Limits, Report, RunError, Tier, Usage};
+pub use job::{Captured, Choice, Gap, Job, Limit, Limits, Network, Report, RunError, Tier, Usage};
 #[cfg(target_os = "linux")]
 pub use linux::{
     bubblewrap::Bubblewrap,

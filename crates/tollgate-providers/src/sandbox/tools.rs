@@ -10,7 +10,7 @@ use tollgate_core::{
     CallContext, Capability, ErrorCode, Payload, ProviderError, Status, Tool, ToolResult, ToolSet,
     Warning,
 };
-use tollgate_sandbox::{Ended, Job, Limit, Limits, Report, Stop, Workspace};
+use tollgate_sandbox::{Ended, Job, Limit, Limits, Network, Report, Stop, Workspace};
 
 use super::{
     Language, Settings,
@@ -56,8 +56,22 @@ pub(super) fn all(settings: &Settings) -> ToolSet<Work> {
          trailing `/`; `offset` goes on in a file that was cut. Links are listed and never followed.",
     )
     .sets(&["sandbox"]);
+    let mut online = Tool {
+        name: "sandbox.exec_online",
+        title: "Run code in a sandbox with the network",
+        description: "Like sandbox.exec, and the program can call whomever the host can reach, loopback included, by \
+                      TCP and UDP; nobody can call it. Use it only if the program has to fetch or send something. It \
+                      exists only where a rule of the operator's permits it; a human agrees to each call. Success and \
+                      failures: as sandbox.exec; `missing` then names `network_shared`.",
+        ..exec.clone()
+    };
+    online.annotations.open_world = true;
+    online.annotations.sensitive_sink = true;
     ToolSet::new("sandbox", Work::new(settings.clone()))
-        .shaped(exec, run)
+        .shaped(exec, |work, args, cx| run(work, args, cx, Network::None))
+        .shaped(online, |work, args, cx| {
+            run(work, args, cx, Network::Shared)
+        })
         .tool(write, write_files)
         .tool(collect, collect_outputs)
 }
@@ -148,6 +162,7 @@ async fn run(
     work: Arc<Work>,
     args: ExecArgs,
     cx: CallContext,
+    network: Network,
 ) -> Result<Output<Ran>, ProviderError> {
     let program = interpreter(&work.settings, args.language)?;
     let wanted = args.limits.unwrap_or_default();
@@ -161,6 +176,7 @@ async fn run(
         stdin: args.stdin.unwrap_or_default().into_bytes(),
         limits,
         read_only: work.settings.read_only.clone(),
+        network,
         ..Job::new(program)
     };
     let script = args.argv.and_then(|argv| argv.into_iter().next());

@@ -14,7 +14,7 @@ use super::{
     cgroup::Cgroups,
     helper::{
         Helper, MARK,
-        root::{INSIDE_ID, SETTINGS, SYSTEM},
+        root::{INSIDE_ID, NETWORK, SETTINGS, SYSTEM},
     },
     launch::{Launch, WORKSPACE},
     plan::Shape,
@@ -22,7 +22,7 @@ use super::{
     workspace::Workspace,
 };
 use crate::{
-    job::{Job, Report, RunError, Tier},
+    job::{Job, Network, Report, RunError, Tier},
     runner::Runner,
 };
 
@@ -66,8 +66,13 @@ impl Bubblewrap {
                 Err(_) => command.arg("--ro-bind-try").arg(folder).arg(folder),
             };
         }
-        let extra = job.read_only.iter().cloned();
-        for path in SETTINGS.iter().map(PathBuf::from).chain(extra) {
+        let shared = job.network == Network::Shared;
+        if shared {
+            command.arg("--share-net");
+        }
+        let resolving = NETWORK.iter().filter(|_| shared);
+        let settings = SETTINGS.iter().chain(resolving).map(PathBuf::from);
+        for path in settings.chain(job.read_only.iter().cloned()) {
             command.arg("--ro-bind-try").arg(&path).arg(&path);
         }
         command.args(["--proc", "/proc", "--dev", "/dev"]);

@@ -30,7 +30,7 @@ use super::{
     workspace::Workspace,
 };
 use crate::{
-    job::{Job, Limit, Report, RunError, Tier, Usage},
+    job::{Job, Limit, Network, Report, RunError, Tier, Usage},
     supervise::Ended,
 };
 
@@ -58,6 +58,10 @@ impl crate::runner::Runner for Gvisor {
     fn run(&self, job: &Job, workspace: &Workspace, stop: &Stop) -> Result<Report, RunError> {
         let since = Instant::now();
         let broken = |error| RunError::build("runsc", error);
+        if job.network == Network::Shared {
+            let none = io::Error::new(io::ErrorKind::Unsupported, "this tier gives no network");
+            return Err(RunError::build("network", none));
+        }
         let bundle = Bundle::make(job, workspace).map_err(broken)?;
         let (stdout, out) = pipe().map_err(broken)?;
         let (stderr, err) = pipe().map_err(broken)?;

@@ -24,7 +24,7 @@ use super::{
     workspace::Workspace,
 };
 use crate::{
-    job::{Gap, Job, Limit, Limits, Report, RunError, Tier, Usage},
+    job::{Gap, Job, Limit, Limits, Network, Report, RunError, Tier, Usage},
     supervise::Ended,
 };
 
@@ -127,6 +127,9 @@ impl Launch<'_> {
         if cgroup.is_none() && self.shape == Shape::Fence {
             self.gaps.push(Gap::ProcessesPerUser);
         }
+        if self.job.network == Network::Shared {
+            self.gaps.push(Gap::NetworkShared);
+        }
     }
 
     fn plan(&self, is_memory_counted: bool) -> Plan {
@@ -143,6 +146,7 @@ impl Launch<'_> {
             cwd: self.job.cwd.clone(),
             limits: self.job.limits,
             read_only: self.job.read_only.clone(),
+            network: self.job.network,
             identity: self.workspace.owner(),
             is_memory_counted,
         }

@@ -22,7 +22,7 @@ use rustix::net::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    job::{Gap, Limits},
+    job::{Gap, Limits, Network},
     supervise::Ended,
 };
 
@@ -55,6 +55,7 @@ pub(crate) struct Plan {
     pub(crate) cwd: PathBuf,
     pub(crate) limits: Limits,
     pub(crate) read_only: Vec<PathBuf>,
+    pub(crate) network: Network,
     /// Whom to become, if we are the superuser.
     pub(crate) identity: Option<u32>,
     /// Whether something counts the memory of all processes together.

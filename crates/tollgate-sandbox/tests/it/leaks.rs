@@ -1,6 +1,12 @@
 //! Many sandboxes, one after the other and side by side, and nothing of them is left.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
 
 use tollgate_sandbox::{Ended, Job, Stop, Workspace};
 
@@ -13,10 +19,13 @@ struct Left {
     mounts: usize,
     children: usize,
     descriptors: usize,
-    namespaces: usize,
+    namespaces: BTreeSet<PathBuf>,
 }
 
-/// Nothing is left that was not there before; namespaces go when the kernel gets to it.
+/// How long other tests may keep namespaces of theirs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Nothing is left that was not there before.
 fn nothing_since(before: &Left) {
     let seen = |left: &Left| {
         (
@@ -27,16 +36,46 @@ fn nothing_since(before: &Left) {
         )
     };
     assert_eq!(seen(&left()), seen(before));
+    // Namespaces go when the kernel gets to it, and others run sandboxes of their own
+    // meanwhile; but each of those that are here now has to go some time.
+    let mut new: BTreeSet<PathBuf> = namespaces()
+        .difference(&before.namespaces)
+        .cloned()
+        .collect();
+    let since = Instant::now();
+    while !new.is_empty() {
+        assert!(since.elapsed() < PATIENCE, "still there: {new:?}");
+        thread::sleep(Duration::from_millis(20));
+        let now = namespaces();
+        new.retain(|space| now.contains(space));
+    }
+}
+
+/// Every namespace that some process is in or holds open.
+fn namespaces() -> BTreeSet<PathBuf> {
+    let is_namespace = |link: &PathBuf| {
+        let name = link.to_string_lossy();
+        let kinds = [
+            "cgroup:[", "ipc:[", "mnt:[", "net:[", "pid:[", "user:[", "uts:[",
+        ];
+        kinds.iter().any(|kind| name.starts_with(kind))
+    };
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let links = |folder: PathBuf| {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.filter_map(|entry| fs::read_link(entry.path()).ok())
+    };
+    processes
+        .flat_map(|process| ["ns", "fd"].map(|name| process.path().join(name)))
+        .flat_map(links)
+        .filter(is_namespace)
+        .collect()
 }
 
 fn left() -> Left {
     let lines = |path: &str| fs::read_to_string(path).unwrap_or_default().lines().count();
     let mut groups = BTreeSet::new();
     collect(Path::new("/sys/fs/cgroup"), 0, &mut groups);
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let spaces: BTreeSet<_> = processes
-        .filter_map(|process| fs::read_link(process.path().join("ns/pid")).ok())
-        .collect();
     let me = std::process::id().to_string();
     let children = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
         let about = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
@@ -48,7 +87,7 @@ fn left() -> Left {
         mounts: lines("/proc/self/mountinfo"),
         children: children.count(),
         descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
-        namespaces: spaces.len(),
+        namespaces: namespaces(),
     }
 }
 
@@ -90,7 +129,7 @@ fn two_hundred_in_a_row_leave_nothing() {
 fn fifty_side_by_side_do_not_disturb_each_other() {
     let scene = Scene::native();
     let before = left();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let runs: Vec<_> = (0..50)
             .map(|number| {
                 let scene = &scene;

@@ -11,6 +11,9 @@ mod leaks;
 mod limits;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod ordinary;
 #[cfg(test)]
 mod supervised;

@@ -27,11 +27,11 @@ use rustix::{
 
 use super::{
     At, Trouble, become_user, filter,
-    root::{DEVICES, SETTINGS, SYSTEM},
+    root::{DEVICES, NETWORK, SETTINGS, SYSTEM},
     say, sys,
 };
 use crate::{
-    job::Gap,
+    job::{Gap, Network},
     linux::plan::{EXEC, Ends, Plan, Said, Shape},
 };
 
@@ -66,7 +66,7 @@ pub(super) fn start(control: &UnixStream, plan: &Plan, ends: &Ends) -> Result<()
     no_capabilities().at("capabilities")?;
     let (program, args, env) = words(plan).at(EXEC)?;
     sys::close_on_exec_from(3).at("descriptors")?;
-    filter::apply().at("system_calls")?;
+    filter::apply(plan.network).at("system_calls")?;
     Err(sys::exec(&program, &args, &env)).at(EXEC)
 }
 
@@ -166,7 +166,11 @@ fn folders(plan: &Plan) -> (Vec<PathBuf>, Vec<PathBuf>) {
         .chain(&SETTINGS)
         .chain(&["/etc/ssl/openssl.cnf"]);
     let system = system.map(PathBuf::from);
-    let readable = system.chain(plan.read_only.iter().cloned());
+    let resolving = NETWORK.iter().map(PathBuf::from);
+    let resolving = resolving.filter(|path| plan.network == Network::Shared && path.exists());
+    let readable = system
+        .chain(resolving)
+        .chain(plan.read_only.iter().cloned());
     // By name it may be out of reach for the user we have become; we stand in it.
     (readable.collect(), vec![".".into()])
 }

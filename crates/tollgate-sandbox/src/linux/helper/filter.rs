@@ -1,6 +1,6 @@
 //! System calls a program in a sandbox does not get.
 //!
-//! Invariant: no namespace, no socket, no other process's memory, no kernel interface that
+//! Invariant: no namespace, no socket unless it was granted, no other process's memory, no kernel interface that
 //! grows faster than it is audited, and no file that lends its owner's rights to whoever
 //! runs it.
 
@@ -11,13 +11,15 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
+use crate::job::Network;
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Installs the filters; from here on they hold for this process and all it starts.
-pub(super) fn apply() -> io::Result<()> {
+pub(super) fn apply(network: Network) -> io::Result<()> {
     let programs = [
         compile(absent(), libc::ENOSYS)?,
-        compile(forbidden()?, libc::EPERM)?,
+        compile(forbidden(network)?, libc::EPERM)?,
     ];
     for program in &programs {
         apply_filter(program).map_err(io::Error::other)?;
@@ -51,8 +53,18 @@ fn absent() -> Rules {
 }
 
 /// Calls nobody in a sandbox needs, and forms of others that lead out of it.
-fn forbidden() -> io::Result<Rules> {
+fn forbidden(network: Network) -> io::Result<Rules> {
     let mut rules: Rules = calls().into_iter().map(|call| (call, Vec::new())).collect();
+    if network == Network::Shared {
+        // Addresses of the internet and no others; it calls and is not called.
+        let internet = [libc::AF_INET, libc::AF_INET6].map(|it| u64::from(it.unsigned_abs()));
+        let other = SeccompRule::new(vec![
+            condition(0, Op::Ne, internet[0])?,
+            condition(0, Op::Ne, internet[1])?,
+        ]);
+        rules.insert(libc::SYS_socket, vec![other.map_err(io::Error::other)?]);
+        rules.insert(libc::SYS_listen, Vec::new());
+    }
     let namespaces = [
         libc::CLONE_NEWCGROUP,
         libc::CLONE_NEWIPC,

@@ -32,6 +32,7 @@ use super::{
     plan::{self, BEGIN, Ends, Plan, Said, Shape},
     sys::{self, Forked},
 };
+use crate::job::Network;
 
 /// The argument that makes this program a helper.
 pub(crate) const MARK: &str = "--as-sandbox-helper";
@@ -120,12 +121,14 @@ fn native(control: &UnixStream, plan: &Plan, ends: Ends) -> Result<(), Trouble> 
     }
     set_parent_process_death_signal(Some(Signal::KILL)).at("parent")?;
     let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
-    let flags = UnshareFlags::NEWUSER
+    let mut flags = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
-        | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS;
+    if plan.network == Network::None {
+        flags |= UnshareFlags::NEWNET;
+    }
     sys::unshare(flags).at("namespaces")?;
     root::map_user(uid, gid).at("user_map")?;
     root::build(plan)?;

@@ -20,7 +20,7 @@ use rustix::{
 };
 
 use super::{At, Trouble, sys};
-use crate::linux::plan::Plan;
+use crate::{job::Network, linux::plan::Plan};
 
 /// Who the program is inside.
 pub(crate) const INSIDE_ID: u32 = 1000;
@@ -32,6 +32,13 @@ pub(crate) const SYSTEM: [&str; 7] = [
 ];
 /// What programs need of `/etc`, and what tells nothing about the machine.
 pub(crate) const SETTINGS: [&str; 2] = ["/etc/ld.so.cache", "/etc/alternatives"];
+/// What programs need besides to find others by name and to know them.
+pub(crate) const NETWORK: [&str; 4] = [
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/ssl/certs",
+];
 /// Devices that hold no state of anybody.
 pub(crate) const DEVICES: [&str; 5] = [
     "/dev/null",
@@ -78,7 +85,7 @@ pub(super) fn build(plan: &Plan) -> Result<(), Trouble> {
     system(&plan.read_only).at("system")?;
     devices().at("devices")?;
     scratch(plan).at("scratch")?;
-    settings().at("settings")?;
+    settings(plan.network).at("settings")?;
     fs::create_dir(&plan.workspace).at("workspace")?;
     mount_bind(".", &plan.workspace).at("workspace")?;
     restrict(&plan.workspace, NOSUID | NODEV).at("workspace")?;
@@ -171,7 +178,7 @@ fn scratch(plan: &Plan) -> io::Result<()> {
     Ok(())
 }
 
-fn settings() -> io::Result<()> {
+fn settings(network: Network) -> io::Result<()> {
     fs::create_dir("/etc")?;
     let user = format!("sandbox:x:{INSIDE_ID}:{INSIDE_ID}:sandbox:/workspace:/bin/sh\n");
     fs::write("/etc/passwd", user)?;
@@ -182,5 +189,29 @@ fn settings() -> io::Result<()> {
             show(path)?;
         }
     }
+    if network == Network::Shared {
+        NETWORK.iter().map(Path::new).try_for_each(resolving)?;
+    }
     Ok(())
+}
+
+/// Shows a file of the old root even if it is a link there; what is missing is missing.
+fn resolving(path: &Path) -> io::Result<()> {
+    let mut found = old(path);
+    // A link of the old root leads to its root and not to ours.
+    for _ in 0..8 {
+        let Ok(target) = fs::read_link(&found) else {
+            break;
+        };
+        found = if target.is_absolute() {
+            old(&target)
+        } else {
+            found.parent().unwrap_or(Path::new(OLD)).join(target)
+        };
+    }
+    match fs::metadata(&found) {
+        Ok(about) if about.is_dir() => show(path),
+        Ok(_) => fs::write(path, fs::read(&found).unwrap_or_default()),
+        Err(_) => Ok(()),
+    }
 }

@@ -277,3 +277,30 @@ fn the_doctor_lists_tiers_and_languages() {
         assert!(report.contains(said), "{said} in\n{report}");
     }
 }
+
+#[test]
+fn the_network_is_there_only_where_a_rule_grants_it() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let code =
+        format!("import socket; socket.create_connection(('127.0.0.1', {port})); print('reached')");
+    let call = json!({"language": "python", "code": code});
+    env.call("sandbox.exec_online", &call.to_string(), &["--yes"])
+        .exits(4);
+    let listed = env.run(&["tools", "list", "--json"]).exits(0).out;
+    assert!(listed.contains("sandbox.exec") && !listed.contains("sandbox.exec_online"));
+    let ran = agreed(&env, &token, "sandbox.exec", &call);
+    assert_ne!(ran["data"]["exit_code"], 0, "{ran}");
+
+    let rule = "@id(\"online\") permit (principal, action == Action::\"call\", resource == Tool::\"sandbox.exec_online\") when { context.consent >= 2 };";
+    env.write("config/tollgate/policies/online.cedar", rule);
+    let ran = agreed(&env, &token, "sandbox.exec_online", &call);
+    assert_eq!(ran["data"]["stdout"], "reached\n", "{ran}");
+    let missing = ran["data"]["missing"].as_array().unwrap();
+    assert!(missing.contains(&json!("network_shared")), "{ran}");
+}
