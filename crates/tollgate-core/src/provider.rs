@@ -29,6 +29,16 @@ pub trait Provider: Send + Sync {
     /// names in [`crate::offer`] if the provider offers something to read.
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError>;
 
+    /// What a call would do, for the human who is about to be asked for it: what its
+    /// arguments alone do not show. It changes nothing. An error ends the call unasked.
+    async fn preview(
+        &self,
+        _call: &ToolCall,
+        _cx: &CallContext,
+    ) -> Result<Option<String>, ProviderError> {
+        Ok(None)
+    }
+
     /// What it offers beside tools. Called at start-up and after a change.
     async fn offers(&self) -> Result<Offers, ProviderError> {
         Ok(Offers::default())

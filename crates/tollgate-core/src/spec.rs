@@ -189,7 +189,7 @@ pub struct ToolSpec {
     pub raise: Raise,
     /// Who serves it.
     pub provider_id: String,
-    /// Whether a human must agree whatever else holds.
+    /// Whether a human must agree to each call by itself, whatever else holds.
     pub requires_confirm: bool,
     /// How long a call may take.
     pub timeout_ms: u64,

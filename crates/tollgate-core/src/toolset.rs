@@ -40,6 +40,8 @@ pub struct Tool {
     pub cost: Cost,
     /// The sets it is listed in.
     pub toolsets: &'static [&'static str],
+    /// Whether a human must agree to each call by itself.
+    pub confirm: bool,
     /// How long a call may take.
     pub timeout_ms: u64,
     /// The page that shows its answers, for clients that show pages.
@@ -59,6 +61,7 @@ impl Tool {
             caching: Caching::Never,
             cost: Cost::Free,
             toolsets: &[],
+            confirm: false,
             timeout_ms: DEFAULT_TIMEOUT_MS,
             page: None,
         }
@@ -122,9 +125,14 @@ pub enum Output<O> {
 impl<S: Send + Sync + 'static> ToolSet<S> {
     /// A provider without tools.
     pub fn new(id: &'static str, state: S) -> Self {
+        Self::sharing(id, Arc::new(state))
+    }
+
+    /// A provider without tools, over a state that others hold too.
+    pub fn sharing(id: &'static str, state: Arc<S>) -> Self {
         Self {
             id,
-            state: Arc::new(state),
+            state,
             order: Vec::new(),
             tools: HashMap::new(),
         }
@@ -188,7 +196,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             capability: tool.capability,
             raise: tool.raise.clone(),
             provider_id: self.id.to_owned(),
-            requires_confirm: false,
+            requires_confirm: tool.confirm,
             timeout_ms: tool.timeout_ms,
             toolsets: tool.toolsets.iter().map(|&set| set.to_owned()).collect(),
             requires_explicit_toolset: false,

@@ -201,6 +201,13 @@ impl Cleaner {
         self.rules.text(text, &Scope::trusted()).text.into_owned()
     }
 
+    /// Cleans text of several lines; says whether anything was taken out.
+    pub(crate) fn text(&self, text: &str) -> (String, bool) {
+        let cleaned = self.rules.text(text, &Scope::trusted());
+        let changed = cleaned.text != text;
+        (cleaned.text.into_owned(), changed)
+    }
+
     /// Cleans text, then keeps its first characters.
     pub(crate) fn preview(&self, clean: &str, characters: usize) -> String {
         let mut cut = clean

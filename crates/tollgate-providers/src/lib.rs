@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use tollgate_core::Provider;
 
+mod beneath;
 pub mod builtin;
 pub mod conformance;
+pub mod docs;
 mod escape;
 pub mod files;
 pub mod keepa;
@@ -47,6 +49,7 @@ macro_rules! providers {
 
 providers! {
     builtin,
+    docs,
     files,
     keepa,
     knowledge,

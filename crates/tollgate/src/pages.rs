@@ -18,6 +18,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "cli": "Every command.",
     "clients": "How agents' programs are set up.",
     "config": "Every key of the configuration.",
+    "documents": "Editing documents in two phases.",
     "errors": "Every error code and what to do.",
     "keepa": "Amazon product research with Keepa.",
     "mcp": "Tollgate as an MCP server.",

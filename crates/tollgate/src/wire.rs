@@ -1,6 +1,7 @@
 //! Puts the parts together: configuration in, one gateway out.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -215,8 +216,9 @@ fn provider_settings(
             tools: stubs.collect(),
         },
         files: tollgate_providers::files::Settings {
-            roots: config.resources.roots.clone(),
+            roots: readable_roots(config),
         },
+        docs: config.docs.settings(),
         knowledge: tollgate_providers::knowledge::Settings {
             paths: config.knowledge.paths.clone(),
             session_ttl: config.knowledge.session_ttl,
@@ -228,6 +230,13 @@ fn provider_settings(
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()
     }
+}
+
+/// What can be edited can be read; where two folders share a name, it is what is to be read.
+fn readable_roots(config: &Config) -> BTreeMap<String, PathBuf> {
+    let mut roots = config.docs.roots.clone();
+    roots.extend(config.resources.roots.clone());
+    roots
 }
 
 /// The policies in force.

@@ -252,7 +252,7 @@ fn inner_call(
 
 /// Asks policy with the consent there is, and looks for more where more is needed.
 pub(super) async fn permit(
-    inner: &Inner,
+    inner: &Arc<Inner>,
     caller: &Caller,
     session: &SessionState,
     mut valid: Valid,
@@ -318,7 +318,7 @@ pub(super) async fn permit(
         })),
         Decision::NeedsConsent(_) if valid.control.from_cache => Err(cache::missed()),
         Decision::NeedsConsent(needed) => {
-            Err(consent::ask(inner, session, &valid, &verdict, needed).await?)
+            Err(consent::ask(inner, session, &valid, &verdict, needed, trail).await?)
         }
         Decision::Deny => Err(denied(&valid, &verdict)),
         Decision::Error => Err(erred(&valid, &verdict)),

@@ -4,6 +4,8 @@
 //! digest, ends, and works once. The repeated call finds it by that digest; nobody
 //! has to send its id. A model-set boolean is never a human.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tollgate_core::{
     CallId, ErrorCode, Failure, Payload, Timestamp,
@@ -12,15 +14,18 @@ use tollgate_core::{
     store::{Approval, ApprovalState, EffectQuery, GrantScope},
 };
 
-use super::{Inner, Stop, finish::StoredEnding, validate, validate::Valid};
+use super::{Inner, Stop, finish::StoredEnding, invoke, validate, validate::Valid};
 use crate::{
     ids,
     policy::{Consent, Verdict},
+    record::Trail,
     session::SessionState,
 };
 
 /// How much of the arguments a human is shown; what is left out is counted.
 const PREVIEW_CHARACTERS: usize = 4000;
+/// How much of what a call would do, by its provider's account.
+const EFFECT_CHARACTERS: usize = 80_000;
 
 /// A human's consent that is already there.
 pub(super) enum Given {
@@ -83,7 +88,8 @@ pub(super) fn digest(inner: &Inner, session: &SessionState, valid: &Valid) -> Re
 
 /// Looks for a grant that covers the call, then for its own approval.
 ///
-/// No grant covers a call that carries tainted text.
+/// No grant covers a call that carries tainted text, or a tool that a human must agree to
+/// call by call.
 pub(super) async fn find(
     inner: &Inner,
     session: &SessionState,
@@ -94,6 +100,7 @@ pub(super) async fn find(
     let now = inner.clock.now();
     let grants = inner.store.grants(session.key()).await?;
     if !tainted
+        && !valid.listing.spec.requires_confirm
         && grants
             .iter()
             .any(|grant| grant.in_time(now) && covers(&grant.scope, valid))
@@ -203,14 +210,20 @@ async fn used_up_by(inner: &Inner, digest: &Hash, now: Timestamp) -> Result<Opti
 
 /// Turns a missing consent into an ending that says how to go on.
 pub(super) async fn ask(
-    inner: &Inner,
+    inner: &Arc<Inner>,
     session: &SessionState,
     valid: &Valid,
     verdict: &Verdict,
     needed: Consent,
+    trail: &Trail,
 ) -> Result<Stop, Stop> {
     let spec = &valid.listing.spec;
-    let preview = preview(inner, valid, verdict);
+    let mut preview = preview(inner, valid, verdict);
+    if needed == Consent::Human
+        && let Some(effect) = invoke::preview(inner, valid, trail).await?
+    {
+        add_effect(inner, &mut preview, &effect);
+    }
     let mut failure = Failure::new(
         ErrorCode::ConfirmationRequired,
         format!("`{}` needs {} first", spec.name, consent_of(needed)),
@@ -294,6 +307,15 @@ fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
         "cleaned": cleaned,
         "site": site_of(&valid.arguments),
     })
+}
+
+/// Adds what the provider says the call would do; whatever is left out is said.
+fn add_effect(inner: &Inner, preview: &mut Value, effect: &str) {
+    let (clean, cleaned) = inner.cleaner.text(effect);
+    let hidden = clean.chars().count().saturating_sub(EFFECT_CHARACTERS);
+    preview["effect"] = inner.cleaner.preview(&clean, EFFECT_CHARACTERS).into();
+    preview["effect_hidden_characters"] = hidden.into();
+    preview["effect_cleaned"] = cleaned.into();
 }
 
 fn resume_with(inner: &Inner, valid: &Valid, needed: Consent) -> Value {

@@ -1,4 +1,4 @@
-//! The only place that calls a provider.
+//! The only place that calls a provider, or asks it what a call would do.
 //!
 //! A panic of a provider costs one call, and a call that is cancelled or out of time
 //! is asked to stop in order. What it still answers after that is written down beside
@@ -6,9 +6,10 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Answer, CallContext, ErrorCode, Event, EventSink, Failure, ProviderError, Retry, ToolCall,
-    store::Batch,
+    Answer, CallContext, Control, ErrorCode, Event, EventSink, Failure, InputResponses, NoEvents,
+    ProviderError, Retry, ToolCall, store::Batch,
 };
 
 use super::{
@@ -28,6 +29,8 @@ use crate::{
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a late answer is still written down.
 const LATE: Duration = Duration::from_secs(600);
+/// How long a provider may take to say what a call would do.
+const PREVIEW: Duration = Duration::from_secs(10);
 
 type Running = Owned<Result<Answer, ProviderError>>;
 
@@ -41,7 +44,7 @@ pub(super) async fn run(
     let spec = Arc::clone(&valid.listing.spec);
     let limit = Duration::from_millis(spec.timeout_ms).min(inner.settings.call_timeout);
     let cancel = valid.cancel.clone();
-    let stop = tokio_util::sync::CancellationToken::new();
+    let stop = CancellationToken::new();
     let mut running = start(inner, valid, trail, limit, stop.clone());
     let deadline = tokio::time::sleep(limit);
     tokio::pin!(deadline);
@@ -75,7 +78,7 @@ fn start(
     valid: Valid,
     trail: &Trail,
     limit: Duration,
-    cancel: tokio_util::sync::CancellationToken,
+    cancel: CancellationToken,
 ) -> Running {
     let provider = Arc::clone(&valid.listing.provider);
     let call = ToolCall {
@@ -87,31 +90,92 @@ fn start(
         responses.state = super::state::opened(&responses.state);
         responses
     });
-    let context = CallContext {
-        call: trail.call.clone(),
-        principal: trail.session.principal.clone(),
-        session: trail.session.clone(),
-        surface: trail.surface,
-        trust: trail.trust,
-        time_left: limit,
+    let surroundings = Surroundings {
+        limit,
         cancel,
         events: Arc::new(CleanEvents {
             cleaner: inner.cleaner.clone(),
             sink: valid.events,
         }),
-        state: Arc::new(Scoped::new(inner, provider.id(), &trail.session.principal)),
-        trace: trail.trace.clone(),
         control: valid.control,
         responses,
-        scope: trail.scope.clone(),
-        spelling: trail.spelling,
-        asks: trail.asks,
     };
+    let context = context(inner, provider.id(), trail, surroundings);
     Owned::new(async move {
         #[expect(clippy::disallowed_methods, reason = "this is the one place")]
         let answer = provider.call(call, context);
         answer.await
     })
+}
+
+/// What a context needs beyond what the trail knows.
+struct Surroundings {
+    limit: Duration,
+    cancel: CancellationToken,
+    events: Arc<dyn EventSink>,
+    control: Control,
+    responses: Option<InputResponses>,
+}
+
+fn context(
+    inner: &Arc<Inner>,
+    provider: &str,
+    trail: &Trail,
+    surroundings: Surroundings,
+) -> CallContext {
+    CallContext {
+        call: trail.call.clone(),
+        principal: trail.session.principal.clone(),
+        session: trail.session.clone(),
+        surface: trail.surface,
+        trust: trail.trust,
+        time_left: surroundings.limit,
+        cancel: surroundings.cancel,
+        events: surroundings.events,
+        state: Arc::new(Scoped::new(inner, provider, &trail.session.principal)),
+        trace: trail.trace.clone(),
+        control: surroundings.control,
+        responses: surroundings.responses,
+        scope: trail.scope.clone(),
+        spelling: trail.spelling,
+        asks: trail.asks,
+    }
+}
+
+/// What the provider says this call would do, for the human who is about to be asked.
+pub(super) async fn preview(
+    inner: &Arc<Inner>,
+    valid: &Valid,
+    trail: &Trail,
+) -> Result<Option<String>, Stop> {
+    let provider = Arc::clone(&valid.listing.provider);
+    let call = ToolCall {
+        id: trail.call.clone(),
+        tool: valid.listing.spec.name.clone(),
+        arguments: valid.arguments.clone(),
+    };
+    let surroundings = Surroundings {
+        limit: PREVIEW,
+        cancel: valid.cancel.clone(),
+        events: Arc::new(NoEvents),
+        control: valid.control.clone(),
+        responses: None,
+    };
+    let context = context(inner, provider.id(), trail, surroundings);
+    let mut asking = Owned::new(async move { provider.preview(&call, &context).await });
+    match tokio::time::timeout(PREVIEW, &mut asking).await {
+        Ok(Ok(Ok(preview))) => Ok(preview),
+        Ok(Ok(Err(error))) => Err(error.into_failure(trail.idempotent).into()),
+        Ok(Err(Panicked(_))) => {
+            let message = format!("the provider of `{}` crashed on this call", trail.tool);
+            Err(Stop::new(ErrorCode::Panicked, message))
+        }
+        Err(_) => {
+            asking.abandon();
+            let message = format!("`{}` did not say in time what it would do", trail.tool);
+            Err(Stop::new(ErrorCode::TimedOut, message))
+        }
+    }
 }
 
 fn ended(
@@ -133,7 +197,7 @@ fn ended(
 async fn give_up(
     inner: &Arc<Inner>,
     mut running: Running,
-    stop: &tokio_util::sync::CancellationToken,
+    stop: &CancellationToken,
     trail: &Trail,
     code: ErrorCode,
     message: String,

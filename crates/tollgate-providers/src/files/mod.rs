@@ -1,7 +1,6 @@
 //! Files below folders that the operator names, as resources.
 //!
-//! Invariant: nothing outside a named folder is ever opened, whatever links, escapes or
-//! races say. A path is resolved first and then opened link-free below the folder itself.
+//! Invariant: nothing outside a named folder is ever opened; see `beneath.rs`.
 
 mod open;
 
@@ -18,7 +17,7 @@ use tollgate_core::{
     ToolCall, ToolResult, ToolSpec, offer,
 };
 
-use crate::escape::unescaped;
+use crate::{beneath::relative, escape::unescaped};
 
 /// What all addresses begin with.
 const SCHEME: &str = "files://";
@@ -127,19 +126,8 @@ fn lost(uri: &str) -> ProviderError {
 
 /// A path that only leads down; every escape is read once, and what is odd then is refused.
 fn below(path: &str) -> Option<PathBuf> {
-    let text = unescaped(path)?;
-    if text.contains(['\0', '\\', '%']) || text.starts_with('/') {
-        return None;
-    }
-    let mut below = PathBuf::new();
-    for part in text.split('/') {
-        match part {
-            "" => {}
-            "." | ".." => return None,
-            name => below.push(name),
-        }
-    }
-    Some(below)
+    let text = unescaped(path).filter(|text| !text.contains('%'))?;
+    relative(&text)
 }
 
 fn read(uri: &str, root: &Path, path: &Path) -> Result<Value, ProviderError> {

@@ -1,12 +1,13 @@
-//! Opening a file below a folder, and nowhere else.
+//! Reading a file or a folder below a folder.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Read},
     path::Path,
 };
 
 use super::MAX_ENTRIES;
+use crate::beneath;
 
 /// What stands at a path.
 pub(super) enum Found {
@@ -18,15 +19,11 @@ pub(super) enum Found {
 
 /// Opens what stands at `path` below `root`, after links are resolved.
 pub(super) fn open(root: &Path, path: &Path, limit: usize) -> io::Result<Found> {
-    let root = root.canonicalize()?;
-    let target = root.join(path).canonicalize()?;
-    let rest = target
-        .strip_prefix(&root)
-        .map_err(|_| io::Error::from(io::ErrorKind::PermissionDenied))?;
-    let mut file = link_free(&root, rest)?;
+    let place = beneath::resolve(root, path)?;
+    let mut file = place.open()?;
     let about = file.metadata()?;
     if about.is_dir() {
-        return names(&target).map(Found::Folder);
+        return names(&place.path()).map(Found::Folder);
     }
     if !about.is_file() {
         return Err(io::ErrorKind::Unsupported.into());
@@ -37,32 +34,6 @@ pub(super) fn open(root: &Path, path: &Path, limit: usize) -> io::Result<Found> 
         bytes,
         total: about.len(),
     })
-}
-
-/// Opens a resolved path; a link that appeared since is not followed.
-#[cfg(target_os = "linux")]
-fn link_free(root: &Path, rest: &Path) -> io::Result<File> {
-    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let folder = openat(CWD, root, flags | OFlags::DIRECTORY, Mode::empty())?;
-    let rest = if rest.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        rest
-    };
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    Ok(File::from(openat2(
-        folder,
-        rest,
-        flags,
-        Mode::empty(),
-        resolve,
-    )?))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn link_free(root: &Path, rest: &Path) -> io::Result<File> {
-    File::open(root.join(rest))
 }
 
 fn names(folder: &Path) -> io::Result<Vec<String>> {

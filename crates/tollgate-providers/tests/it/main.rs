@@ -5,6 +5,9 @@ mod builtin;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+#[cfg(unix)]
+mod docs;
+#[cfg(test)]
 mod keepa;
 #[cfg(test)]
 mod knowledge;

@@ -3,6 +3,7 @@
 //! Layers, each over the one before: defaults, the user's file, the project's file,
 //! `TOLLGATE_*` variables, flags. A project that is not trusted may only narrow.
 
+mod docs;
 mod env;
 mod error;
 mod files;
@@ -30,6 +31,7 @@ use std::{
     time::Duration,
 };
 
+pub use docs::Docs;
 pub use env::Environment;
 pub use error::{ConfigError, Notice, Origin};
 pub use files::{FILE_NAME, project_file, user_file, user_policies};
@@ -85,6 +87,8 @@ pub struct Config {
     pub resources: Resources,
     /// Guided sessions.
     pub knowledge: Knowledge,
+    /// Documents that can be edited.
+    pub docs: Docs,
     /// Running code.
     pub sandbox: Sandbox,
     /// Amazon product research.

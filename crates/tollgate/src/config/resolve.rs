@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Config, Consent, Discovery, Limits, Log, LogTarget, Profile, Providers, Record, Review,
-    Sanitize, State, Stub, Telemetry,
+    Sanitize, State, Stub, Telemetry, docs,
     env::Environment,
     error::{ConfigError, Origin},
     keys::raw::{RawConfig, RawLimits, RawState},
@@ -39,6 +39,7 @@ impl Config {
         let mcp = mcp::servers(raw.mcp, &mut layers, environment);
         let resources = serving::resources(raw.resources, &mut layers, &mut errors);
         let knowledge = serving::knowledge(raw.knowledge, &mut layers);
+        let docs = docs::docs(raw.docs, &mut layers, &mut errors);
         let sandbox = sandbox::sandbox(raw.sandbox, &mut layers);
         let keepa = serving::keepa(raw.keepa, &mut layers);
         let Some(state) = state.filter(|_| errors.is_empty()) else {
@@ -106,6 +107,7 @@ impl Config {
             results: serving::results(&raw.results),
             resources,
             knowledge,
+            docs,
             sandbox,
             keepa,
             sources: layers.sources,

@@ -223,16 +223,26 @@ pub(super) fn results(raw: &RawResults) -> Results {
     }
 }
 
-/// A folder that is not there may come back, so it is worth a notice and no more.
 pub(super) fn resources(
     raw: RawResources,
     layers: &mut Layers,
     errors: &mut Vec<ConfigError>,
 ) -> Resources {
+    check_roots("resources", &raw.roots, layers, errors);
+    Resources { roots: raw.roots }
+}
+
+/// A folder that is not there may come back, so it is worth a notice and no more.
+pub(super) fn check_roots(
+    section: &str,
+    roots: &BTreeMap<String, PathBuf>,
+    layers: &mut Layers,
+    errors: &mut Vec<ConfigError>,
+) {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    for (name, folder) in &raw.roots {
-        let key = dotted(&["resources", "roots", name].map(str::to_owned));
-        let origin: Origin = layers.origin(&["resources", "roots", name]);
+    for (name, folder) in roots {
+        let key = dotted(&[section, "roots", name].map(str::to_owned));
+        let origin: Origin = layers.origin(&[section, "roots", name]);
         if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
             let message = "not a name for a root";
             let hint = "at most 64 lower-case letters, digits, `-` and `_`";
@@ -245,7 +255,6 @@ pub(super) fn resources(
             });
         }
     }
-    Resources { roots: raw.roots }
 }
 
 /// A base that is not there may come back, so it is worth a notice and no more.

@@ -3,4 +3,5 @@
 mod approvals;
 mod grants;
 mod input;
+mod preview;
 mod reissue;

@@ -431,6 +431,14 @@ fn what_is_written_is_what_is_resolved() {
             ],
             session_ttl: 60s,
         },
+        docs: Docs {
+            roots: {
+                "handbook": "/fixtures/config/valid/.",
+            },
+            file_bytes: 2048,
+            proposal_ttl: 60s,
+            keep: 120s,
+        },
         sandbox: Sandbox {
             enabled: false,
             runner: Gvisor,

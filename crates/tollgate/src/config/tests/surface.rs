@@ -86,6 +86,10 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     resources.roots.<name>: no
     knowledge.paths: no
     knowledge.session_ttl_seconds: lower
+    docs.roots.<name>: no
+    docs.file_bytes: lower
+    docs.proposal_ttl_seconds: lower
+    docs.keep_seconds: no
     sandbox.enabled: no
     sandbox.runner: no
     sandbox.least_tier: no

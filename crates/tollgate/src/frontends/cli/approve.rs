@@ -7,7 +7,7 @@ use tollgate_engine::Decided;
 use super::{
     Exit, Scene, Stop,
     arguments::{Approvals, Approve},
-    console::{Paint, visible},
+    console::{Paint, visible, visible_lines},
     terminal,
 };
 
@@ -73,6 +73,18 @@ pub(super) async fn run(args: &Approve, scene: &Scene<'_>) -> Result<Exit, Stop>
         (false, true, None) => Decided::ToolForSession,
         (false, false, _) => Decided::Once,
     };
+    let for_session = !matches!(decided, Decided::Once | Decided::Denied);
+    let catalog = gateway.catalog();
+    let asks_each_time = |tool: &str| {
+        let listing = catalog.find(tool);
+        listing.is_some_and(|listing| listing.spec.requires_confirm)
+    };
+    if for_session && asks_each_time(&approval.tool) {
+        return Err(Stop::usage(format!(
+            "`{}` has to be agreed to call by call; leave `--for-session` out",
+            approval.tool
+        )));
+    }
     let by = terminal::establish(
         args.token.as_deref(),
         &shown(&approval, &decided),
@@ -130,6 +142,29 @@ fn shown(approval: &Approval, decided: &Decided) -> String {
         field("rule"),
         visible(&arguments(approval)),
     ) + &left_out(approval)
+        + &effect(approval)
+}
+
+/// What the call would do, by its provider's account.
+fn effect(approval: &Approval) -> String {
+    let preview = &approval.preview;
+    let Some(effect) = preview.get("effect").and_then(Value::as_str) else {
+        return String::new();
+    };
+    let mut text = String::from("\nWHAT IT WOULD DO\n");
+    for line in visible_lines(effect).lines() {
+        text.push_str(&format!("  {line}\n"));
+    }
+    let hidden = preview.get("effect_hidden_characters");
+    if let Some(hidden) = hidden.and_then(Value::as_u64).filter(|it| *it > 0) {
+        text.push_str(&format!("  LEFT OUT   {hidden} more characters of this\n"));
+    }
+    if preview.get("effect_cleaned") == Some(&Value::Bool(true)) {
+        text.push_str(
+            "  CLEANED    it holds secrets, personal data or invisible characters that are not shown\n",
+        );
+    }
+    text
 }
 
 fn arguments(approval: &Approval) -> String {

@@ -61,6 +61,19 @@ fn form(preview: &Value) -> Value {
     if let Some(hidden) = preview["hidden_characters"].as_u64().filter(|it| *it > 0) {
         message.push_str(&format!(" … and {hidden} more characters"));
     }
+    if let Some(effect) = preview["effect"].as_str() {
+        message.push_str("\n\nWhat it would do:\n");
+        message.push_str(effect);
+        if let Some(hidden) = preview["effect_hidden_characters"]
+            .as_u64()
+            .filter(|it| *it > 0)
+        {
+            message.push_str(&format!("… and {hidden} more characters"));
+        }
+        if preview["effect_cleaned"] == true {
+            message.push_str("\nIt holds secrets or invisible characters that are not shown.");
+        }
+    }
     for (key, warning) in [
         (
             "destructive",

@@ -6,6 +6,7 @@ mod bad_input;
 mod call;
 mod configuration;
 mod desk;
+mod docs;
 mod doctor;
 mod init;
 mod knowledge;

@@ -76,7 +76,7 @@ async fn a_write_is_in_the_matrix_at_every_grade_of_consent() {
 
 #[test]
 fn operators_can_run_the_matrix_themselves() {
-    let env = TestEnv::new();
+    let env = TestEnv::with_config("[docs.roots]\nhandbook = \".\"\n");
     env.write("project/matrix.toml", MATRIX);
     let ran = env
         .run(&["policy", "test", "matrix.toml", "--json"])

@@ -45,7 +45,7 @@ async fn the_page_of_tools_is_generated() {
     let mut page = String::from(
         "# Tools\n\n\
          Generated from the tools themselves by `cargo xtask bless`; do not edit.\n\n\
-         These are the tools every installation has; `tollgate tools list` shows yours.\n\
+         These are the tools every installation has, `docs.*` once there are folders to edit; `tollgate tools list` shows yours.\n\
          Schemas are in `contracts/tools/` and in `tollgate tools show NAME`.\n\
          L0 reads, L1 writes, L2 runs code or reaches the network freely; what L1 and L2 do needs a human's consent unless a rule of yours says otherwise.\n\n\
          | tool | can | what |\n|---|---|---|\n",

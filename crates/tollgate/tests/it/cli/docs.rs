@@ -1,0 +1,138 @@
+//! A document is edited: shown, agreed to, made, taken back.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{TestEnv, approval_id, at_a_terminal};
+
+const GUIDE: &str = "# Guide\n\nFirst step.\nSecond step.\n";
+
+fn office() -> TestEnv {
+    let env = TestEnv::new();
+    env.write("docs/guide.md", GUIDE);
+    let folder = env.path("docs");
+    env.configure(&format!(
+        "[docs.roots]\nhandbook = {:?}\n",
+        folder.display()
+    ));
+    env
+}
+
+fn guide(env: &TestEnv) -> String {
+    fs::read_to_string(env.path("docs/guide.md")).unwrap()
+}
+
+#[track_caller]
+fn proposed(env: &TestEnv, old: &str, new: &str) -> String {
+    let arguments = json!({"file": "handbook/guide.md", "edits": [{"old": old, "new": new}]});
+    let answer = env.ok("docs.propose_edit", &arguments.to_string());
+    let id = answer["data"]["proposal_id"].as_str().unwrap();
+    json!({"proposal_id": id}).to_string()
+}
+
+#[test]
+fn a_person_sees_the_diff_and_agrees_to_that_diff() {
+    let env = office();
+    let edit = proposed(&env, "First", "1st");
+    let refused = env
+        .call("docs.apply_edit", &edit, &["--yes"])
+        .exits(3)
+        .json();
+    let preview = &refused["error"]["details"]["preview"];
+    let effect = preview["effect"].as_str().unwrap();
+    assert!(effect.contains("-First step.\n+1st step.\n"), "{effect}");
+    assert_eq!(guide(&env), GUIDE);
+
+    let id = approval_id(&refused);
+    let seen = at_a_terminal(&env, &["approve", &id], str::to_owned);
+    assert_eq!(seen.ran.code, 0, "{seen:?}");
+    let shown = seen.shown.replace("\r\n", "\n");
+    assert!(shown.contains("WHAT IT WOULD DO"), "{shown}");
+    assert!(shown.contains("  -First step.\n  +1st step.\n"), "{shown}");
+    assert!(shown.contains("sha256"), "{shown}");
+    // Another edit is another question.
+    let other = proposed(&env, "Second", "2nd");
+    env.call("docs.apply_edit", &other, &[]).exits(3);
+    assert_eq!(env.ok("docs.apply_edit", &edit)["data"]["changed"], true);
+    assert_eq!(guide(&env), GUIDE.replace("First", "1st"));
+
+    let token = env.approver();
+    let refused = env.call("docs.revert", &edit, &[]).exits(3).json();
+    env.run(&["approve", &approval_id(&refused), "--token", &token])
+        .exits(0);
+    env.ok("docs.revert", &edit);
+    assert_eq!(guide(&env), GUIDE);
+    env.whole();
+}
+
+#[test]
+fn no_grant_covers_an_edit_nobody_has_seen() {
+    let env = office();
+    let token = env.approver();
+    let edit = proposed(&env, "First", "1st");
+    let refused = env.call("docs.apply_edit", &edit, &[]).exits(3).json();
+    let id = approval_id(&refused);
+    let granted = env.run(&["approve", &id, "--for-session", "--token", &token]);
+    assert!(granted.exits(2).err.contains("call by call"));
+    env.run(&["approve", &id, "--token", &token]).exits(0);
+    env.ok("docs.apply_edit", &edit);
+    assert_eq!(guide(&env), GUIDE.replace("First", "1st"));
+}
+
+#[test]
+fn an_edit_of_another_version_asks_nobody() {
+    let env = office();
+    let edit = proposed(&env, "First", "1st");
+    env.write("docs/guide.md", "# Another\n");
+    let refused = env.call("docs.apply_edit", &edit, &[]).exits(1).json();
+    assert_eq!(refused["error"]["details"]["reason"], "file_changed");
+    assert_eq!(refused["error"]["next_steps"], json!(["docs.propose_edit"]));
+    let waiting = env.run(&["approvals", "--json"]).exits(0).json();
+    assert_eq!(waiting["approvals"], json!([]));
+    let unknown = json!({"proposal_id": "pe-00"}).to_string();
+    let refused = env.call("docs.apply_edit", &unknown, &[]).exits(1).json();
+    assert_eq!(refused["error"]["kind"], "not_found");
+}
+
+#[test]
+fn secrets_in_a_document_are_shown_to_nobody() {
+    let env = office();
+    let key = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    env.write("docs/guide.md", format!("{GUIDE}token {key}\nlast\n"));
+    let arguments = json!({"file": "handbook/guide.md", "edits": [{"old": "last", "new": "end"}]});
+    let answer = env
+        .call("docs.propose_edit", &arguments.to_string(), &[])
+        .exits(0);
+    assert!(!answer.out.contains(&key));
+    let data: Value = answer.json()["data"].clone();
+    let edit = json!({"proposal_id": data["proposal_id"]}).to_string();
+    let refused = env.call("docs.apply_edit", &edit, &[]).exits(3);
+    assert!(!refused.out.contains(&key));
+    let preview = refused.json()["error"]["details"]["preview"].clone();
+    assert_eq!(preview["effect_cleaned"], true);
+    let token = env.approver();
+    env.run(&["approve", &approval_id(&refused.json()), "--token", &token])
+        .exits(0);
+    env.ok("docs.apply_edit", &edit);
+    assert!(
+        guide(&env).contains(&key),
+        "the file itself keeps what it holds"
+    );
+}
+
+#[test]
+fn what_can_be_edited_can_be_read() {
+    let env = office();
+    let mut lines = crate::support::Lines::command(&env, &["mcp"]);
+    lines.send(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#);
+    lines.next();
+    lines.send(r#"{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"files://handbook/guide.md"}}"#);
+    let read = loop {
+        let message = lines.next().unwrap();
+        if message["id"] == 2 {
+            break message;
+        }
+    };
+    assert_eq!(read["result"]["contents"][0]["text"], GUIDE);
+}
