@@ -4,16 +4,18 @@
 //! twice or to nobody finds no one waiting. What it says beyond measure ends it.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
+    future::poll_fn,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use tokio::{
     io::AsyncWriteExt,
     net::unix::pipe,
-    sync::{mpsc, oneshot, watch},
+    sync::{mpsc, watch},
 };
 use tollgate_core::Payload;
 use tollgate_sandbox::{Supervised, Watch};
@@ -47,26 +49,84 @@ pub(super) struct Stdio {
 }
 
 struct Shared {
-    waiting: Mutex<HashMap<u64, Waiting>>,
+    waiting: Mutex<Waiting>,
     message_bytes: usize,
     chatter: mpsc::Sender<Heard>,
+    end: watch::Sender<Option<String>>,
 }
 
+/// Whoever waits for an answer, as long as one can come.
+#[derive(Default)]
 struct Waiting {
-    answer: oneshot::Sender<Result<Result<Payload, RpcError>, LinkError>>,
-    said: mpsc::Sender<Heard>,
+    calls: HashMap<u64, Caller>,
+    /// Why no answer will come any more.
+    lost: Option<String>,
+}
+
+struct Caller {
+    slot: Arc<Slot>,
     is_call: bool,
     /// Whether it waits for an answer of ours.
     is_held: bool,
+}
+
+/// What has come for one request.
+#[derive(Default)]
+struct Slot(Mutex<Come>);
+
+#[derive(Default)]
+struct Come {
+    said: VecDeque<Heard>,
+    answer: Option<Result<Result<Payload, RpcError>, LinkError>>,
+    waker: Option<Waker>,
 }
 
 /// One request to a child.
 pub(super) struct Exchange {
     id: u64,
     shared: Arc<Shared>,
-    answer: oneshot::Receiver<Result<Result<Payload, RpcError>, LinkError>>,
-    said: mpsc::Receiver<Heard>,
-    lost: watch::Receiver<Option<String>>,
+    slot: Arc<Slot>,
+}
+
+impl Slot {
+    fn put(&self, add: impl FnOnce(&mut Come)) {
+        let mut come = self.come();
+        add(&mut come);
+        let waker = come.waker.take();
+        drop(come);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn answer(&self, answer: Result<Result<Payload, RpcError>, LinkError>) {
+        self.put(|come| come.answer = Some(answer));
+    }
+
+    /// Whoever does not listen misses something, and nothing else waits for it.
+    fn say(&self, heard: Heard) {
+        self.put(|come| {
+            if come.said.len() < BACKLOG {
+                come.said.push_back(heard);
+            }
+        });
+    }
+
+    fn poll(&self, cx: &Context<'_>) -> Poll<Result<Next, LinkError>> {
+        let mut come = self.come();
+        if let Some(said) = come.said.pop_front() {
+            return Poll::Ready(Ok(Next::Said(said)));
+        }
+        if let Some(answer) = come.answer.take() {
+            return Poll::Ready(answer.map(Next::Answer));
+        }
+        come.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn come(&self) -> MutexGuard<'_, Come> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Stdio {
@@ -77,20 +137,20 @@ impl Stdio {
         chatter: mpsc::Sender<Heard>,
         journal: impl Fn(&str) + Send + 'static,
     ) -> Self {
+        let (end, lost) = watch::channel(None);
         let shared = Arc::new(Shared {
             waiting: Mutex::default(),
             message_bytes,
             chatter,
+            end,
         });
         let (outbox, letters) = mpsc::channel(OUTBOX);
-        let (end, lost) = watch::channel(None);
-        let end = Arc::new(end);
         let Supervised {
             stdin,
             stdout,
             watch,
         } = child;
-        tokio::spawn(write(stdin, letters, Arc::clone(&end)));
+        tokio::spawn(write(stdin, letters, Arc::clone(&shared)));
         let reader = Reader {
             shared: Arc::clone(&shared),
             journal,
@@ -99,6 +159,7 @@ impl Stdio {
             garbage: 0,
         };
         let (seen, lines) = (watch.clone(), Lines::new(stdout, message_bytes));
+        let read = Arc::clone(&shared);
         tokio::spawn(async move {
             let why = reader.run(lines).await;
             let why = match (why, seen.has_ended()) {
@@ -109,11 +170,7 @@ impl Stdio {
                     Err(_) => "it closed its output".to_owned(),
                 },
             };
-            end.send_if_modified(|end| {
-                let first = end.is_none();
-                end.get_or_insert(why);
-                first
-            });
+            read.lose(why);
         });
         Self {
             shared,
@@ -124,24 +181,22 @@ impl Stdio {
     }
 
     pub(super) fn request(&self, outgoing: &Outgoing<'_>) -> Result<Exchange, LinkError> {
-        if let Some(why) = self.lost.borrow().clone() {
-            return Err(LinkError::Lost(why));
-        }
-        let (answer, answered) = oneshot::channel();
-        let (said, hears) = mpsc::channel(BACKLOG);
-        let waiting = Waiting {
-            answer,
-            said,
+        let slot = Arc::<Slot>::default();
+        let caller = Caller {
+            slot: Arc::clone(&slot),
             is_call: outgoing.name.is_some(),
             is_held: false,
         };
-        self.shared.waiting().insert(outgoing.id, waiting);
+        let mut waiting = self.shared.waiting();
+        if let Some(why) = &waiting.lost {
+            return Err(LinkError::Lost(why.clone()));
+        }
+        waiting.calls.insert(outgoing.id, caller);
+        drop(waiting);
         let exchange = Exchange {
             id: outgoing.id,
             shared: Arc::clone(&self.shared),
-            answer: answered,
-            said: hears,
-            lost: self.lost.clone(),
+            slot,
         };
         self.send(rpc::request(outgoing.id, outgoing.method, outgoing.params))?;
         Ok(exchange)
@@ -158,56 +213,70 @@ impl Stdio {
     }
 
     pub(super) async fn lost(&self) -> String {
-        reason(self.lost.clone()).await
+        let mut lost = self.lost.clone();
+        let why = lost.wait_for(Option::is_some).await;
+        let why = why.ok().and_then(|why| why.clone());
+        why.unwrap_or_else(|| "it is gone".to_owned())
     }
 }
 
-async fn reason(mut lost: watch::Receiver<Option<String>>) -> String {
-    let why = lost.wait_for(Option::is_some).await;
-    let why = why.ok().and_then(|why| why.clone());
-    why.unwrap_or_else(|| "it is gone".to_owned())
-}
-
 impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes whoever waits for this answer out of the list.
+    fn take(&self, id: u64) -> Option<Arc<Slot>> {
+        let caller = self.waiting().calls.remove(&id);
+        caller.map(|caller| caller.slot)
+    }
+
+    /// Nothing more will come; the first reason is the one that is told.
+    fn lose(&self, why: String) {
+        let mut waiting = self.waiting();
+        let why = waiting.lost.get_or_insert(why).clone();
+        let calls = std::mem::take(&mut waiting.calls);
+        drop(waiting);
+        for caller in calls.into_values() {
+            caller.slot.answer(Err(LinkError::Lost(why.clone())));
+        }
+        self.end.send_if_modified(|end| {
+            let first = end.is_none();
+            end.get_or_insert(why);
+            first
+        });
     }
 }
 
 impl Exchange {
     pub(super) fn is_held(&self, held: bool) {
-        if let Some(waiting) = self.shared.waiting().get_mut(&self.id) {
-            waiting.is_held = held;
+        if let Some(caller) = self.shared.waiting().calls.get_mut(&self.id) {
+            caller.is_held = held;
         }
     }
 
     pub(super) async fn next(&mut self) -> Result<Next, LinkError> {
-        tokio::select! {
-            biased;
-            Some(said) = self.said.recv() => Ok(Next::Said(said)),
-            answer = &mut self.answer => match answer {
-                Ok(answer) => answer.map(Next::Answer),
-                Err(_) => Err(LinkError::Lost(reason(self.lost.clone()).await)),
-            },
-            why = reason(self.lost.clone()) => Err(LinkError::Lost(why)),
-        }
+        poll_fn(|cx| self.slot.poll(cx)).await
     }
 }
 
 impl Drop for Exchange {
     fn drop(&mut self) {
-        self.shared.waiting().remove(&self.id);
+        self.shared.take(self.id);
     }
 }
 
 /// Hands messages over in their order; a server that reads nothing is as good as gone.
-async fn write(
-    mut stdin: pipe::Sender,
-    mut letters: mpsc::Receiver<String>,
-    end: Arc<watch::Sender<Option<String>>>,
-) {
-    while let Some(letter) = letters.recv().await {
-        let written = tokio::time::timeout(UNREAD, stdin.write_all(letter.as_bytes())).await;
+async fn write(mut stdin: pipe::Sender, mut letters: mpsc::Receiver<String>, shared: Arc<Shared>) {
+    let mut batch = Vec::new();
+    while letters.recv_many(&mut batch, OUTBOX).await > 0 {
+        // What came together goes together.
+        let text = match batch.as_mut_slice() {
+            [one] => std::mem::take(one),
+            several => several.concat(),
+        };
+        batch.clear();
+        let written = tokio::time::timeout(UNREAD, stdin.write_all(text.as_bytes())).await;
         let why = match written {
             Ok(Ok(())) => continue,
             // The reader knows how it ended.
@@ -215,12 +284,7 @@ async fn write(
             Ok(Err(error)) => format!("its input cannot be written: {error}"),
             Err(_) => "it does not read its input".to_owned(),
         };
-        end.send_if_modified(|end| {
-            let first = end.is_none();
-            end.get_or_insert(why);
-            first
-        });
-        return;
+        return shared.lose(why);
     }
 }
 
@@ -273,9 +337,8 @@ impl<J: Fn(&str)> Reader<J> {
 
     /// Tells whoever waits for this answer that it cannot be had.
     fn spoil(&self, id: Option<u64>, error: LinkError) {
-        let waiting = id.and_then(|id| self.shared.waiting().remove(&id));
-        if let Some(waiting) = waiting {
-            drop(waiting.answer.send(Err(error)));
+        if let Some(slot) = id.and_then(|id| self.shared.take(id)) {
+            slot.answer(Err(error));
         }
     }
 
@@ -291,14 +354,11 @@ impl<J: Fn(&str)> Reader<J> {
     /// Brings a message to whom it concerns; `false` if there are too many for nobody.
     fn deliver(&mut self, heard: Heard) -> bool {
         match heard {
-            Heard::Answered(id, result) => {
-                let waiting = self.shared.waiting().remove(&id);
-                match waiting {
-                    Some(waiting) => drop(waiting.answer.send(Ok(result))),
-                    // Late, or twice.
-                    None => return self.count(),
-                }
-            }
+            Heard::Answered(id, result) => match self.shared.take(id) {
+                Some(slot) => slot.answer(Ok(result)),
+                // Late, or twice.
+                None => return self.count(),
+            },
             Heard::Told(method, params) => {
                 let known = token(&method, &params).or_else(|| self.only_call(&method));
                 let heard = Heard::Told(method, params);
@@ -322,9 +382,8 @@ impl<J: Fn(&str)> Reader<J> {
     }
 
     fn say(&self, id: u64, heard: Heard) {
-        if let Some(waiting) = self.shared.waiting().get(&id) {
-            // Whoever does not listen misses something, and nothing else waits for it.
-            drop(waiting.said.try_send(heard));
+        if let Some(caller) = self.shared.waiting().calls.get(&id) {
+            caller.slot.say(heard);
         }
     }
 
@@ -344,6 +403,7 @@ impl<J: Fn(&str)> Reader<J> {
         let waiting = self.shared.waiting();
         // Whoever waits for our answer has asked already.
         let mut calls = waiting
+            .calls
             .iter()
             .filter(|(_, one)| one.is_call && !one.is_held);
         let (id, _) = calls.next()?;

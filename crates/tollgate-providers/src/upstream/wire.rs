@@ -4,18 +4,28 @@
 //! time: a general client costs more than the call itself. Addresses that may need TLS or
 //! a proxy are left to that client. No redirect is followed either way.
 //!
+//! Such a connection has no task of its own: whoever waits for its answer moves it, so a
+//! call wakes nobody but its caller.
+//!
 //! Invariant: a connection is used again only after its last answer was read to the end.
 
 use std::{
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body::Frame;
+use http_body_util::Full;
 use hyper::{
-    body::Incoming,
-    client::conn::http1::{self, SendRequest},
+    body::{Body as _, Incoming},
+    client::conn::{
+        TrySendError,
+        http1::{self, Connection, SendRequest},
+    },
 };
 use hyper_util::rt::TokioIo;
 use reqwest::{
@@ -30,7 +40,14 @@ const AGENT: &str = concat!("tollgate/", env!("CARGO_PKG_VERSION"));
 /// Connections that are kept while nobody uses them.
 const KEPT: usize = 64;
 
-type Sender = SendRequest<Full<Bytes>>;
+type Request = http::Request<Full<Bytes>>;
+
+/// One connection, which moves only while somebody waits for it.
+struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    /// None once it is over.
+    connection: Option<Box<Connection<TokioIo<TcpStream>, Full<Bytes>>>>,
+}
 
 /// What is sent.
 #[derive(Debug, Clone)]
@@ -50,7 +67,7 @@ pub(super) struct Arrival {
 enum Body {
     Straight {
         incoming: Incoming,
-        sender: Option<Sender>,
+        line: Option<Line>,
         pool: Arc<Pool>,
     },
     General(reqwest::Response),
@@ -77,7 +94,7 @@ pub(super) struct Pool {
     port: u16,
     target: http::Uri,
     headers: HeaderMap,
-    idle: Mutex<Vec<Sender>>,
+    idle: Mutex<Vec<Line>>,
 }
 
 impl Wire {
@@ -125,28 +142,84 @@ impl Arrival {
             Body::General(response) => response.chunk().await.map_err(|error| broken(&error)),
             Body::Straight {
                 incoming,
-                sender,
+                line,
                 pool,
             } => loop {
-                match incoming.frame().await {
+                let Some(moving) = line else {
+                    return Ok(None);
+                };
+                match moving.frame(incoming).await {
                     Some(Ok(frame)) => {
                         if let Ok(data) = frame.into_data() {
                             return Ok(Some(data));
                         }
                     }
                     Some(Err(error)) => {
-                        *sender = None;
+                        *line = None;
                         return Err(broken(&error));
                     }
                     None => {
-                        if let Some(sender) = sender.take() {
-                            pool.keep(sender);
+                        if let Some(line) = line.take() {
+                            pool.keep(line);
                         }
                         return Ok(None);
                     }
                 }
             },
         }
+    }
+}
+
+impl Line {
+    /// Moves the connection as far as it goes.
+    fn advance(&mut self, cx: &mut Context<'_>) {
+        if let Some(connection) = &mut self.connection
+            && Pin::new(connection).poll(cx).is_ready()
+        {
+            // Whoever waits for an answer is told by its own end how it went.
+            self.connection = None;
+        }
+    }
+
+    /// Whether a request can be sent; it may have been closed while nobody looked.
+    fn is_open(&mut self) -> bool {
+        self.advance(&mut Context::from_waker(Waker::noop()));
+        self.connection.is_some() && self.sender.is_ready()
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    async fn exchange(
+        &mut self,
+        request: Request,
+    ) -> Result<http::Response<Incoming>, TrySendError<Request>> {
+        let mut answer = pin!(self.sender.try_send_request(request));
+        let connection = &mut self.connection;
+        poll_fn(|cx| {
+            if let Some(moving) = connection
+                && Pin::new(moving).poll(cx).is_ready()
+            {
+                *connection = None;
+            }
+            // The answer comes out of the connection only, so there is nothing else to wake for.
+            answer
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+        })
+        .await
+    }
+
+    /// The next piece of an answer.
+    async fn frame(&mut self, incoming: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
+        poll_fn(|cx| {
+            let mut look =
+                || Pin::new(&mut *incoming).poll_frame(&mut Context::from_waker(Waker::noop()));
+            if let Poll::Ready(frame) = look() {
+                return Poll::Ready(frame);
+            }
+            self.advance(cx);
+            look()
+        })
+        .await
     }
 }
 
@@ -185,16 +258,17 @@ impl Pool {
         }
         loop {
             let idle = pool.idle().pop();
-            let (mut sender, is_new) = match idle {
-                Some(sender) => (sender, false),
+            let (mut line, is_new) = match idle {
+                Some(line) => (line, false),
                 None => (pool.connect().await?, true),
             };
-            let sent = match sender.ready().await {
-                Ok(()) => sender.try_send_request(request).await,
-                // Closed while nobody used it; the next one may be open.
-                Err(_) if !is_new => continue,
-                Err(error) => return Err(WireError::Broken(innermost(&error))),
-            };
+            if !line.is_open() {
+                if is_new {
+                    return Err(WireError::Broken("it was closed at once".to_owned()));
+                }
+                continue;
+            }
+            let sent = line.exchange(request).await;
             match sent {
                 Ok(response) => {
                     let (head, incoming) = response.into_parts();
@@ -203,7 +277,7 @@ impl Pool {
                         headers: head.headers,
                         body: Body::Straight {
                             incoming,
-                            sender: Some(sender),
+                            line: Some(line),
                             pool: Arc::clone(pool),
                         },
                     });
@@ -219,7 +293,7 @@ impl Pool {
         }
     }
 
-    async fn connect(&self) -> Result<Sender, WireError> {
+    async fn connect(&self) -> Result<Line, WireError> {
         let connecting = TcpStream::connect((self.host.as_str(), self.port));
         let Ok(Ok(stream)) = timeout(CONNECT, connecting).await else {
             return Err(WireError::Unreachable);
@@ -229,21 +303,24 @@ impl Pool {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| WireError::Broken(innermost(&error)))?;
-        tokio::spawn(async move {
-            // Whoever waits for an answer is told how it ended.
-            drop(connection.await);
-        });
-        Ok(sender)
+        Ok(Line {
+            sender,
+            connection: Some(Box::new(connection)),
+        })
     }
 
-    fn keep(&self, sender: Sender) {
+    fn keep(&self, line: Line) {
         let mut idle = self.idle();
-        if idle.len() < KEPT && !sender.is_closed() {
-            idle.push(sender);
+        // The one that has been idle for longest is the first that the server has closed.
+        if idle.first_mut().is_some_and(|oldest| !oldest.is_open()) {
+            idle.remove(0);
+        }
+        if idle.len() < KEPT && line.connection.is_some() {
+            idle.push(line);
         }
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Sender>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Line>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -32,10 +32,11 @@ pub(crate) struct Writer {
     pub(crate) last: usize,
 }
 
-/// How long a transaction waits for as many commits as the last one had.
+/// How long a transaction waits for half as many commits as the last one had.
 ///
 /// Callers that were just answered are about to come back, and a transaction
-/// costs as much as several commits, so gathering them is cheaper for all.
+/// costs as much as several commits, so gathering them is cheaper for all. Half
+/// of them, so that the others have something to do while these are written.
 const GATHER: Duration = Duration::from_millis(1);
 /// With fewer callers than this, nobody waits for anybody.
 const CROWD: usize = 4;
@@ -77,7 +78,7 @@ impl Writer {
         let _farewell = Farewell(Arc::clone(&self.pen.queue), Arc::clone(&self.pen.desk));
         while self.pen.queue.wait() == Wanted::Work {
             if self.last >= CROWD {
-                self.pen.queue.gather(self.last, GATHER);
+                self.pen.queue.gather(self.last / 2, GATHER);
             }
             self.turn();
         }

@@ -23,15 +23,15 @@ struct Params {
 }
 
 /// `tools/call`.
-pub(super) async fn run(server: &Server, mut exchange: Exchange) -> Reply {
-    let request = match request(&mut exchange) {
+pub(super) async fn run(server: &Server, exchange: &mut Exchange) -> Reply {
+    let request = match request(exchange) {
         Ok(request) => request,
-        Err(error) => return refused(server, &exchange, error).await,
+        Err(error) => return refused(server, exchange, error).await,
     };
     if exchange.is_modern() {
-        modern(server, &exchange, request).await
+        modern(server, exchange, request).await
     } else {
-        legacy(server, &exchange, request).await
+        legacy(server, exchange, request).await
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) fn told(changed: &Changed) -> (&'static str, Map<String, Value>) {
 }
 
 /// `subscriptions/listen`.
-pub(super) async fn run(server: &Server, exchange: Exchange) -> Result<String, RpcError> {
+pub(super) async fn run(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
     let filter = Filter::of(exchange.params())?;
     let mut changes = server.gateway.changes();
     let follow = |uri: &String| server.gateway.follow(uri);
@@ -134,5 +134,5 @@ pub(super) async fn run(server: &Server, exchange: Exchange) -> Result<String, R
     }
     let mut result = Map::new();
     result.insert("_meta".to_owned(), json!({SUBSCRIPTION_KEY: id}));
-    Ok(reply::dressed(&exchange, result))
+    Ok(reply::dressed(exchange, result))
 }

@@ -59,7 +59,7 @@ impl Local {
         let (Some(id), Ok(said)) = (Id::of(&json!(1)), Said::of(&meta_of(&params))) else {
             return json!({"error": {"message": "the request cannot be read"}});
         };
-        let exchange = Exchange {
+        let mut exchange = Exchange {
             asked: Asked {
                 id,
                 method: method.to_owned(),
@@ -72,7 +72,7 @@ impl Local {
             cancel: CancellationToken::new(),
             outlet: Arc::new(Nowhere),
         };
-        let reply = self.server.handle(exchange).await;
+        let reply = self.server.handle(&mut exchange).await;
         match reply.result {
             Ok(text) => {
                 let result: Value = serde_json::from_str(&text).unwrap_or_default();

@@ -57,21 +57,21 @@ pub(super) fn prompts(server: &Server, exchange: &Exchange) -> Result<String, Rp
 }
 
 /// `resources/read`.
-pub(super) async fn read(server: &Server, exchange: Exchange) -> Reply {
+pub(super) async fn read(server: &Server, exchange: &Exchange) -> Reply {
     let Some(uri) = exchange.params()["uri"].as_str() else {
         let error = RpcError::invalid_params("`uri` must say what to read");
-        return call::refused(server, &exchange, error).await;
+        return call::refused(server, exchange, error).await;
     };
     let arguments = Payload::from(json!({"uri": uri}));
-    looked(server, &exchange, Action::Read, arguments).await
+    looked(server, exchange, Action::Read, arguments).await
 }
 
 /// `prompts/get`.
-pub(super) async fn prompt(server: &Server, exchange: Exchange) -> Reply {
+pub(super) async fn prompt(server: &Server, exchange: &Exchange) -> Reply {
     let params = exchange.params();
     let Some(name) = params["name"].as_str() else {
         let error = RpcError::invalid_params("`name` must name a prompt");
-        return call::refused(server, &exchange, error).await;
+        return call::refused(server, exchange, error).await;
     };
     let arguments = match params.get("arguments") {
         None | Some(Value::Null) => json!({}),
@@ -80,33 +80,27 @@ pub(super) async fn prompt(server: &Server, exchange: Exchange) -> Reply {
         }
         Some(_) => {
             let error = RpcError::invalid_params("`arguments` is an object of texts");
-            return call::refused(server, &exchange, error).await;
+            return call::refused(server, exchange, error).await;
         }
     };
     let arguments = Payload::from(json!({"name": name, "arguments": arguments}));
-    looked(server, &exchange, Action::GetPrompt, arguments).await
+    looked(server, exchange, Action::GetPrompt, arguments).await
 }
 
 /// `completion/complete`.
-pub(super) async fn complete(server: &Server, exchange: Exchange) -> Reply {
+pub(super) async fn complete(server: &Server, exchange: &Exchange) -> Reply {
     let params = exchange.params();
     let (about, argument) = (&params["ref"], &params["argument"]);
     if !about.is_object() || !argument["name"].is_string() || !argument["value"].is_string() {
         let message = "`ref` says what is completed, `argument` its name and value so far";
         let error = RpcError::invalid_params(message);
-        return call::refused(server, &exchange, error).await;
+        return call::refused(server, exchange, error).await;
     }
     let mut arguments = json!({"ref": about, "argument": argument});
     if let Some(context) = params.get("context").filter(|it| it.is_object()) {
         arguments["context"] = context.clone();
     }
-    looked(
-        server,
-        &exchange,
-        Action::Complete,
-        Payload::from(arguments),
-    )
-    .await
+    looked(server, exchange, Action::Complete, Payload::from(arguments)).await
 }
 
 async fn looked(server: &Server, exchange: &Exchange, action: Action, arguments: Payload) -> Reply {

@@ -168,8 +168,7 @@ impl From<RpcError> for Reply {
 
 impl Server {
     /// Answers one request. Never fails: every way out is an answer, and clean.
-    async fn handle(&self, exchange: Exchange) -> Reply {
-        let mut caller = exchange.caller.clone();
+    async fn handle(&self, exchange: &mut Exchange) -> Reply {
         let governed = GOVERNED.contains(&exchange.asked.method.as_str());
         let named = exchange.said.session.as_deref();
         let odd = named.is_some_and(|named| !self.is_plain(named));
@@ -184,10 +183,11 @@ impl Server {
             // What passed the door has been written down there.
             if !governed || odd {
                 if odd {
-                    "odd".clone_into(&mut caller.session.handle);
+                    "odd".clone_into(&mut exchange.caller.session.handle);
                 }
                 let code = tollgate_core::ErrorCode::MalformedRequest;
-                self.gateway.refuse(&caller, code, &error.message).await;
+                let refused = self.gateway.refuse(&exchange.caller, code, &error.message);
+                refused.await;
             }
             reply.result = Err(error);
         }
@@ -210,7 +210,7 @@ impl Server {
         }
     }
 
-    async fn dispatch(&self, mut exchange: Exchange) -> Reply {
+    async fn dispatch(&self, exchange: &mut Exchange) -> Reply {
         let spelling = names::spelling(self.names, exchange.client.name.as_deref());
         exchange.caller.spelling = spelling;
         exchange.caller.asks = exchange.client.asks;
@@ -222,16 +222,16 @@ impl Server {
         }
         match (exchange.asked.method.as_str(), exchange.client.era) {
             ("tools/call", _) => call::run(self, exchange).await,
-            ("tools/list", _) => tools::list(self, &exchange).into(),
-            ("resources/list", _) => look::resources(self, &exchange).into(),
-            ("resources/templates/list", _) => look::templates(self, &exchange).into(),
+            ("tools/list", _) => tools::list(self, exchange).into(),
+            ("resources/list", _) => look::resources(self, exchange).into(),
+            ("resources/templates/list", _) => look::templates(self, exchange).into(),
             ("resources/read", _) => look::read(self, exchange).await,
-            ("prompts/list", _) => look::prompts(self, &exchange).into(),
+            ("prompts/list", _) => look::prompts(self, exchange).into(),
             ("prompts/get", _) => look::prompt(self, exchange).await,
             ("completion/complete", _) => look::complete(self, exchange).await,
-            ("server/discover", Era::Modern) => lifecycle::discover(self, &exchange).into(),
+            ("server/discover", Era::Modern) => lifecycle::discover(self, exchange).into(),
             ("subscriptions/listen", Era::Modern) => listen::run(self, exchange).await.into(),
-            ("initialize", Era::Legacy) => lifecycle::initialize(self, &exchange).into(),
+            ("initialize", Era::Legacy) => lifecycle::initialize(self, exchange).into(),
             ("ping", Era::Legacy) => Ok("{}".to_owned()).into(),
             (other, _) => RpcError::unknown_method(other).into(),
         }

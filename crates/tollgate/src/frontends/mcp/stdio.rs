@@ -296,7 +296,7 @@ impl Connection {
         if let Some(session) = &said.session {
             caller.session.handle.clone_from(session);
         }
-        let exchange = Exchange {
+        let mut exchange = Exchange {
             selection: self.server.base.clone(),
             outlet: Arc::clone(self) as Arc<dyn Outlet>,
             cancel: cancel.clone(),
@@ -305,7 +305,7 @@ impl Connection {
             caller,
             said,
         };
-        let reply = self.server.handle(exchange).await;
+        let reply = self.server.handle(&mut exchange).await;
         if cancel.is_cancelled() {
             return;
         }

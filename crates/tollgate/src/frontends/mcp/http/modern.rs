@@ -41,15 +41,14 @@ pub(super) async fn run(
     meta: &Value,
     left: Option<Duration>,
 ) -> Response {
-    let id = asked.id.clone();
-    let exchange = match exchange(&web, caller.clone(), &parts, asked, meta) {
-        Ok(exchange) => exchange,
+    let about = match About::of(&web, &parts, &asked, meta) {
+        Ok(about) => about,
         Err(error) => {
             let status = StatusCode::BAD_REQUEST;
-            return post::refused(&web, &caller, status, Some(&id), error).await;
+            return post::refused(&web, &caller, status, Some(&asked.id), error).await;
         }
     };
-    let (exchange, messages) = exchange;
+    let (exchange, messages) = exchange(&web, caller, asked, about);
     let guard = match web
         .limits
         .enter(&exchange.caller.session.principal, Instant::now())
@@ -63,24 +62,46 @@ pub(super) async fn run(
     answer(web, exchange, messages, guard, left).await
 }
 
+/// What a request says beside what it asks.
+struct About {
+    client: Client,
+    said: Said,
+    selection: Selection,
+}
+
+impl About {
+    fn of(web: &Web, parts: &Parts, asked: &Asked, meta: &Value) -> Result<Self, RpcError> {
+        let said_version = meta.get(VERSION_KEY).and_then(Value::as_str);
+        headers::check_version(&parts.headers, said_version)?;
+        let client = Client::of_request(meta)?;
+        headers::check(&parts.headers, asked, &web.server.gateway.catalog())?;
+        let said = Said::of(meta)?;
+        let selection = Selection::of_query(parts.uri.query().unwrap_or_default())?;
+        Ok(Self {
+            client,
+            said,
+            selection,
+        })
+    }
+}
+
+/// Boxed, because it is handed on more than once.
 fn exchange(
     web: &Web,
     mut caller: Caller,
-    parts: &Parts,
     asked: Asked,
-    meta: &Value,
-) -> Result<(Exchange, mpsc::Receiver<String>), RpcError> {
-    let said_version = meta.get(VERSION_KEY).and_then(Value::as_str);
-    headers::check_version(&parts.headers, said_version)?;
-    let client = Client::of_request(meta)?;
-    headers::check(&parts.headers, &asked, &web.server.gateway.catalog())?;
-    let said = Said::of(meta)?;
-    let selection = Selection::of_query(parts.uri.query().unwrap_or_default())?;
+    about: About,
+) -> (Box<Exchange>, mpsc::Receiver<String>) {
+    let About {
+        client,
+        said,
+        selection,
+    } = about;
     if let Some(session) = &said.session {
         caller.session.handle.clone_from(session);
     }
     let (sender, messages) = mpsc::channel(QUEUE);
-    let exchange = Exchange {
+    let exchange = Box::new(Exchange {
         selection: selection.over(&web.server.base),
         cancel: web.server.cut.child_token(),
         outlet: Arc::new(Channel(sender)),
@@ -88,8 +109,8 @@ fn exchange(
         client,
         caller,
         said,
-    };
-    Ok((exchange, messages))
+    });
+    (exchange, messages)
 }
 
 /// Messages that travel before the answer, on the same stream.
@@ -150,7 +171,7 @@ struct Open {
 /// Answers with one document, or with a stream if something is said before the answer.
 async fn answer(
     web: Arc<Web>,
-    exchange: Exchange,
+    exchange: Box<Exchange>,
     mut messages: mpsc::Receiver<String>,
     guard: Option<Guard>,
     left: Option<Duration>,
@@ -230,14 +251,16 @@ pub(super) async fn reached(ends: Option<tokio::time::Instant>) {
 }
 
 /// Runs a request and counts it.
-fn counted(web: Arc<Web>, exchange: Exchange) -> Running {
+fn counted(web: Arc<Web>, mut exchange: Box<Exchange>) -> Running {
     Box::pin(async move {
         let _running = web.metrics.running();
         let started = Instant::now();
-        let method = exchange.asked.method.clone();
-        let reply = web.server.handle(exchange).await;
-        web.metrics
-            .answered(&method, reply.result.is_ok(), started.elapsed());
+        let reply = web.server.handle(&mut exchange).await;
+        web.metrics.answered(
+            &exchange.asked.method,
+            reply.result.is_ok(),
+            started.elapsed(),
+        );
         reply
     })
 }

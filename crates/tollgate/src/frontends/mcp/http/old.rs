@@ -41,7 +41,7 @@ pub(super) async fn begin(web: Arc<Web>, caller: Caller, parts: &Parts, asked: A
     let client = Client::of_handshake(asked.params.value());
     let id = asked.id.clone();
     let conversation = Conversation::new(client.clone());
-    let exchange = match exchange(&web, caller.clone(), parts, asked, client) {
+    let mut exchange = match exchange(&web, caller.clone(), parts, asked, client) {
         Ok(exchange) => exchange,
         Err(error) => {
             return post::refused(&web, &caller, StatusCode::BAD_REQUEST, Some(&id), error).await;
@@ -51,7 +51,7 @@ pub(super) async fn begin(web: Arc<Web>, caller: Caller, parts: &Parts, asked: A
         Ok(guard) => guard,
         Err(seconds) => return modern::overloaded(&web, &exchange, seconds).await,
     };
-    let reply = web.server.handle(exchange).await;
+    let reply = web.server.handle(&mut exchange).await;
     web.metrics.answered(
         "initialize",
         reply.result.is_ok(),
@@ -193,13 +193,13 @@ pub(super) async fn ask(web: Arc<Web>, mut caller: Caller, parts: Parts, asked: 
     }
 }
 
-async fn run(web: &Web, exchange: Exchange) -> Reply {
+async fn run(web: &Web, mut exchange: Exchange) -> Reply {
     let _running = web.metrics.running();
     let started = Instant::now();
-    let method = exchange.asked.method.clone();
-    let reply = web.server.handle(exchange).await;
+    let reply = web.server.handle(&mut exchange).await;
+    let method = &exchange.asked.method;
     web.metrics
-        .answered(&method, reply.result.is_ok(), started.elapsed());
+        .answered(method, reply.result.is_ok(), started.elapsed());
     reply
 }
 
