@@ -195,6 +195,14 @@ impl Gateway {
         Ok(found.filter(|credential| credential.kind == kind && credential.is_live(now)))
     }
 
+    /// Writes down that a skill was turned on or off.
+    pub async fn note_skill(&self, name: &str, on: bool, by: &str) -> Result<(), StoreError> {
+        let at = self.clock().now();
+        let status = if on { "enabled" } else { "disabled" };
+        let facts = json!({"skill": name, "status": status, "by": by});
+        self.write("skill", at, facts, Vec::new()).await
+    }
+
     async fn write(
         &self,
         kind: &'static str,

@@ -21,6 +21,7 @@ mod review;
 mod sanitize;
 mod schema;
 mod settings;
+mod skills;
 mod tools;
 
 pub use call::{
@@ -32,4 +33,5 @@ pub use desk::{Decided, NewToken};
 pub use ids::{random_hex, random_id};
 pub use sanitize::{Clean, Cleaner};
 pub use settings::{Discovery, Profile, ReviewRules, Settings};
+pub use skills::{RunType, Skill, SkillBoard, Skills, Standing, WeakGateway};
 pub use tools::{GateTools, Page, outline};

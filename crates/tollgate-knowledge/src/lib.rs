@@ -28,7 +28,7 @@ pub use graph::{Drawn, GraphFormat, GraphOptions, graph};
 pub use import::{ImportFormat, Imported, import};
 pub use lint::lint;
 pub use problem::{Place, Problem, ProblemCode, Severity};
-pub use read::Format;
+pub use read::{Field, Format, Item, Kind, fields};
 pub use schema::schema;
 pub use search::Index;
 pub use stats::{Ending, Observed, Report};

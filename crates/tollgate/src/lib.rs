@@ -8,6 +8,7 @@ pub mod bench;
 pub mod config;
 pub mod frontends;
 pub mod logfile;
+pub mod skills;
 pub mod telemetry;
 pub mod wire;
 

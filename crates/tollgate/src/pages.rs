@@ -27,6 +27,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "replay": "Looking at recorded calls again.",
     "sandbox": "Code in a sandbox: tiers, limits, workspaces.",
     "sanitizing": "What is cleaned, and how.",
+    "skills": "Tools that belong together, and guides for agents.",
     "tools": "Every builtin tool.",
     "upstream": "Other MCP servers behind the gate.",
 };

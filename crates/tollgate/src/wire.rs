@@ -10,7 +10,7 @@ use std::{
 use tollgate_core::{Capability, Clock, Provider, SystemClock, ToolName};
 use tollgate_engine::{
     Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
-    Selection, Settings,
+    Selection, Settings, SkillBoard,
     policy::{Origin, Policies, PolicyError, Source},
     record::{NoLog, NoSpans},
 };
@@ -23,6 +23,7 @@ use crate::{
     keepa, keys,
     logfile::LogFile,
     pages::PAGES,
+    skills::{self, Book},
     telemetry::Exporter,
     upstream,
 };
@@ -67,9 +68,23 @@ pub struct Wired {
     /// The store behind it, to be closed in order.
     pub store: Arc<SqliteStore>,
     exporter: Option<Arc<Exporter>>,
+    book: Arc<Book>,
+    /// The rules that are no skill's.
+    rules: Vec<Source>,
 }
 
 impl Wired {
+    /// Lets providers and files of skills change what is offered while the program runs.
+    pub fn attend(&self) {
+        self.gateway.attend();
+        self.watch_skills();
+    }
+
+    /// Looks after the files of skills.
+    pub fn watch_skills(&self) {
+        skills::watch(&self.gateway, Arc::clone(&self.book), self.rules.clone());
+    }
+
     /// Lets go of everything in order: providers, spans, then the state.
     pub async fn close(self) {
         self.gateway.close().await;
@@ -85,6 +100,10 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let store = Arc::new(open_store(config, &clock)?);
     let gate_tools = GateTools::with_pages(PAGES.to_vec());
+    let book = Arc::new(Book::new(config));
+    let rules = policy_sources(config)?;
+    let (skills, policies) = skills::compiled(book.load(), &rules)?;
+    let board = SkillBoard::new(skills);
     let cleaner = cleaner(config)?;
     let log = LogFile::open(&config.log).map_err(|source| WireError::File {
         path: log_path(config),
@@ -93,11 +112,13 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let log = log.map(Arc::new);
     let mut upstream = upstream::settings(config, environment);
     upstream.journal = Some(journal(config, log.clone(), cleaner.clone(), &clock));
-    let catalog = catalog(config, environment, &gate_tools, upstream).await?;
+    let own = [gate_tools.provider(), board.provider()];
+    let catalog = catalog(config, environment, own.into(), upstream).await?;
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
         .map(Arc::new);
-    let mut parts = Parts::new(store.clone(), catalog, policies(config)?, clock);
+    let mut parts = Parts::new(store.clone(), catalog, policies, clock);
+    parts.skills = board;
     parts.cleaner = cleaner;
     parts.approval_key =
         keys::approval_key(&config.state.dir).map_err(|source| WireError::File {
@@ -119,6 +140,8 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         gateway,
         store,
         exporter,
+        book,
+        rules,
     })
 }
 
@@ -151,7 +174,8 @@ pub async fn listed(config: &Config, environment: &Environment) -> Result<Catalo
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut upstream = upstream::settings(config, environment);
     upstream.journal = Some(journal(config, None, cleaner(config)?, &clock));
-    catalog(config, environment, &GateTools::default(), upstream).await
+    let own = vec![GateTools::default().provider()];
+    catalog(config, environment, own, upstream).await
 }
 
 /// Where what happens to MCP servers is written down.
@@ -172,10 +196,9 @@ fn journal(
 async fn catalog(
     config: &Config,
     environment: &Environment,
-    gate_tools: &GateTools,
+    mut providers: Vec<Arc<dyn Provider>>,
     upstream: tollgate_providers::upstream::Settings,
 ) -> Result<Catalog, WireError> {
-    let mut providers: Vec<Arc<dyn Provider>> = vec![gate_tools.provider()];
     let settings = provider_settings(config, environment, upstream);
     providers.extend(tollgate_providers::all(settings));
     providers.retain(|provider| {
@@ -239,9 +262,10 @@ fn readable_roots(config: &Config) -> BTreeMap<String, PathBuf> {
     roots
 }
 
-/// The policies in force.
+/// The policies in force, those of skills included.
 pub fn policies(config: &Config) -> Result<Policies, WireError> {
-    Policies::compile(policy_sources(config)?).map_err(WireError::Policy)
+    let rules = policy_sources(config)?;
+    skills::compiled(Book::new(config).load(), &rules).map(|(_, policies)| policies)
 }
 
 /// The shipped policy, then every file the configuration names.

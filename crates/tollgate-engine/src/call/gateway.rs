@@ -31,6 +31,7 @@ use crate::{
     sanitize::Cleaner,
     session::{Opening, SessionState, Sessions},
     settings::Settings,
+    skills::SkillBoard,
 };
 
 /// What a gateway is made of.
@@ -49,6 +50,8 @@ pub struct Parts {
     pub approval_key: Secret<[u8; 32]>,
     /// Every knob.
     pub settings: Settings,
+    /// The skills.
+    pub skills: SkillBoard,
     /// Takes log lines.
     pub log: Arc<dyn LogSink>,
     /// Takes spans.
@@ -73,6 +76,7 @@ impl Parts {
             clock,
             approval_key: Secret::new([0; 32]),
             settings: Settings::default(),
+            skills: SkillBoard::default(),
             log: Arc::new(NoLog),
             spans: Arc::new(NoSpans),
             probe: None,
@@ -92,6 +96,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) approval_key: ApprovalKey,
     pub(crate) settings: Settings,
+    pub(crate) skills: SkillBoard,
     pub(crate) sessions: Sessions,
     pub(crate) flights: Flights,
     pub(super) known: KnownArguments,
@@ -107,6 +112,7 @@ pub(crate) struct Inner {
 impl Gateway {
     /// Opens the door.
     pub fn new(parts: Parts) -> Self {
+        parts.skills.judge(&parts.catalog);
         Self(Arc::new(Inner {
             store: parts.store,
             catalog: RwLock::new(Arc::new(parts.catalog)),
@@ -116,6 +122,7 @@ impl Gateway {
             approval_key: ApprovalKey::new(parts.approval_key),
             turns: Semaphore::new(parts.settings.concurrent_calls),
             settings: parts.settings,
+            skills: parts.skills,
             sessions: Sessions::new(),
             flights: Flights::default(),
             known: KnownArguments::default(),

@@ -81,6 +81,7 @@ pub(crate) fn is_visible(inner: &Inner, sight: &Sight<'_>, listing: &Listing) ->
     spec.surfaces.contains(&sight.surface)
         && within(sight.scope, &spec.toolsets)
         && inner.settings.discovery.shows(spec.name.as_str())
+        && !inner.skills.hides(spec.name.as_str())
 }
 
 /// Whether one of these toolsets lies in the scope; discovery itself always does.
@@ -216,11 +217,16 @@ pub(crate) fn visible_offers(inner: &Inner, viewer: &Viewer<'_>) -> Offers {
         let offers = offered.offers();
         let may = |action| could(inner, viewer, action, offered.listing(action));
         if may(Action::Read) {
-            all.resources.extend(offers.resources.iter().cloned());
+            let shown = |uri: &str| !inner.skills.is_off(uri);
+            let resources = offers.resources.iter();
+            let resources = resources.filter(|resource| shown(&resource.uri));
+            all.resources.extend(resources.cloned());
             all.templates.extend(offers.templates.iter().cloned());
         }
         if may(Action::GetPrompt) {
-            all.prompts.extend(offers.prompts.iter().cloned());
+            let prompts = offers.prompts.iter();
+            let prompts = prompts.filter(|prompt| !inner.skills.is_off(&prompt.name));
+            all.prompts.extend(prompts.cloned());
         }
         all.completes |= offers.completes && may(Action::Complete);
     }

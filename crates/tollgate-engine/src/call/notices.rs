@@ -35,6 +35,7 @@ impl Gateway {
     /// Puts another catalogue in place; calls under way keep theirs.
     pub fn replace_catalog(&self, catalog: Catalog) {
         let new = Arc::new(catalog);
+        let hides_others = self.0.skills.judge(&new);
         let old = std::mem::replace(
             &mut *self
                 .0
@@ -43,7 +44,11 @@ impl Gateway {
                 .unwrap_or_else(PoisonError::into_inner),
             Arc::clone(&new),
         );
-        for changed in old.differences(&new) {
+        let differences = old.differences(&new);
+        if hides_others && !differences.contains(&Changed::Tools) {
+            self.0.announce(Changed::Tools);
+        }
+        for changed in differences {
             self.0.announce(changed);
         }
         self.follow_again();

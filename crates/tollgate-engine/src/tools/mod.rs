@@ -11,6 +11,7 @@ mod read;
 mod result;
 mod review;
 mod session;
+mod skills;
 
 use std::sync::{Arc, OnceLock, Weak};
 

@@ -6,34 +6,44 @@ use crate::problem::Place;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Item {
-    pub(crate) place: Place,
-    pub(crate) kind: Kind,
+pub struct Item {
+    /// Where it stands.
+    pub place: Place,
+    /// What it is.
+    pub kind: Kind,
 }
 
 /// What a value is.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// Nothing.
     Null,
+    /// True or false.
     Bool(bool),
     /// The number as it was written.
     Number(String),
+    /// A text.
     Text(String),
+    /// Values in order.
     List(Vec<Item>),
+    /// Named values.
     Map(Vec<Field>),
 }
 
 /// A named value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Field {
-    pub(crate) key: String,
-    pub(crate) place: Place,
-    pub(crate) value: Item,
+pub struct Field {
+    /// The name.
+    pub key: String,
+    /// Where the name stands.
+    pub place: Place,
+    /// The value.
+    pub value: Item,
 }
 
 impl Item {
     /// What an author would call it.
-    pub(crate) fn what(&self) -> &'static str {
+    pub fn what(&self) -> &'static str {
         match &self.kind {
             Kind::Null => "nothing",
             Kind::Bool(_) => "true or false",
@@ -45,7 +55,7 @@ impl Item {
     }
 
     /// The text, also of a value that an author could mean as one.
-    pub(crate) fn word(&self) -> Option<Cow<'_, str>> {
+    pub fn word(&self) -> Option<Cow<'_, str>> {
         match &self.kind {
             Kind::Text(text) | Kind::Number(text) => Some(Cow::Borrowed(text)),
             Kind::Bool(truth) => Some(Cow::Borrowed(if *truth { "true" } else { "false" })),
@@ -54,7 +64,7 @@ impl Item {
     }
 
     /// The value of a field.
-    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+    pub fn get(&self, key: &str) -> Option<&Self> {
         match &self.kind {
             Kind::Map(fields) => fields
                 .iter()

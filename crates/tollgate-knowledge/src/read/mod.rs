@@ -14,7 +14,7 @@ mod yaml;
 use std::{path::Path, sync::Arc};
 
 use cursor::Cursor;
-pub(crate) use item::{Field, Item, Kind};
+pub use item::{Field, Item, Kind};
 
 use crate::problem::{Place, Problem, ProblemCode};
 
@@ -103,6 +103,21 @@ pub(crate) fn read(text: &str, format: Format, sink: Sink<'_>) -> Result<(), Fau
         Format::Yaml => yaml::read(text, sink),
         Format::Xml => xml::read(text, sink),
     }
+}
+
+/// The named values at the top of any file of this format, for files that are no base.
+pub fn fields(file: &str, text: &str, format: Format) -> Result<Vec<Field>, Problem> {
+    let mut fields: Vec<Field> = Vec::new();
+    let read = read(text, format, &mut |entry| {
+        let (Entry::Field(field) | Entry::Node(field)) = entry;
+        if fields.iter().any(|known| known.key == field.key) {
+            return Err(Fault::twice(field.place, &field.key));
+        }
+        fields.push(field);
+        Ok(())
+    });
+    read.map(|()| fields)
+        .map_err(|fault| fault.in_file(&Arc::from(file)))
 }
 
 /// The bytes of a file as text; anything but UTF-8 is refused with its place.

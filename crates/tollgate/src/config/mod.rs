@@ -89,6 +89,8 @@ pub struct Config {
     pub knowledge: Knowledge,
     /// Documents that can be edited.
     pub docs: Docs,
+    /// Tools that belong together.
+    pub skills: Skills,
     /// Running code.
     pub sandbox: Sandbox,
     /// Amazon product research.
@@ -97,6 +99,13 @@ pub struct Config {
     pub sources: Vec<Source>,
     /// What the user should know although it is no error.
     pub notices: Vec<Notice>,
+}
+
+/// Where skills are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Skills {
+    /// Folders of manifests, the user's own first.
+    pub folders: Vec<PathBuf>,
 }
 
 /// Where state is kept.

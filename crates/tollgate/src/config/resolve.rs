@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Config, Consent, Discovery, Limits, Log, LogTarget, Profile, Providers, Record, Review,
-    Sanitize, State, Stub, Telemetry, docs,
+    Sanitize, Skills, State, Stub, Telemetry, docs,
     env::Environment,
     error::{ConfigError, Origin},
     keys::raw::{RawConfig, RawLimits, RawState},
@@ -108,6 +108,14 @@ impl Config {
             resources,
             knowledge,
             docs,
+            skills: Skills {
+                folders: environment
+                    .config_dir()
+                    .map(|dir| dir.join("skills"))
+                    .into_iter()
+                    .chain(raw.skills.folders)
+                    .collect(),
+            },
             sandbox,
             keepa,
             sources: layers.sources,

@@ -5,4 +5,5 @@ mod control;
 mod discovery;
 mod envelope;
 mod rules;
+mod skills;
 mod validation;

@@ -9,6 +9,7 @@ pub(super) mod mcp;
 pub(super) mod raw;
 pub(super) mod sandbox;
 pub(super) mod serve;
+pub(super) mod skills;
 pub(super) mod values;
 
 use std::sync::LazyLock;

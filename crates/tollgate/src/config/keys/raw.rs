@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{super::secret::SecretRef, docs, keepa, mcp, sandbox, serve, values};
+use super::{super::secret::SecretRef, docs, keepa, mcp, sandbox, serve, skills, values};
 
 /// The configuration of Tollgate, `tollgate.toml`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -54,6 +54,8 @@ pub struct RawConfig {
     pub knowledge: serve::RawKnowledge,
     /// Documents that can be edited, each change after a human has agreed to it.
     pub docs: docs::RawDocs,
+    /// Skills: tools that belong together, the runs they allow, and a guide for agents.
+    pub skills: skills::RawSkills,
     /// Running code in a sandbox.
     pub sandbox: sandbox::RawSandbox,
     /// Amazon product research with Keepa.

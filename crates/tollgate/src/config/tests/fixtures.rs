@@ -439,6 +439,12 @@ fn what_is_written_is_what_is_resolved() {
             proposal_ttl: 60s,
             keep: 120s,
         },
+        skills: Skills {
+            folders: [
+                "/home/me/.config/tollgate/skills",
+                "/fixtures/config/valid/.",
+            ],
+        },
         sandbox: Sandbox {
             enabled: false,
             runner: Gvisor,

@@ -90,6 +90,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     docs.file_bytes: lower
     docs.proposal_ttl_seconds: lower
     docs.keep_seconds: no
+    skills.folders: no
     sandbox.enabled: no
     sandbox.runner: no
     sandbox.least_tier: no

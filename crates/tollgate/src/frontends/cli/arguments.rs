@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Check, draw, walk, test and import knowledge bases
     Knowledge(super::knowledge::arguments::Knowledge),
+    /// List, check and turn skills on and off
+    Skills(super::skills::SkillCommand),
     /// Make, list and revoke tokens
     Token(Token),
     /// Let a project's tollgate.toml do more than narrow

@@ -22,6 +22,7 @@ mod reply;
 mod review;
 mod servers;
 mod session;
+mod skills;
 mod terminal;
 mod token;
 mod tools;
@@ -202,6 +203,7 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         | Command::Policy(_)
         | Command::Explain(_)
         | Command::Knowledge(_)
+        | Command::Skills(_)
         | Command::Token(_)
         | Command::Mcp(_)
         | Command::Serve(_)
@@ -251,6 +253,7 @@ fn wants_every_tool(command: &Command) -> bool {
             | Command::Explain(_)
             | Command::Policy(_)
             | Command::Replay(_)
+            | Command::Skills(_)
             | Command::Jsonl(_)
             | Command::Mcp(Mcp {
                 action: Some(McpAction::Status),
@@ -298,6 +301,7 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Policy(it) => policy::run(&it, scene).await,
         Command::Explain(it) => explain::run(&it, scene).await,
         Command::Knowledge(it) => knowledge::run(&it, scene).await,
+        Command::Skills(it) => skills::run(&it, scene).await,
         Command::Token(it) => token::run(&it, scene).await,
         Command::Mcp(Mcp {
             action: Some(action),

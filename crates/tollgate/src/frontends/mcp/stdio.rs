@@ -67,7 +67,7 @@ struct Connection {
 /// Serves one client until it closes its side.
 pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
-    wired.gateway.attend();
+    wired.attend();
     let server = Server::new(
         wired.gateway.clone(),
         &scene.config,

@@ -13,6 +13,7 @@ mod knowledge;
 mod policy;
 mod replay;
 mod sandbox;
+mod skills;
 mod tokens;
 mod tools;
 mod trust;

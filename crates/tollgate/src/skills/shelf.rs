@@ -1,0 +1,131 @@
+//! The files of skills: those that come with the program, and those of folders.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tollgate_knowledge::{Place, Problem, ProblemCode};
+
+use super::manifest::{self, Manifest};
+
+/// The most files of one folder that are looked at.
+const MOST: usize = 200;
+/// The largest file.
+const MOST_BYTES: u64 = 256 << 10;
+
+/// A skill as its files say.
+pub(crate) struct Found {
+    /// Its file, unless it comes with the program.
+    pub(crate) path: Option<PathBuf>,
+    /// What problems call it.
+    pub(crate) source: String,
+    /// The name of its file.
+    pub(crate) stem: String,
+    /// What it says, or what is wrong with it.
+    pub(crate) manifest: Result<Manifest, Vec<Problem>>,
+    /// Its `SKILL.md`.
+    pub(crate) guide: Option<String>,
+}
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        /// Every skill that comes with the program.
+        pub(crate) fn shipped() -> Vec<Found> {
+            vec![$(found(
+                None,
+                concat!("shipped/", $name, ".yaml").to_owned(),
+                $name.to_owned(),
+                Ok(include_str!(concat!("../../../../skills/", $name, ".yaml")).to_owned()),
+                Some(include_str!(concat!("../../../../skills/", $name, "/SKILL.md")).to_owned()),
+            )),*]
+        }
+    };
+}
+
+shipped! {
+    "edit_docs",
+    "guided_consultation",
+    "keepa_research",
+    "research_report",
+    "run_code_snippet",
+}
+
+fn found(
+    path: Option<PathBuf>,
+    source: String,
+    stem: String,
+    text: Result<String, String>,
+    guide: Option<String>,
+) -> Found {
+    let manifest = match text {
+        Ok(text) => manifest::parse(&source, &text),
+        Err(message) => {
+            let (file, start) = (Arc::from(source.as_str()), Place { line: 1, column: 1 });
+            Err(vec![Problem::new(ProblemCode::File, &file, start, message)])
+        }
+    };
+    Found {
+        path,
+        source,
+        stem,
+        manifest,
+        guide,
+    }
+}
+
+/// Every skill of a folder; one that is not there has none.
+pub(crate) fn read_folder(folder: &Path) -> Vec<Found> {
+    manifests(folder)
+        .into_iter()
+        .map(|path| read_file(&path))
+        .collect()
+}
+
+/// One skill by the path of its manifest.
+pub(crate) fn read_file(path: &Path) -> Found {
+    let stem = path.file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy().into_owned();
+    let guide = text(&guide_of(path)).ok();
+    let source = path.display().to_string();
+    found(Some(path.to_owned()), source, stem, text(path), guide)
+}
+
+/// Everything whose change matters.
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
+    let manifests = manifests(folder);
+    let guides: Vec<PathBuf> = manifests.iter().map(|path| guide_of(path)).collect();
+    manifests.into_iter().chain(guides).collect()
+}
+
+fn guide_of(manifest: &Path) -> PathBuf {
+    manifest.with_extension("").join("SKILL.md")
+}
+
+fn manifests(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let is_manifest = |path: &PathBuf| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("yaml" | "yml" | "json"))
+    };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = paths.filter(is_manifest).collect();
+    found.sort();
+    found.truncate(MOST);
+    found
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let file = fs::File::open(path).map_err(|error| format!("it cannot be read: {error}"))?;
+    let mut text = String::new();
+    let read = file.take(MOST_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| format!("it cannot be read: {error}"))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(format!("it is larger than {MOST_BYTES} bytes"));
+    }
+    Ok(text)
+}

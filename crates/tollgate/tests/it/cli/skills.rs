@@ -1,0 +1,247 @@
+//! Skills: on, off, changed while a process runs, and checked.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Lines, TestEnv};
+
+const MANIFEST: &str = "skill_name: greeting\ndescription: Greets people.\n\
+                        required_tools: [shelf.greet]\nallowed_run_types: [greet]\n";
+const GUIDE: &str = "---\nname: greeting\n---\n\n# Greeting\n\nSay hello first.\n";
+const STUBS: &str = "[providers.stub]\ntools = [\"shelf.greet\", \"shelf.other\"]\n";
+
+fn env() -> TestEnv {
+    let env = TestEnv::with_config(STUBS);
+    env.write("config/tollgate/skills/greeting.yaml", MANIFEST);
+    env.write("config/tollgate/skills/greeting/SKILL.md", GUIDE);
+    env
+}
+
+#[track_caller]
+fn listed(env: &TestEnv, name: &str) -> Value {
+    let all = env.run(&["skills", "list", "--json"]).exits(0).json();
+    let all = all["skills"].as_array().unwrap().clone();
+    all.into_iter()
+        .find(|skill| skill["skill_name"] == name)
+        .unwrap()
+}
+
+#[test]
+fn shipped_skills_say_whether_and_why_not() {
+    let env = TestEnv::new();
+    for (name, enabled, reason) in [
+        ("edit_docs", false, "there is no tool `docs.propose_edit`"),
+        (
+            "guided_consultation",
+            false,
+            "there is no tool `initiate_session`",
+        ),
+        ("keepa_research", true, ""),
+        ("research_report", false, "there is no tool `web.search`"),
+        ("run_code_snippet", true, ""),
+    ] {
+        let skill = listed(&env, name);
+        assert_eq!(skill["enabled"], enabled, "{skill}");
+        let told = skill["reason"].as_str().unwrap_or_default();
+        assert!(told.starts_with(reason), "{told}");
+    }
+    let folder = env.path("docs");
+    fs::create_dir(&folder).unwrap();
+    env.configure(&format!(
+        "[docs.roots]\nhandbook = {:?}\n",
+        folder.display()
+    ));
+    assert_eq!(listed(&env, "edit_docs")["enabled"], true);
+    let shown = env.run(&["skills", "show", "edit_docs"]).exits(0).out;
+    assert!(shown.contains("# Editing documents") && shown.contains("docs.apply_edit"));
+    let lint = env.run(&["skills", "lint", "--json"]).exits(0).json();
+    assert_eq!(lint["errors"], json!([]), "{lint}");
+}
+
+#[test]
+fn a_disabled_skill_hides_what_only_it_allows_until_a_human_turns_it_on() {
+    let env = env();
+    env.ok("shelf.greet", "{}");
+    let off = env
+        .run(&["skills", "disable", "greeting", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(off["reason"], "turned off by the operator");
+    let refused = env.call("shelf.greet", "{}", &[]).exits(2);
+    assert!(refused.out.contains("unknown_tool"), "{refused:?}");
+    let tools = env.run(&["tools", "list", "--json"]).exits(0).out;
+    assert!(!tools.contains("shelf.greet") && tools.contains("shelf.other"));
+    env.ok("shelf.other", "{}");
+
+    // Nobody is there to agree.
+    env.run(&["skills", "enable", "greeting"]).exits(2);
+    env.call("shelf.greet", "{}", &[]).exits(2);
+    let token = env.approver();
+    let on = env.run(&["skills", "enable", "greeting", "--token", &token, "--json"]);
+    assert_eq!(on.exits(0).json()["enabled"], true);
+    env.ok("shelf.greet", "{}");
+    let kinds: Vec<Value> = env.recorded();
+    let turned: Vec<&Value> = kinds.iter().filter(|row| row["kind"] == "skill").collect();
+    assert_eq!(turned.len(), 2);
+    env.run(&["skills", "disable", "nothing"]).exits(2);
+    env.whole();
+}
+
+#[test]
+fn what_another_skill_allows_too_is_not_hidden() {
+    let env = env();
+    let other = MANIFEST
+        .replace("greeting", "farewell")
+        .replace("[greet]", "[leave]");
+    env.write("config/tollgate/skills/farewell.yaml", other);
+    env.run(&["skills", "disable", "greeting"]).exits(0);
+    env.ok("shelf.greet", "{}");
+    env.run(&["skills", "disable", "farewell"]).exits(0);
+    env.call("shelf.greet", "{}", &[]).exits(2);
+}
+
+#[test]
+fn manifests_that_cannot_be_used_are_off_and_told_with_their_line() {
+    let env = env();
+    env.write(
+        "config/tollgate/skills/greeting.yaml",
+        format!("{MANIFEST}colour: red\n"),
+    );
+    let skill = listed(&env, "greeting");
+    assert_eq!(skill["enabled"], false);
+    assert!(
+        skill["reason"]
+            .as_str()
+            .unwrap()
+            .contains("greeting.yaml:5:1"),
+        "{skill}"
+    );
+    let lint = env.run(&["skills", "lint"]).exits(1);
+    assert!(lint.out.contains("greeting.yaml:5:1"), "{lint:?}");
+
+    let permits = "risk_policy: '@id(\"mine\") permit (principal, action, resource);'\n";
+    env.write(
+        "config/tollgate/skills/greeting.yaml",
+        format!("{MANIFEST}{permits}"),
+    );
+    let skill = listed(&env, "greeting");
+    assert!(
+        skill["reason"]
+            .as_str()
+            .unwrap()
+            .contains("may only forbid"),
+        "{skill}"
+    );
+    env.ok("shelf.other", "{}");
+
+    env.write("data/tollgate/skills.json", "{");
+    assert_eq!(listed(&env, "run_code_snippet")["enabled"], false);
+}
+
+#[test]
+fn rules_of_a_skill_hold_while_it_is_on() {
+    let env = env();
+    let forbids = "risk_policy: '@id(\"no-other\") forbid (principal, action, resource == Tool::\"shelf.other\");'\n";
+    env.write(
+        "config/tollgate/skills/greeting.yaml",
+        format!("{MANIFEST}{forbids}"),
+    );
+    let lint = env.run(&["skills", "lint"]).exits(0);
+    assert!(lint.out.contains("context.skill"), "{lint:?}");
+    env.call("shelf.other", "{}", &[]).exits(4);
+    env.run(&["skills", "disable", "greeting"]).exits(0);
+    env.ok("shelf.other", "{}");
+}
+
+/// A client that speaks to a process that stays.
+struct Client(Lines, u64);
+
+impl Client {
+    fn new(env: &TestEnv) -> Self {
+        let mut client = Self(Lines::command(env, &["mcp", "--toolsets", "all"]), 0);
+        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        client.ask("initialize", &hello);
+        client
+            .0
+            .send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        client
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.1 += 1;
+        let id = self.1;
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.0.send(&request.to_string());
+        loop {
+            let message = self.0.next().unwrap();
+            if message["id"] == id {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// Waits for the notification of a change.
+    fn hears(&mut self, method: &str) {
+        while self.0.next().unwrap()["method"] != method {}
+    }
+
+    fn prompts(&mut self) -> Vec<String> {
+        let listed = self.ask("prompts/list", &json!({}));
+        let prompts = listed["prompts"].as_array().unwrap();
+        prompts
+            .iter()
+            .map(|it| it["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    fn sees(&mut self, tool: &str) -> bool {
+        let mut cursor = Value::Null;
+        loop {
+            let listed = self.ask("tools/list", &json!({"cursor": cursor}));
+            let tools = listed["tools"].as_array().unwrap();
+            if tools.iter().any(|it| it["_meta"]["tollgate/name"] == tool) {
+                return true;
+            }
+            cursor = listed["nextCursor"].clone();
+            if cursor.is_null() {
+                return false;
+            }
+        }
+    }
+}
+
+#[test]
+fn skills_come_change_and_go_while_a_process_runs() {
+    let env = TestEnv::with_config(STUBS);
+    let mut client = Client::new(&env);
+    assert!(!client.prompts().contains(&"skill_greeting".to_owned()));
+    env.write("config/tollgate/skills/greeting/SKILL.md", GUIDE);
+    env.write("config/tollgate/skills/greeting.yaml", MANIFEST);
+    client.hears("notifications/prompts/list_changed");
+    assert!(client.prompts().contains(&"skill_greeting".to_owned()));
+    let prompt = client.ask(
+        "prompts/get",
+        &json!({"name": "skill_greeting", "arguments": {"task": "greet Ann"}}),
+    );
+    let text = prompt["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(
+        text.contains("Say hello first.") && text.contains("greet Ann"),
+        "{text}"
+    );
+    let read = client.ask(
+        "resources/read",
+        &json!({"uri": "skill://greeting/SKILL.md"}),
+    );
+    assert_eq!(read["contents"][0]["text"], GUIDE);
+    assert!(client.sees("shelf.greet"));
+
+    env.run(&["skills", "disable", "greeting"]).exits(0);
+    client.hears("notifications/tools/list_changed");
+    assert!(!client.sees("shelf.greet"));
+    assert!(!client.prompts().contains(&"skill_greeting".to_owned()));
+
+    fs::remove_file(env.path("config/tollgate/skills/greeting.yaml")).unwrap();
+    client.hears("notifications/tools/list_changed");
+    assert!(client.sees("shelf.greet"), "nothing names it any more");
+}
