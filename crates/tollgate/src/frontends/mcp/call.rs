@@ -26,12 +26,12 @@ struct Params {
 pub(super) async fn run(server: &Server, exchange: &mut Exchange) -> Reply {
     let request = match request(exchange) {
         Ok(request) => request,
-        Err(error) => return refused(server, exchange, error).await,
+        Err(error) => return Box::pin(refused(server, exchange, error)).await,
     };
     if exchange.is_modern() {
         modern(server, exchange, request).await
     } else {
-        legacy(server, exchange, request).await
+        Box::pin(legacy(server, exchange, request)).await
     }
 }
 
@@ -79,14 +79,15 @@ pub(super) async fn refused(server: &Server, exchange: &Exchange, error: RpcErro
 async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> Reply {
     let given = match input::given(&exchange.asked.params) {
         Ok(given) => given,
-        Err(error) => return refused(server, exchange, error).await,
+        Err(error) => return Box::pin(refused(server, exchange, error)).await,
     };
     match given.state {
         input::State::Consent(sealed) => {
             let Some(granted) = consent::answer(&given.answers) else {
-                return consent::ask_again(server, exchange, &request).await;
+                return Box::pin(consent::ask_again(server, exchange, &request)).await;
             };
-            if let Err(reply) = consent::take(server, exchange, &request, &sealed, granted).await {
+            let taken = consent::take(server, exchange, &request, &sealed, granted);
+            if let Err(reply) = Box::pin(taken).await {
                 return reply;
             }
         }
@@ -100,10 +101,12 @@ async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> R
     let outcome = server.gateway.call(&exchange.caller, request).await;
     match &outcome.disposition {
         Disposition::NeedsInput(asks) => input::required(exchange, asks).into(),
-        Disposition::NeedsConsent => match consent::question(server, exchange, &outcome).await {
-            Some(question) => consent::required(exchange, &question).into(),
-            None => finished(server, exchange, &tool, outcome).await,
-        },
+        Disposition::NeedsConsent => {
+            match Box::pin(consent::question(server, exchange, &outcome)).await {
+                Some(question) => consent::required(exchange, &question).into(),
+                None => finished(server, exchange, &tool, outcome).await,
+            }
+        }
         Disposition::Done | Disposition::Failed(_) | Disposition::Denied => {
             finished(server, exchange, &tool, outcome).await
         }

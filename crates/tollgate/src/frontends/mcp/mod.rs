@@ -187,7 +187,7 @@ impl Server {
                 }
                 let code = tollgate_core::ErrorCode::MalformedRequest;
                 let refused = self.gateway.refuse(&exchange.caller, code, &error.message);
-                refused.await;
+                Box::pin(refused).await;
             }
             reply.result = Err(error);
         }
@@ -220,17 +220,20 @@ impl Server {
                 .profile
                 .clone_from(&exchange.selection.profile);
         }
+        // What is rare stands in a box: its room would be part of every call.
         match (exchange.asked.method.as_str(), exchange.client.era) {
             ("tools/call", _) => call::run(self, exchange).await,
             ("tools/list", _) => tools::list(self, exchange).into(),
             ("resources/list", _) => look::resources(self, exchange).into(),
             ("resources/templates/list", _) => look::templates(self, exchange).into(),
-            ("resources/read", _) => look::read(self, exchange).await,
+            ("resources/read", _) => Box::pin(look::read(self, exchange)).await,
             ("prompts/list", _) => look::prompts(self, exchange).into(),
-            ("prompts/get", _) => look::prompt(self, exchange).await,
-            ("completion/complete", _) => look::complete(self, exchange).await,
+            ("prompts/get", _) => Box::pin(look::prompt(self, exchange)).await,
+            ("completion/complete", _) => Box::pin(look::complete(self, exchange)).await,
             ("server/discover", Era::Modern) => lifecycle::discover(self, exchange).into(),
-            ("subscriptions/listen", Era::Modern) => listen::run(self, exchange).await.into(),
+            ("subscriptions/listen", Era::Modern) => {
+                Box::pin(listen::run(self, exchange)).await.into()
+            }
             ("initialize", Era::Legacy) => lifecycle::initialize(self, exchange).into(),
             ("ping", Era::Legacy) => Ok("{}".to_owned()).into(),
             (other, _) => RpcError::unknown_method(other).into(),
