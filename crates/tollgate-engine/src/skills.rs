@@ -83,7 +83,7 @@ pub struct Skills {
 
 impl Skills {
     /// Holds skills against the tools there are.
-    pub(crate) fn judge(skills: &[Skill], catalog: &Catalog) -> Self {
+    pub fn judge(skills: &[Skill], catalog: &Catalog) -> Self {
         let all: Vec<Standing> = skills
             .iter()
             .map(|skill| {

@@ -28,6 +28,8 @@ pub(crate) use shelf::{Found, read_file, read_folder, shipped};
 
 /// How often a process that stays looks whether a file has changed.
 const EVERY: Duration = Duration::from_secs(1);
+/// Why a skill is off that its operator turned off.
+pub(crate) const TURNED_OFF: &str = "turned off by the operator";
 /// The file of what is turned off, in the state folder.
 const DISABLED: &str = "skills.json";
 
@@ -85,7 +87,7 @@ impl Book {
             }
             match &off {
                 Ok(off) if off.disabled.contains(&skill.name) => {
-                    skill.off = Some("turned off by the operator".to_owned());
+                    skill.off = Some(TURNED_OFF.to_owned());
                 }
                 Ok(_) => {}
                 Err(error) => skill.off = Some(format!("{DISABLED} cannot be read: {error}")),

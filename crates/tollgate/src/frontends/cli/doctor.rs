@@ -7,6 +7,7 @@ use tollgate_core::{
     Health, SystemClock,
     store::{AuditLog, Intents},
 };
+use tollgate_engine::{Catalog, Skills};
 use tollgate_providers::sandbox::survey;
 use tollgate_store::SqliteStore;
 
@@ -14,6 +15,7 @@ use super::{Exit, Stop, console::Console, console::Paint};
 use crate::{
     config::{Config, Environment, Flags, LogTarget, SourceRole},
     keys,
+    skills::{Book, TURNED_OFF, compiled},
     wire::{self, WireError},
 };
 
@@ -188,6 +190,30 @@ async fn state(config: &Config) -> Vec<Finding> {
     findings
 }
 
+/// Every skill: what can be used, what waits for a tool, and what its files keep from use.
+fn skills(config: &Config, catalog: &Catalog) -> Vec<Finding> {
+    let rules = wire::policy_sources(config);
+    let loaded = rules.and_then(|rules| compiled(Book::new(config).load(), &rules));
+    let Ok((skills, _)) = loaded else {
+        // What is wrong with the rules is said where the rules are looked at.
+        return Vec::new();
+    };
+    let judged = Skills::judge(&skills, catalog);
+    let all = judged.all().iter().map(|standing| {
+        let name = &standing.skill.name;
+        match (&standing.reason, &standing.skill.off) {
+            (None, _) => works("skill", name.clone()),
+            (Some(reason), Some(off)) if off != TURNED_OFF => limited(
+                "skill",
+                format!("{name} is off: {reason}"),
+                "`tollgate skills lint` shows what is wrong",
+            ),
+            (Some(reason), _) => works("skill", format!("{name} is off: {reason}")),
+        }
+    });
+    all.collect()
+}
+
 async fn providers(config: &Config, environment: &Environment) -> Vec<Finding> {
     let catalog = match wire::listed(config, environment).await {
         Ok(catalog) => catalog,
@@ -197,6 +223,7 @@ async fn providers(config: &Config, environment: &Environment) -> Vec<Finding> {
         "tools",
         format!("{} on offer", catalog.listings().count()),
     )];
+    findings.extend(skills(config, &catalog));
     let mut all = catalog.health().await;
     all.dedup_by(|one, other| one.0 == other.0 && one.1 == other.1);
     for (provider, health) in all {

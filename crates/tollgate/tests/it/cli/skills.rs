@@ -119,6 +119,8 @@ fn manifests_that_cannot_be_used_are_off_and_told_with_their_line() {
     );
     let lint = env.run(&["skills", "lint"]).exits(1);
     assert!(lint.out.contains("greeting.yaml:5:1"), "{lint:?}");
+    let doctor = env.run(&["doctor", "--json"]).out;
+    assert!(doctor.contains("greeting is off"), "{doctor}");
 
     let permits = "risk_policy: '@id(\"mine\") permit (principal, action, resource);'\n";
     env.write(
