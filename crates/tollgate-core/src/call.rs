@@ -135,6 +135,8 @@ pub struct CallContext {
     pub spelling: Spelling,
     /// Things the caller's client can be asked for.
     pub asks: AskKinds,
+    /// The profile in force; tools that it turns off are never called.
+    pub profile: Option<Arc<str>>,
 }
 
 impl fmt::Debug for CallContext {

@@ -38,6 +38,9 @@ pub struct Failure {
     /// What that document calls the suggestion.
     #[serde(rename = "recoverHint", skip_serializing_if = "Option::is_none")]
     pub recover_hint: Option<String>,
+    /// Units used although it failed, where the service told; for the ledger alone.
+    #[serde(skip)]
+    pub consumed: Option<u64>,
 }
 
 impl Failure {
@@ -56,6 +59,7 @@ impl Failure {
             details: Map::new(),
             document_code: None,
             recover_hint: None,
+            consumed: None,
         }
     }
 

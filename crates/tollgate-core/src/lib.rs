@@ -25,6 +25,7 @@ pub mod provider;
 pub mod secret;
 pub mod spec;
 pub mod store;
+pub mod telling;
 pub mod toolset;
 pub mod warning;
 
@@ -47,5 +48,6 @@ pub use provider::{Health, Provider, ProviderError};
 pub use secret::Secret;
 pub use spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec};
 pub use store::{Store, StoreError};
+pub use telling::{Condensed, Rehearsal, Telling};
 pub use toolset::{Tool, ToolSet};
 pub use warning::Warning;

@@ -91,6 +91,8 @@ pub struct ProviderError {
     pub details: Map<String, Value>,
     /// A design document's own code and hint, where it fixes them.
     pub document_code: Option<String>,
+    /// Units used although it failed, by the service's own account; absent if it did not say.
+    pub consumed: Option<u64>,
     /// The cause, for the log only.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -108,6 +110,7 @@ impl ProviderError {
             retry_after: None,
             details: Map::new(),
             document_code: None,
+            consumed: None,
             source: None,
         }
     }
@@ -147,6 +150,7 @@ impl ProviderError {
             retry_after_seconds: self.retry_after.map(|after| after.as_secs().max(1)),
             details: self.details,
             document_code: self.document_code,
+            consumed: self.consumed,
             ..Failure::new(self.code, self.message)
         }
     }

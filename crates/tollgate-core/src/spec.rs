@@ -10,6 +10,7 @@ use crate::{
     identity::{Surface, TrustLevel},
     ledger::Estimate,
     name::ToolName,
+    telling::Telling,
 };
 
 /// How much a call can change; the order is the order of risk.
@@ -187,6 +188,9 @@ pub struct ToolSpec {
     /// How arguments raise it.
     #[serde(skip)]
     pub raise: Raise,
+    /// What it tells of a call that is not made, and of an answer that is too long.
+    #[serde(skip)]
+    pub telling: Telling,
     /// Who serves it.
     pub provider_id: String,
     /// Whether a human must agree to each call by itself, whatever else holds.

@@ -14,6 +14,7 @@ use crate::{
     payload::Payload,
     provider::{Provider, ProviderError},
     spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec},
+    telling::Telling,
 };
 
 /// How long a tool may take when it does not say.
@@ -195,6 +196,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             annotations: tool.annotations,
             capability: tool.capability,
             raise: tool.raise.clone(),
+            telling: Telling::default(),
             provider_id: self.id.to_owned(),
             requires_confirm: tool.confirm,
             timeout_ms: tool.timeout_ms,

@@ -26,6 +26,14 @@ const ON_PURPOSE: &[(&str, &str)] = &[
     ),
     ("pricing.coupon_history", "coupons come in triples"),
     (
+        "next_actions.0.mcp_tool",
+        "an action names its tool beside its command",
+    ),
+    (
+        "agent_brief.recommended_next_actions.0.mcp_tool",
+        "an action names its tool beside its command",
+    ),
+    (
         "next_actions.0.params.domain",
         "an action can be run as it stands",
     ),

@@ -56,6 +56,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
     ),
     ("selection_file", "an action can be run as it stands"),
     ("next_actions.*.params", "an action can be run as it stands"),
+    ("mcp_tool", "an action names its tool beside its command"),
     (
         "artifacts",
         "files go to the session's own folder unless a path is given",

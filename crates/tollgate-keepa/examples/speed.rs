@@ -4,9 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tollgate_keepa::{
     Product, compare, compare_options,
+    graph::{MergeOptions, merge},
     series::{Layout, Series},
     view::{self, Options, Profile},
 };
@@ -39,13 +40,40 @@ fn history(index: usize, points: i64) -> Vec<i64> {
     (0..points).flat_map(point).collect()
 }
 
-fn best<T>(mut run: impl FnMut() -> T) -> Duration {
+fn best<T>(rounds: u32, mut run: impl FnMut() -> T) -> Duration {
     let timed = |_| {
         let begun = Instant::now();
         std::hint::black_box(run());
         begun.elapsed()
     };
-    (0..ROUNDS).map(timed).min().unwrap_or_default()
+    (0..rounds).map(timed).min().unwrap_or_default()
+}
+
+/// The most memory this process ever held, where the system tells.
+fn peak() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.map_or_else(|| "not told".to_owned(), |text| text.trim().to_owned())
+}
+
+/// Graphs with so many edges in total, half of their nodes shared.
+fn graphs(edges: usize) -> Vec<Value> {
+    const GRAPHS: usize = 10;
+    let each = edges / GRAPHS;
+    let graph = |place: usize| {
+        let id = |at: usize| format!("product:B0{:08}", place * each / 20 + at);
+        let nodes: Vec<Value> = (0..each / 10)
+            .map(|at| json!({"id": id(at), "type": "product", "label": id(at), "attributes": {"asin": id(at)}}))
+            .collect();
+        let edges: Vec<Value> = (0..each)
+            .map(|at| {
+                let (from, to) = (at % nodes.len(), (at * 7919 + at / nodes.len()) % nodes.len());
+                json!({"source": id(from), "target": id(to), "type": "related_to", "evidence_path": "rows.0"})
+            })
+            .collect();
+        json!({"root": id(0), "nodes": nodes, "edges": edges, "entity_counts": {"product": each / 10}})
+    };
+    (0..GRAPHS).map(graph).collect()
 }
 
 fn main() {
@@ -56,7 +84,9 @@ fn main() {
                 profile,
                 ..Options::default()
             };
-            let time = best(|| Product::read_all(&body).map(|all| view::products(&all, &options)));
+            let time = best(ROUNDS, || {
+                Product::read_all(&body).map(|all| view::products(&all, &options))
+            });
             println!(
                 "{} KB, {}: {:.2} ms",
                 body.len() / 1000,
@@ -67,12 +97,27 @@ fn main() {
     }
     let one = body(3000);
     for count in [25, 50, 100] {
-        let time = best(|| {
-            let all: Vec<Product> = (0..count)
-                .flat_map(|_| Product::read_all(&one).unwrap_or_default())
-                .collect();
-            compare(&all, &compare_options())
+        let products = one
+            .split_once("\"products\":[")
+            .and_then(|(_, rest)| rest.strip_suffix("]}"))
+            .unwrap_or_default();
+        let text = format!("{{\"products\":[{}]}}", vec![products; count].join(","));
+        let time = best(ROUNDS / 4, || {
+            Product::read_all(&text).map(|all| compare(&all, &compare_options()))
         });
-        println!("compare of {count}: {:.3} s", time.as_secs_f64());
+        println!(
+            "compare of {count}: {:.3} s, at most {} so far",
+            time.as_secs_f64(),
+            peak()
+        );
+    }
+    for edges in [125_000, 250_000, 500_000, 1_000_000] {
+        let all = graphs(edges);
+        let time = best(3, || merge(&all, &MergeOptions::default()));
+        println!(
+            "merge of {edges} edges: {:.2} s, {:.0} ns an edge",
+            time.as_secs_f64(),
+            time.as_secs_f64() * 1e9 / edges as f64
+        );
     }
 }

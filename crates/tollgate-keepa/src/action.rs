@@ -4,13 +4,13 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Command, Params, cost::estimate};
+use crate::{Command, Params, cost::estimate, tool::Tool};
 
 /// One action, as views show it.
 pub fn action(command: Command, params: &Value, reason: &str) -> Value {
     let budget = estimate(command, &Params::of(params)).unwrap_or_default();
     let cli = command_line(command, params);
-    json!({
+    let mut action = json!({
         "tool": command.name(),
         "params": params,
         "cli": cli,
@@ -18,7 +18,11 @@ pub fn action(command: Command, params: &Value, reason: &str) -> Value {
         "reason": reason,
         "estimated_tokens": budget.estimated_tokens,
         "requires_confirmation": budget.requires_confirmation,
-    })
+    });
+    if let Some(tool) = Tool::of(command) {
+        action["mcp_tool"] = Value::from(tool.name());
+    }
+    action
 }
 
 /// How a person would type it; nobody parses this.
@@ -55,5 +59,6 @@ mod tests {
             "products get B0FIXTURE1 --domain US --full --offers 20"
         );
         assert_eq!(shown["tool"], "products.get");
+        assert_eq!(shown["mcp_tool"], "keepa.products_get");
     }
 }

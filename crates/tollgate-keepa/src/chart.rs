@@ -20,6 +20,10 @@ const BOTTOM: f64 = 28.0;
 const DROP: f64 = 0.10;
 /// More points than this are not told apart on a screen.
 const POINTS: usize = 720;
+/// More marks than this say nothing any more; the deepest drops stay.
+const MARKS: usize = 40;
+/// Dates below a picture.
+const DATES: i64 = 4;
 
 /// A picture of one kind of history.
 pub struct Panel {
@@ -65,18 +69,23 @@ pub const PANELS: [Panel; 4] = [
 ];
 const COLOURS: [&str; 4] = ["#c2410c", "#1d4ed8", "#15803d", "#7c3aed"];
 
+/// Letters that mean something in a page, and how they are written there.
+const ENTITIES: [(char, &str); 5] = [
+    ('&', "&amp;"),
+    ('<', "&lt;"),
+    ('>', "&gt;"),
+    ('"', "&quot;"),
+    ('\'', "&#39;"),
+];
+
 /// A text that may stand in a page.
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
-        match letter {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            other if other.is_control() && other != '\n' => safe.push(' '),
-            other => safe.push(other),
+        match ENTITIES.iter().find(|(one, _)| *one == letter) {
+            Some((_, entity)) => safe.push_str(entity),
+            None if letter.is_control() && letter != '\n' => safe.push(' '),
+            None => safe.push(letter),
         }
     }
     safe
@@ -86,12 +95,12 @@ pub fn escaped(text: &str) -> String {
 pub fn charts(product: &Product, only: &[Series]) -> Option<String> {
     let mut panels = Vec::new();
     for panel in &PANELS {
-        let drawn: Vec<(Series, Vec<Point>)> = panel
+        let drawn: Vec<Drawn> = panel
             .series
             .iter()
             .filter(|one| only.is_empty() || only.contains(one))
-            .map(|one| (*one, points(product, *one)))
-            .filter(|(_, all)| all.iter().any(|point| point.raw >= 0))
+            .map(|one| Drawn::of(product, *one, panel.is_rank))
+            .filter(|one| one.points.iter().any(|point| point.raw >= 0))
             .collect();
         if !drawn.is_empty() {
             panels.push(picture(panel, &drawn, product.domain(), panels.len()));
@@ -109,10 +118,52 @@ pub fn charts(product: &Product, only: &[Series]) -> Option<String> {
     ))
 }
 
-fn points(product: &Product, series: Series) -> Vec<Point> {
-    let flat = product.histories().find(|(at, _)| *at == series.index());
-    let all = flat.map_or_else(Vec::new, |(_, flat)| series.decode(flat).points);
-    thinned(all)
+/// A history as it is drawn: as many points as can be seen, and every drop worth marking.
+struct Drawn {
+    series: Series,
+    points: Vec<Point>,
+    drops: Vec<Drop>,
+}
+
+/// A price that fell.
+struct Drop {
+    at: KeepaMinute,
+    raw: i64,
+    percent: f64,
+}
+
+impl Drawn {
+    fn of(product: &Product, series: Series, is_rank: bool) -> Self {
+        let flat = product.histories().find(|(at, _)| *at == series.index());
+        let all = flat.map_or_else(Vec::new, |(_, flat)| series.decode(flat).points);
+        // Looked for before points are left out: what remains stands side by side that never followed one another.
+        let drops = if is_rank { Vec::new() } else { drops(&all) };
+        Self {
+            series,
+            drops,
+            points: thinned(all),
+        }
+    }
+}
+
+/// The deepest drops from one value to the next, in the order of time.
+fn drops(points: &[Point]) -> Vec<Drop> {
+    let mut found = Vec::new();
+    for two in points.windows(2) {
+        let (last, now) = (two[0].raw as f64, two[1].raw as f64);
+        let share = (last - now) / last;
+        if last > 0.0 && now >= 0.0 && share >= DROP {
+            found.push(Drop {
+                at: two[1].at,
+                raw: two[1].raw,
+                percent: share * 100.0,
+            });
+        }
+    }
+    found.sort_by(|a, b| b.percent.total_cmp(&a.percent));
+    found.truncate(MARKS);
+    found.sort_by_key(|drop| drop.at);
+    found
 }
 
 /// Few enough points to draw: of each stretch the lowest and the highest stay.
@@ -145,8 +196,8 @@ struct Scale {
 
 impl Scale {
     fn x(&self, at: KeepaMinute) -> f64 {
-        let span = (self.to - self.from).max(1) as f64;
-        LEFT + (at.0 - self.from) as f64 / span * (WIDTH - LEFT - RIGHT)
+        let span = (self.to as f64 - self.from as f64).max(1.0);
+        LEFT + (at.0 as f64 - self.from as f64) / span * (WIDTH - LEFT - RIGHT)
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -157,18 +208,19 @@ impl Scale {
     }
 }
 
-fn picture(panel: &Panel, drawn: &[(Series, Vec<Point>)], domain: Domain, place: usize) -> String {
+fn picture(panel: &Panel, drawn: &[Drawn], domain: Domain, place: usize) -> String {
     let number = |series: Series, raw: i64| {
         reading(Some(raw), series.unit(), domain).map(crate::series::Reading::number)
     };
     let moments = || {
         drawn
             .iter()
-            .flat_map(|(_, all)| all.iter().map(|point| point.at.0))
+            .flat_map(|one| one.points.iter().map(|point| point.at.0))
     };
-    let values = drawn
-        .iter()
-        .flat_map(|(series, all)| all.iter().filter_map(|point| number(*series, point.raw)));
+    let values = drawn.iter().flat_map(|one| {
+        let all = one.points.iter();
+        all.filter_map(|point| number(one.series, point.raw))
+    });
     let (mut low, mut high) = values.fold((f64::MAX, f64::MIN), |(low, high), one| {
         (low.min(one), high.max(one))
     });
@@ -185,12 +237,12 @@ fn picture(panel: &Panel, drawn: &[(Series, Vec<Point>)], domain: Domain, place:
     };
     let mut svg = String::new();
     frame(&mut svg, panel, &scale);
-    for (at, (series, all)) in drawn.iter().enumerate() {
+    for (at, one) in drawn.iter().enumerate() {
         let colour = COLOURS[at % COLOURS.len()];
-        line(&mut svg, *series, all, &scale, domain, colour);
+        line(&mut svg, one, &scale, domain, colour);
         let x = LEFT + 90.0 + 150.0 * at as f64;
         let y = scale.top + 16.0;
-        let name = series.name().replace('_', " ");
+        let name = one.series.name().replace('_', " ");
         // Writing to a string cannot fail.
         let _ = write!(
             svg,
@@ -210,11 +262,7 @@ fn frame(svg: &mut String, panel: &Panel, scale: &Scale) {
     for step in 0..=4 {
         let value = scale.low + (scale.high - scale.low) * f64::from(step) / 4.0;
         let y = scale.y(value);
-        let label = if scale.high >= 1000.0 {
-            format!("{value:.0}")
-        } else {
-            format!("{value:.2}")
-        };
+        let label = label(value, scale.high);
         let right = WIDTH - RIGHT;
         let _ = write!(
             svg,
@@ -224,10 +272,20 @@ fn frame(svg: &mut String, panel: &Panel, scale: &Scale) {
             y + 4.0
         );
     }
-    for (at, anchor) in [(scale.from, "start"), (scale.to, "end")] {
-        let x = scale.x(KeepaMinute(at));
-        let y = scale.top + HEIGHT - 10.0;
-        let day = KeepaMinute(at).to_string();
+    for step in 0..=DATES {
+        let anchor = match step {
+            0 => "start",
+            DATES => "end",
+            _ => "middle",
+        };
+        let share = step as f64 / DATES as f64;
+        let at = scale.from as f64 + (scale.to as f64 - scale.from as f64) * share;
+        let at = KeepaMinute(at as i64);
+        let (x, y) = (
+            LEFT + share * (WIDTH - LEFT - RIGHT),
+            scale.top + HEIGHT - 10.0,
+        );
+        let day = at.to_string();
         let day = day.get(..10).unwrap_or_default();
         let _ = write!(
             svg,
@@ -236,52 +294,61 @@ fn frame(svg: &mut String, panel: &Panel, scale: &Scale) {
     }
 }
 
-/// A value holds until the next one, so the line goes in steps; where there is none, it is interrupted.
-fn line(
-    svg: &mut String,
-    series: Series,
-    all: &[Point],
-    scale: &Scale,
-    domain: Domain,
-    colour: &str,
-) {
-    let mut path = String::new();
-    let mut drops = String::new();
-    let mut before: Option<f64> = None;
-    for point in all {
-        let value = reading(Some(point.raw), series.unit(), domain);
-        let Some(value) = value.map(crate::series::Reading::number) else {
-            if before.take().is_some() {
-                let _ = write!(path, "H{:.1}", scale.x(point.at));
-            }
-            continue;
-        };
-        let (x, y) = (scale.x(point.at), scale.y(value));
-        match before {
-            None => {
-                let _ = write!(path, "M{x:.1} {y:.1}");
-            }
-            Some(last) => {
-                let _ = write!(path, "H{x:.1}V{y:.1}");
-                let has_dropped = last > 0.0 && (last - value) / last >= DROP;
-                if has_dropped && !scale.is_rank {
-                    let percent = (last - value) / last * 100.0;
-                    let _ = write!(
-                        drops,
-                        "<circle class=\"drop\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{colour}\"><title>-{percent:.0} %</title></circle>"
-                    );
-                }
-            }
-        }
-        before = Some(value);
+/// A number beside an axis: small ones with cents, large ones with commas.
+fn label(value: f64, highest: f64) -> String {
+    if highest < 1000.0 {
+        return format!("{value:.2}");
     }
-    if before.is_some() {
+    let digits = format!("{value:.0}");
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A value holds until the next one, so the line goes in steps; where there is none, it is interrupted.
+fn line(svg: &mut String, drawn: &Drawn, scale: &Scale, domain: Domain, colour: &str) {
+    let number = |raw: i64| {
+        let read = reading(Some(raw), drawn.series.unit(), domain);
+        read.map(crate::series::Reading::number)
+    };
+    let mut path = String::new();
+    let mut is_drawing = false;
+    for point in &drawn.points {
+        let x = scale.x(point.at);
+        // Writing to a string cannot fail.
+        let _ = match (number(point.raw), is_drawing) {
+            (None, true) => write!(path, "H{x:.1}"),
+            (None, false) => Ok(()),
+            (Some(value), true) => write!(path, "H{x:.1}V{:.1}", scale.y(value)),
+            (Some(value), false) => write!(path, "M{x:.1} {:.1}", scale.y(value)),
+        };
+        is_drawing = point.raw >= 0;
+    }
+    if is_drawing {
         let _ = write!(path, "H{:.1}", WIDTH - RIGHT);
     }
     let _ = write!(
         svg,
-        "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>{drops}"
+        "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"
     );
+    for drop in &drawn.drops {
+        let (x, y) = (
+            scale.x(drop.at),
+            scale.y(number(drop.raw).unwrap_or_default()),
+        );
+        let day = drop.at.to_string();
+        let _ = write!(
+            svg,
+            "<circle class=\"drop\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{colour}\"><title>{} -{:.0} %</title></circle>",
+            day.get(..10).unwrap_or_default(),
+            drop.percent
+        );
+    }
 }
 
 #[cfg(test)]
@@ -315,14 +382,45 @@ mod tests {
         let flat: Vec<String> = (0..5000)
             .map(|at| format!("{at},{}", if at == 2501 { 1 } else { 1000 + at % 7 }))
             .collect();
-        let all = points(&product(&format!("[{}]", flat.join(","))), Series::Amazon);
-        assert!(all.len() <= POINTS + 2);
-        assert!(all.iter().any(|point| point.raw == 1));
+        let product = product(&format!("[{}]", flat.join(",")));
+        let drawn = Drawn::of(&product, Series::Amazon, false);
+        assert!(drawn.points.len() <= POINTS + 2);
+        assert!(drawn.points.iter().any(|point| point.raw == 1));
+        // Thinning makes neighbours of values that never followed one another; only the one real drop is marked.
+        assert_eq!(drawn.drops.len(), 1);
+        assert_eq!(drawn.drops[0].raw, 1);
+    }
+
+    #[test]
+    fn only_so_many_drops_are_marked_and_the_deepest_stay() {
+        let flat: Vec<String> = (0..400)
+            .map(|at| {
+                let fallen = if at == 201 { 10 } else { 800 };
+                format!("{at},{}", if at % 2 == 0 { 1000 } else { fallen })
+            })
+            .collect();
+        let product = product(&format!("[{}]", flat.join(",")));
+        let drawn = Drawn::of(&product, Series::Amazon, false);
+        assert_eq!(drawn.drops.len(), MARKS);
+        assert!(drawn.drops.iter().any(|drop| drop.raw == 10));
+        assert!(drawn.drops.is_sorted_by_key(|drop| drop.at));
+    }
+
+    #[test]
+    fn numbers_beside_the_axis_can_be_read() {
+        assert_eq!(label(19.5, 30.0), "19.50");
+        assert_eq!(label(1_234_567.0, 2e6), "1,234,567");
+        assert_eq!(label(0.0, 5000.0), "0");
     }
 
     proptest! {
         #[test]
-        fn every_coordinate_is_inside(flat in proptest::collection::vec(-3_i64..1_000_000_000, 2..80)) {
+        fn every_coordinate_is_inside(
+            flat in proptest::collection::vec(
+                prop_oneof![-3_i64..1_000_000_000, Just(i64::MAX), Just(i64::MIN)],
+                2..80,
+            ),
+        ) {
             let csv: Vec<String> = flat.iter().map(ToString::to_string).collect();
             if let Some(svg) = charts(&product(&format!("[{}]", csv.join(","))), &[]) {
                 prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));

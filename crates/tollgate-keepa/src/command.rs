@@ -14,123 +14,128 @@ pub enum Effect {
 }
 
 macro_rules! commands {
-    ($($variant:ident $name:literal $effect:ident $endpoint:literal $tool:expr,)+) => {
+    (
+        asks { $($read:ident $read_name:literal $endpoint:literal $read_tool:expr,)+ }
+        changes { $($write:ident $write_name:literal $write_endpoint:literal,)+ }
+        stays { $($local:ident $local_name:literal $local_tool:expr,)+ }
+    ) => {
         /// One command.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Command {
-            $(#[doc = $name] $variant,)+
+            $(#[doc = $read_name] $read,)+
+            $(#[doc = $write_name] $write,)+
+            $(#[doc = $local_name] $local,)+
+        }
+
+        /// The commands that send nothing to Keepa, as a pattern, so that no other place has to list them.
+        macro_rules! local_commands {
+            () => { $($crate::Command::$local)|+ };
         }
 
         impl Command {
             /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+            pub const ALL: &[Self] = &[$(Self::$read,)+ $(Self::$write,)+ $(Self::$local,)+];
 
             /// Its name.
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
+                match self {
+                    $(Self::$read => $read_name,)+
+                    $(Self::$write => $write_name,)+
+                    $(Self::$local => $local_name,)+
+                }
             }
 
             /// What it does to the world.
             pub const fn effect(self) -> Effect {
-                match self { $(Self::$variant => Effect::$effect,)+ }
+                match self {
+                    $(Self::$read)|+ => Effect::Read,
+                    $(Self::$write)|+ => Effect::Write,
+                    $(Self::$local)|+ => Effect::Local,
+                }
             }
 
             /// The path at Keepa; empty for what stays here.
             pub const fn endpoint(self) -> &'static str {
-                match self { $(Self::$variant => $endpoint,)+ }
+                match self {
+                    $(Self::$read => $endpoint,)+
+                    $(Self::$write => $write_endpoint,)+
+                    $(Self::$local)|+ => "",
+                }
             }
 
-            /// The name agents call it by, without the pack's prefix, if they may.
+            /// The name agents call it by, without the pack's prefix, if they may: what changes something they may not.
             pub const fn tool(self) -> Option<&'static str> {
-                match self { $(Self::$variant => $tool,)+ }
+                match self {
+                    $(Self::$read => $read_tool,)+
+                    $(Self::$write)|+ => None,
+                    $(Self::$local => $local_tool,)+
+                }
             }
         }
     };
 }
 
 commands! {
-    ProductsGet "products.get" Read "/product" Some("products_get"),
-    ProductsCompare "products.compare" Read "/product" Some("products_compare"),
-    ProductsSearch "products.search" Read "/search" None,
-    CategoriesGet "categories.get" Read "/category" None,
-    CategoriesSearch "categories.search" Read "/search" Some("categories_search"),
-    CategoriesProducts "categories.products" Read "/bestsellers" Some("categories_products"),
-    CategoriesFinderSelection "categories.finder-selection" Local "" Some("categories_finder_selection"),
-    FinderQuery "finder.query" Read "/query" Some("finder_query"),
-    DealsQuery "deals.query" Read "/deal" Some("deals_query"),
-    SellersGet "sellers.get" Read "/seller" Some("sellers_get"),
-    BestsellersGet "bestsellers.get" Read "/bestsellers" Some("bestsellers_get"),
-    TopsellersList "topsellers.list" Read "/topseller" Some("topsellers_list"),
-    LightningdealsList "lightningdeals.list" Read "/lightningdeal" None,
-    GraphsImage "graphs.image" Read "/graphimage" None,
-    HistoryExport "history.export" Read "/product" None,
-    HistoryTrend "history.trend" Read "/product" None,
-    TokensStatus "tokens.status" Read "/token" None,
-    TrackingList "tracking.list" Read "/tracking" Some("tracking_list"),
-    TrackingListNames "tracking.list-names" Read "/tracking" Some("tracking_list_names"),
-    TrackingGet "tracking.get" Read "/tracking" Some("tracking_get"),
-    TrackingNotifications "tracking.notifications" Read "/tracking" Some("tracking_notifications"),
-    TrackingAdd "tracking.add" Write "/tracking" None,
-    TrackingRemove "tracking.remove" Write "/tracking" None,
-    TrackingRemoveAll "tracking.remove-all" Write "/tracking" None,
-    TrackingWebhook "tracking.webhook" Write "/tracking" None,
-    WorkflowPlan "workflow.plan" Local "" Some("workflow_plan"),
-    ResearchGraphMerge "research_graph.merge" Local "" Some("research_graph_merge"),
-    ResearchBriefExport "research_brief.export" Local "" Some("research_brief_export"),
-    DocsIndex "docs.index" Local "" Some("docs_index"),
-    DocsRead "docs.read" Local "" Some("docs_read"),
-    ContextPolicy "context.policy" Local "" Some("context_policy"),
-    ResearchTargetResolve "research.target.resolve" Local "" Some("resolve_research_target"),
-    ResearchContextQuery "research.context.query" Local "" Some("query_research_context"),
-    AuditCost "audit.cost" Local "" Some("audit_cost"),
-    CassettesSanitize "cassettes.sanitize" Local "" Some("cassettes_sanitize"),
-    CassettesPromote "cassettes.promote" Local "" Some("cassettes_promote"),
-    CassettesPromoteAndVerify "cassettes.promote_and_verify" Local "" Some("cassettes_promote_and_verify"),
-    ReportsBuild "reports.build" Local "" Some("reports_build"),
-    BrowseSnapshot "browse.snapshot" Local "" Some("browse_snapshot"),
-    ChartsRender "charts.render" Read "/product" None,
-    RequestGet "request.get" Read "" None,
-    TokensPlan "tokens.plan" Local "" None,
-    BatchAsins "batch.asins" Local "" None,
-    TemplatesList "templates.list" Local "" None,
-    TemplatesShow "templates.show" Local "" None,
-    SchemaGenerate "schema.generate" Local "" None,
-    Capabilities "capabilities" Local "" None,
-    DomainsList "domains.list" Local "" None,
-    CacheExplainKey "cache.explain-key" Local "" None,
-    CacheStats "cache.stats" Local "" None,
-    CacheClear "cache.clear" Local "" None,
-}
-
-/// The commands that send nothing to Keepa, as a pattern, so that no other place has to list them.
-macro_rules! local_commands {
-    () => {
-        $crate::Command::CategoriesFinderSelection
-            | $crate::Command::WorkflowPlan
-            | $crate::Command::ResearchGraphMerge
-            | $crate::Command::ResearchBriefExport
-            | $crate::Command::DocsIndex
-            | $crate::Command::DocsRead
-            | $crate::Command::ContextPolicy
-            | $crate::Command::ResearchTargetResolve
-            | $crate::Command::ResearchContextQuery
-            | $crate::Command::AuditCost
-            | $crate::Command::CassettesSanitize
-            | $crate::Command::CassettesPromote
-            | $crate::Command::CassettesPromoteAndVerify
-            | $crate::Command::ReportsBuild
-            | $crate::Command::BrowseSnapshot
-            | $crate::Command::TokensPlan
-            | $crate::Command::BatchAsins
-            | $crate::Command::TemplatesList
-            | $crate::Command::TemplatesShow
-            | $crate::Command::SchemaGenerate
-            | $crate::Command::Capabilities
-            | $crate::Command::DomainsList
-            | $crate::Command::CacheExplainKey
-            | $crate::Command::CacheStats
-            | $crate::Command::CacheClear
-    };
+    asks {
+        ProductsGet "products.get" "/product" Some("products_get"),
+        ProductsCompare "products.compare" "/product" Some("products_compare"),
+        ProductsSearch "products.search" "/search" None,
+        CategoriesGet "categories.get" "/category" None,
+        CategoriesSearch "categories.search" "/search" Some("categories_search"),
+        CategoriesProducts "categories.products" "/bestsellers" Some("categories_products"),
+        FinderQuery "finder.query" "/query" Some("finder_query"),
+        DealsQuery "deals.query" "/deal" Some("deals_query"),
+        SellersGet "sellers.get" "/seller" Some("sellers_get"),
+        BestsellersGet "bestsellers.get" "/bestsellers" Some("bestsellers_get"),
+        TopsellersList "topsellers.list" "/topseller" Some("topsellers_list"),
+        LightningdealsList "lightningdeals.list" "/lightningdeal" None,
+        GraphsImage "graphs.image" "/graphimage" None,
+        HistoryExport "history.export" "/product" None,
+        HistoryTrend "history.trend" "/product" None,
+        TokensStatus "tokens.status" "/token" None,
+        TokensPlan "tokens.plan" "/token" None,
+        TrackingList "tracking.list" "/tracking" Some("tracking_list"),
+        TrackingListNames "tracking.list-names" "/tracking" Some("tracking_list_names"),
+        TrackingGet "tracking.get" "/tracking" Some("tracking_get"),
+        TrackingNotifications "tracking.notifications" "/tracking" Some("tracking_notifications"),
+        ChartsRender "charts.render" "/product" None,
+        RequestGet "request.get" "" None,
+    }
+    changes {
+        TrackingAdd "tracking.add" "/tracking",
+        TrackingRemove "tracking.remove" "/tracking",
+        TrackingRemoveAll "tracking.remove-all" "/tracking",
+        TrackingWebhook "tracking.webhook" "/tracking",
+    }
+    stays {
+        CategoriesFinderSelection "categories.finder-selection" Some("categories_finder_selection"),
+        WorkflowPlan "workflow.plan" Some("workflow_plan"),
+        ResearchGraphMerge "research_graph.merge" Some("research_graph_merge"),
+        ResearchBriefExport "research_brief.export" Some("research_brief_export"),
+        DocsIndex "docs.index" Some("docs_index"),
+        DocsRead "docs.read" Some("docs_read"),
+        ContextPolicy "context.policy" Some("context_policy"),
+        ResearchTargetResolve "research.target.resolve" Some("resolve_research_target"),
+        ResearchContextQuery "research.context.query" Some("query_research_context"),
+        AuditCost "audit.cost" Some("audit_cost"),
+        CassettesSanitize "cassettes.sanitize" Some("cassettes_sanitize"),
+        CassettesPromote "cassettes.promote" Some("cassettes_promote"),
+        CassettesPromoteAndVerify "cassettes.promote_and_verify" Some("cassettes_promote_and_verify"),
+        ReportsBuild "reports.build" Some("reports_build"),
+        BrowseSnapshot "browse.snapshot" Some("browse_snapshot"),
+        BatchAsins "batch.asins" None,
+        TemplatesList "templates.list" None,
+        TemplatesShow "templates.show" None,
+        SchemaGenerate "schema.generate" None,
+        Capabilities "capabilities" None,
+        DomainsList "domains.list" None,
+        CacheExplainKey "cache.explain-key" None,
+        CacheStats "cache.stats" None,
+        CacheClear "cache.clear" None,
+        CacheExplain "cache.explain" None,
+        CacheInspect "cache.inspect" None,
+        CachePruneExpired "cache.prune-expired" None,
+    }
 }
 pub(crate) use local_commands;
 
@@ -174,8 +179,6 @@ mod tests {
     fn names_are_found_in_both_spellings() {
         for one in Command::ALL {
             assert_eq!(Command::named(one.name()), Some(*one));
-            let is_local = matches!(one, local_commands!());
-            assert_eq!(is_local, one.effect() == Effect::Local, "{}", one.name());
         }
         assert_eq!(
             Command::named("tracking.list_names"),

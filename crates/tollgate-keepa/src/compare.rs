@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Product,
-    graph::{Graph, of_product},
+    graph::Graph,
     view::{self, Options, Profile, RISK_CODES},
 };
 
@@ -75,8 +75,9 @@ pub fn compare(products: &[Product], options: &Options) -> Value {
     let mut graph = Graph::default();
     let mut rows = Vec::with_capacity(products.len());
     for product in products {
-        rows.push(row(&view::product(product, &options)));
-        graph.absorb(of_product(product));
+        let (view, own) = view::with_graph(product, &options);
+        rows.push(row(view));
+        graph.absorb(own);
     }
     json!({
         "view": "products_compare",
@@ -89,15 +90,18 @@ pub fn compare(products: &[Product], options: &Options) -> Value {
     })
 }
 
-fn row(view: &Value) -> Value {
+/// Takes a row out of a view; long sections are moved, not copied.
+fn row(view: Map<String, Value>) -> Value {
+    let mut view = Value::Object(view);
     let columns = COLUMNS
         .iter()
-        .map(|(name, path)| (*name, view.pointer(path)));
-    let whole = WHOLE.iter().map(|name| (*name, view.get(name)));
-    let row: Map<String, Value> = columns
-        .chain(whole)
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.clone())))
-        .collect();
+        .filter_map(|(name, path)| Some(((*name).to_owned(), view.pointer(path)?.clone())));
+    let mut row: Map<String, Value> = columns.collect();
+    for name in WHOLE {
+        if let Some(section) = view.get_mut(name) {
+            row.insert(name.to_owned(), section.take());
+        }
+    }
     view::compact(Value::Object(row))
 }
 

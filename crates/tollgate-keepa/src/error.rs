@@ -52,6 +52,36 @@ kinds! {
 }
 
 impl Kind {
+    /// Whether Keepa may have been asked before it happened.
+    pub const fn is_after_asking(self) -> bool {
+        match self {
+            Self::NetworkOrParseError
+            | Self::BadRequest
+            | Self::PaymentRequired
+            | Self::InvalidParameter
+            | Self::NotEnoughToken
+            | Self::ServerError
+            | Self::ApiError
+            | Self::ProductNotFound
+            | Self::HistoryUnavailable
+            | Self::HistoryEmpty => true,
+            Self::InvalidArgument
+            | Self::UnsupportedCommand
+            | Self::AuthMissing
+            | Self::ConfirmationRequired
+            | Self::FixtureUnavailable
+            | Self::FixtureNotFound
+            | Self::BinaryOutputPathRequired
+            | Self::FixtureSyncFailed
+            | Self::ResourceNotFound
+            | Self::MissingInputs
+            | Self::InactiveTool
+            | Self::ProfileRequiresFixtureOrDryRun
+            | Self::CacheMiss
+            | Self::FileRefused => false,
+        }
+    }
+
     /// What an HTTP status other than 200 stands for.
     pub fn of_status(status: u16) -> Self {
         match status {

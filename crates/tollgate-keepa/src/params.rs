@@ -117,7 +117,12 @@ fn scalar(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.trim().to_owned()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(is_on) => Some(u8::from(*is_on).to_string()),
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
+        // A list of one is that one.
+        Value::Array(all) => match all.as_slice() {
+            [one] if !one.is_array() => scalar(one),
+            _ => None,
+        },
+        Value::Null | Value::Object(_) => None,
     }
 }
 
@@ -146,6 +151,11 @@ mod tests {
             assert_eq!(params.list(&["asin", "asins"]), ["A", "B"], "{params:?}");
         }
         assert_eq!(Params::of(&json!({"asin": 5})).list(&["asin"]), ["5"]);
+        let text = |value: Value| Params::of(&json!({ "asin": value })).text(&["asin"]);
+        assert_eq!(text(json!(["A"])).as_deref(), Some("A"));
+        for several in [json!(["A", "B"]), json!([]), json!([["A"]])] {
+            assert_eq!(text(several), None);
+        }
     }
 
     #[test]

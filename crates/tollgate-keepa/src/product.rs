@@ -3,18 +3,50 @@
 //! Histories are most of an answer, so they never become JSON trees; everything else keeps its own names and unknown
 //! fields survive.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
 use serde_json::{Map, Value};
 
 use crate::{Domain, Error, Kind};
 
 /// One product of an answer.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Product {
-    #[serde(default)]
     csv: Option<Vec<Option<Vec<i64>>>>,
-    #[serde(flatten)]
     fields: Map<String, Value>,
+}
+
+impl<'de> Deserialize<'de> for Product {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+/// Reads the fields one by one, histories as numbers and all others as they are.
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = Product;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a product")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Product, A::Error> {
+        let mut product = Product::default();
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "csv" {
+                product.csv = map.next_value()?;
+            } else {
+                product.fields.insert(name, map.next_value()?);
+            }
+        }
+        Ok(product)
+    }
 }
 
 #[derive(Deserialize)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Caching, Capability, Control, ErrorCode, Estimate, Failure, Payload, SessionKey, TrustLevel,
+    Caching, Control, ErrorCode, Estimate, Failure, Payload, ServiceInfo, SessionKey, TrustLevel,
     audit::Hash,
 };
 
@@ -48,8 +48,14 @@ pub(super) struct Permitted {
 /// What policy made of a call.
 pub(super) enum Permission {
     Granted(Permitted),
-    DryRun(Payload),
+    DryRun(Told),
     Happened(Recorded),
+}
+
+/// What a dry run tells.
+pub(super) struct Told {
+    pub(super) report: Payload,
+    pub(super) service: Option<ServiceInfo>,
 }
 
 impl Permitted {
@@ -127,6 +133,7 @@ pub(super) fn resolve(
     trail.capability = Some(spec.capability);
     trail.idempotent = spec.annotations.idempotent;
     check_profile(inner, caller, session, &listing)?;
+    trail.profile = profile_in_force(inner, caller, session).map(Arc::from);
     Ok(Resolved { listing, request })
 }
 
@@ -275,11 +282,7 @@ pub(super) async fn permit(
     let mut verdict = decide(consent);
     if valid.control.dry_run {
         note(trail, consent, &verdict);
-        return Ok(Permission::DryRun(report(
-            &verdict,
-            valid.capability,
-            valid.estimate,
-        )));
+        return Ok(Permission::DryRun(rehearsed(inner, &verdict, &valid)?));
     }
     let mut approval = None;
     let mut digest = None;
@@ -414,15 +417,37 @@ pub(crate) const fn decision_word(decision: Decision) -> &'static str {
     }
 }
 
-fn report(verdict: &Verdict, capability: Capability, estimate: Estimate) -> Payload {
-    Payload::from(json!({
-        "dry_run": true,
-        "verdict": decision_word(verdict.decision),
-        "rule": verdict.rule,
-        "capability": capability.as_str(),
-        "estimated_tokens": estimate.estimated,
-        "worst_case_tokens": estimate.worst_case,
-    }))
+/// Verdict and estimate, and what the tool itself tells about such a call if it may be made at all.
+fn rehearsed(inner: &Inner, verdict: &Verdict, valid: &Valid) -> Result<Told, Stop> {
+    let spec = &valid.listing.spec;
+    let is_refused = matches!(verdict.decision, Decision::Deny | Decision::Error);
+    let rehearsal = if is_refused {
+        None
+    } else {
+        let fields = validate::as_object(valid.arguments.value());
+        let told = spec.telling.rehearsed(fields);
+        told.map_err(|error| error.into_failure(spec.annotations.idempotent))?
+    };
+    let rehearsal = rehearsal.unwrap_or_default();
+    let mut report = rehearsal.data;
+    for (name, value) in [
+        ("dry_run", json!(true)),
+        ("verdict", json!(decision_word(verdict.decision))),
+        ("rule", json!(verdict.rule)),
+        ("capability", json!(valid.capability.as_str())),
+        ("estimated_tokens", json!(valid.estimate.estimated)),
+        ("worst_case_tokens", json!(valid.estimate.worst_case)),
+    ] {
+        report.insert(name.to_owned(), value);
+    }
+    let clean = |value: Value| inner.cleaner.value(&value);
+    Ok(Told {
+        report: Payload::from(clean(Value::Object(report))),
+        service: rehearsal.service.map(|service| ServiceInfo {
+            request: clean(service.request),
+            token_bucket: clean(service.token_bucket),
+        }),
+    })
 }
 
 fn denied(valid: &Valid, verdict: &Verdict) -> Stop {

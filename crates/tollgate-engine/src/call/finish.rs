@@ -7,12 +7,13 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
-    ConsumedSource, ErrorCode, Failure, InputRequest, Payload, ToolResult, Usage, Warning,
+    ConsumedSource, ErrorCode, Failure, InputRequest, ToolResult, Usage, Warning,
     store::{Batch, Body, Change, Durability, Ending},
 };
 
 use super::{
     Disposition, Inner, Outcome, Stage, Stop,
+    admit::Told,
     answer::{Shown, answer, withheld, without_store},
     cache::{self, Keeping},
     consent::Recorded,
@@ -35,7 +36,7 @@ pub(super) enum End {
     Answered(Answered),
     Hit(Recalled),
     Recorded(Box<Recorded>),
-    DryRun(Payload),
+    DryRun(Told),
     NeedsInput(InputRequest),
     Stopped(Stop),
 }
@@ -187,6 +188,11 @@ fn settle(end: &End, trail: &Trail) -> (Option<u64>, ConsumedSource) {
         End::Stopped(stop) if stop.failure.code == ErrorCode::InputRejected => {
             (Some(0), ConsumedSource::None)
         }
+        // A failure whose price is known costs that, and not what was estimated.
+        End::Stopped(stop) if stop.failure.consumed == Some(0) => (Some(0), ConsumedSource::None),
+        End::Stopped(stop) if stop.failure.consumed.is_some() => {
+            (stop.failure.consumed, ConsumedSource::TokenBucket)
+        }
         End::Stopped(_) | End::NeedsInput(_) => (Some(reserved), ConsumedSource::EstimatedFallback),
         End::Hit(_) | End::Recorded(_) | End::DryRun(_) => (Some(0), ConsumedSource::None),
     }
@@ -228,8 +234,9 @@ fn show(
             shown.warnings.push(Warning::RecordedEnding);
             shown
         }
-        End::DryRun(report) => {
-            let kept = Kept::ours(report);
+        End::DryRun(told) => {
+            let mut kept = Kept::ours(told.report);
+            kept.service = told.service;
             let mut shown = Shown::kept(Arc::new(kept), call, 0);
             shown.warnings.push(Warning::DryRun);
             shown

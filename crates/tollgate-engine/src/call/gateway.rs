@@ -276,6 +276,7 @@ impl Inner {
             scope: caller.scope.clone(),
             spelling: caller.spelling,
             asks: caller.asks,
+            profile: None,
             tool: self.tool_name(&request.tool),
             command: None,
             provider: None,

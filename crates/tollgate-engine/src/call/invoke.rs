@@ -139,6 +139,7 @@ fn context(
         scope: trail.scope.clone(),
         spelling: trail.spelling,
         asks: trail.asks,
+        profile: trail.profile.clone(),
     }
 }
 

@@ -141,7 +141,7 @@ impl Inner {
             self.probe(trail, Stage::Permit);
             let permitted = match permission {
                 Permission::Granted(permitted) => permitted,
-                Permission::DryRun(report) => return Ok(End::DryRun(report)),
+                Permission::DryRun(told) => return Ok(End::DryRun(told)),
                 Permission::Happened(recorded) => return Ok(End::Recorded(recorded.into())),
             };
             asked = match self.answer(trail, session, permitted).await? {

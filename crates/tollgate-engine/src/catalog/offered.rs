@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Offers, Payload, Provider, Raise, Surface, ToolName,
-    ToolSpec, TrustLevel, offer,
+    Annotations, Caching, Capability, Cost, Offers, Payload, Provider, Raise, Surface, Telling,
+    ToolName, ToolSpec, TrustLevel, offer,
 };
 
 use super::{Catalog, Listing};
@@ -121,6 +121,7 @@ fn spec(
         },
         capability: Capability::L0,
         raise: Raise::default(),
+        telling: Telling::default(),
         provider_id: provider.to_owned(),
         requires_confirm: false,
         timeout_ms: TIMEOUT_MS,

@@ -59,6 +59,7 @@ pub(crate) struct Trail {
     pub(crate) scope: Option<Arc<[String]>>,
     pub(crate) spelling: Spelling,
     pub(crate) asks: AskKinds,
+    pub(crate) profile: Option<Arc<str>>,
     pub(crate) tool: String,
     pub(crate) command: Option<String>,
     pub(crate) provider: Option<String>,

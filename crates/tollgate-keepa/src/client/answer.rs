@@ -3,9 +3,8 @@
 use std::{io::Read as _, time::Duration};
 
 use flate2::read::MultiGzDecoder;
-use serde::Deserialize;
 
-use super::{Bucket, Incoming};
+use super::{Bucket, Incoming, envelope::Envelope};
 use crate::{Error, Kind};
 
 /// What an answer may unpack to: a hundred products with all they have are about 60 MB.
@@ -57,21 +56,6 @@ impl Read {
     }
 }
 
-#[derive(Deserialize)]
-struct Envelope {
-    error: Option<Reported>,
-    #[serde(rename = "refillIn")]
-    refill_in: Option<u64>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Reported {
-    r#type: Option<String>,
-    message: Option<String>,
-    details: Option<serde_json::Value>,
-}
-
 pub(super) fn read(incoming: &Incoming, is_binary: bool) -> Read {
     let bytes = match unpack(&incoming.body) {
         Ok(bytes) => bytes,
@@ -90,16 +74,13 @@ pub(super) fn read(incoming: &Incoming, is_binary: bool) -> Read {
             waited: None,
         });
     }
-    let envelope: Option<Envelope> = serde_json::from_slice(&bytes).ok();
-    let bucket = Bucket::read(&bytes);
-    let refill_in = envelope.as_ref().and_then(|one| one.refill_in);
-    let refill = refill_in
-        .map(Duration::from_millis)
-        .or_else(|| incoming.retry_after.map(Duration::from_secs));
-    let is_json = envelope.is_some();
-    let reported = envelope.and_then(|one| one.error);
-    if incoming.status != 200 || reported.is_some() {
-        let error = reported_error(incoming.status, reported.unwrap_or_default(), refill);
+    let found = Envelope::read(&bytes);
+    let is_json = found.is_some();
+    let envelope = found.unwrap_or_default();
+    let bucket = envelope.bucket();
+    let told = incoming.retry_after.map(Duration::from_secs);
+    let refill = envelope.refill().or(told);
+    if let Some(error) = envelope.error(incoming.status, refill) {
         return wrong(incoming, error, bucket, refill);
     }
     match String::from_utf8(bytes) {
@@ -134,31 +115,6 @@ fn wrong(
 
 fn broken(message: impl Into<String>) -> Error {
     Error::new(Kind::NetworkOrParseError, message)
-}
-
-/// What an answer that is an error says, as one of ours.
-fn reported_error(status: u16, reported: Reported, refill: Option<Duration>) -> Error {
-    let kind = match (status, reported.r#type.as_deref()) {
-        (200, Some("invalidParameter")) => Kind::InvalidParameter,
-        (200, Some("notEnoughToken")) => Kind::NotEnoughToken,
-        (status, _) => Kind::of_status(status),
-    };
-    let message = reported.message.filter(|text| !text.is_empty());
-    let message = message.unwrap_or_else(|| format!("Keepa answered with status {status}"));
-    let mut error = Error::new(kind, message);
-    if let Some(name) = reported.r#type {
-        error = error.with("type", name);
-    }
-    if let Some(details) = reported.details.filter(|one| !one.is_null()) {
-        error = error.with("details", details);
-    }
-    if let (Kind::NotEnoughToken, Some(wait)) = (kind, refill) {
-        let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-        error = error
-            .with("retry_after_ms", ms)
-            .with("retry_after_seconds", ms.div_ceil(1000));
-    }
-    error
 }
 
 /// Unpacks what is packed, told by its first bytes: not every answer says so in its headers.

@@ -3,18 +3,9 @@
 //! Invariant: a refill rate of zero is no reading. Keepa answers an unknown key with all fields at zero, and that must
 //! not be taken for an account that is out of tokens.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-/// The tokens at the time of an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Fields {
-    tokens_left: Option<i64>,
-    tokens_consumed: Option<i64>,
-    refill_in: Option<i64>,
-    refill_rate: Option<i64>,
-    token_flow_reduction: Option<f64>,
-}
+use super::envelope::Envelope;
 
 /// The tokens at the time of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -39,15 +30,7 @@ pub struct Bucket {
 impl Bucket {
     /// Reads the tokens from an answer's JSON, if it tells.
     pub fn read(body: &[u8]) -> Option<Self> {
-        let fields: Fields = serde_json::from_slice(body).ok()?;
-        let tells = fields.tokens_left.is_some() || fields.refill_rate.is_some();
-        (tells && fields.refill_rate != Some(0)).then_some(Self {
-            refill_rate: fields.refill_rate,
-            refill_in_ms: fields.refill_in,
-            tokens_left: fields.tokens_left,
-            tokens_consumed: fields.tokens_consumed,
-            token_flow_reduction: fields.token_flow_reduction,
-        })
+        Envelope::read(body)?.bucket()
     }
 
     /// What fits into it: an hour's refill.

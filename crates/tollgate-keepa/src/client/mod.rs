@@ -5,6 +5,7 @@
 
 mod answer;
 mod bucket;
+mod envelope;
 mod wire;
 
 use std::{
@@ -14,6 +15,7 @@ use std::{
 
 pub use answer::{Answer, Body};
 pub use bucket::Bucket;
+pub(crate) use envelope::Envelope;
 pub use wire::{Incoming, Outgoing, Wire, WireError};
 
 use crate::{ApiKey, Error, Kind, client::answer::Read, request::Request};

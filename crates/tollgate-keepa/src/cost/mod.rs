@@ -104,6 +104,7 @@ pub fn estimate(command: Command, params: &Params) -> Result<Budget, Error> {
             Budget::default().confirmed()
         }
         Command::TokensStatus
+        | Command::TokensPlan
         | Command::TrackingList
         | Command::TrackingListNames
         | Command::TrackingGet

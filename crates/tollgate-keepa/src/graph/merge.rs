@@ -3,7 +3,9 @@
 //! Invariants: merging is linear but for the sorting; a conflict is always decided, by the source the caller prefers or
 //! by the heaviest, and always reported; the same inputs in the same order give the same graph.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -12,9 +14,13 @@ use super::{
     source::{Source, extract},
 };
 use crate::{Error, view::compact};
+use table::{Seen, Table};
 
 /// How long a list of findings may get.
 const MOST: usize = 20;
+
+/// What leads from a merged graph to those it was made of.
+const INCLUDES: &str = "includes_graph";
 
 /// How to merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,40 +43,18 @@ impl Default for MergeOptions {
     }
 }
 
-/// A node wherever it was seen: the place of its source, and the node itself.
-type Seen<'a> = Vec<(usize, &'a Value)>;
-
 /// Merges all graphs found in `payloads`, however deep they lie.
 pub fn merge(payloads: &[Value], options: &MergeOptions) -> Result<Value, Error> {
     let sources: Vec<Source<'_>> = extract(payloads);
     if sources.is_empty() {
         return Err(Error::argument("there is no research graph in the input"));
     }
-    let mut seen: HashMap<&str, Seen<'_>> = HashMap::new();
-    let mut edges: HashMap<(&str, &str, &str), &Value> = HashMap::new();
-    for (place, source) in sources.iter().enumerate() {
-        for (id, node) in source.nodes() {
-            seen.entry(id).or_default().push((place, node));
-        }
-        edges.extend(source.edges());
-    }
+    let table = Table::of(&sources);
     let preferred = preferred(&sources, options);
-    let findings = Findings::of(&sources, &seen, &edges, preferred);
+    let findings = Findings::of(&sources, &table, preferred);
     let diff = findings.diff(&sources, options, preferred);
-    let mut nodes: Vec<Value> = seen
-        .iter()
-        .filter_map(|(id, all)| Some(merged(id, all.last()?, &sources, &findings)))
-        .collect();
-    nodes.push(json!({
-        "id": options.root,
-        "type": "research_graph",
-        "label": options.label,
-        "attributes": {"graph_count": sources.len()},
-    }));
-    nodes.sort_by(|a, b| (text(a, "type"), text(a, "id")).cmp(&(text(b, "type"), text(b, "id"))));
-    let mut all: Vec<Value> = edges.into_values().cloned().collect();
-    all.extend(included(&sources, &seen, &options.root));
-    all.sort_by(|a, b| edge_key(a).cmp(&edge_key(b)));
+    let nodes = nodes(&table, &sources, &findings, options);
+    let edges = edges(&table, &sources, &options.root);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for node in &nodes {
         *counts.entry(text(node, "type")).or_default() += 1;
@@ -80,13 +64,79 @@ pub fn merge(payloads: &[Value], options: &MergeOptions) -> Result<Value, Error>
         "schema_version": VERSION,
         "root": options.root,
         "node_count": nodes.len(),
-        "edge_count": all.len(),
+        "edge_count": edges.len(),
         "entity_counts": counts,
         "sources": sources.iter().map(Source::json).collect::<Vec<_>>(),
         "diagnostics": diagnostics,
         "diff": diff,
     });
-    Ok(with_lists(graph, nodes, all))
+    Ok(with_lists(graph, nodes, edges))
+}
+
+/// The type of a node: that of the source that was chosen, or of the last.
+fn kind_of<'a>(id: &str, seen: &Seen<'a>, findings: &Findings<'a>) -> &'a str {
+    let chosen = findings.resolutions.get(id).map(|(_, node)| *node);
+    let last = || seen.last().map(|(_, node)| *node);
+    chosen.or_else(last).map_or("", |node| text(node, "type"))
+}
+
+/// All nodes by type and id. The new root takes the place of one that had its id.
+fn nodes<'a>(
+    table: &'a Table<'a>,
+    sources: &[Source<'a>],
+    findings: &Findings<'a>,
+    options: &MergeOptions,
+) -> Vec<Value> {
+    let old = table.nodes().filter(|(id, _)| *id != options.root);
+    let mut all: Vec<(&str, &str, Option<&Seen<'_>>)> = old
+        .map(|(id, seen)| (kind_of(id, seen, findings), id, Some(seen)))
+        .collect();
+    all.push(("research_graph", &options.root, None));
+    all.sort_unstable_by_key(|(kind, id, _)| (*kind, *id));
+    let root = || {
+        json!({
+            "id": options.root,
+            "type": "research_graph",
+            "label": options.label,
+            "attributes": {"graph_count": sources.len()},
+        })
+    };
+    all.into_iter()
+        .filter_map(|(_, id, seen)| match seen {
+            Some(seen) => Some(merged(id, seen.last()?, sources, findings)),
+            None => Some(root()),
+        })
+        .collect()
+}
+
+/// Where an edge begins, and of which type it is.
+fn start(edge: &Value) -> (&str, &str) {
+    let (source, kind, _) = edge_key(edge);
+    (source, kind)
+}
+
+/// All edges by source, type and target. Those from the new root to the roots of the sources are told anew.
+fn edges(table: &Table<'_>, sources: &[Source<'_>], root: &str) -> Vec<Value> {
+    let old = table.edges();
+    let first = old.partition_point(|edge| start(edge) < (root, INCLUDES));
+    let (before, rest) = old.split_at(first);
+    let count = rest.partition_point(|edge| start(edge) == (root, INCLUDES));
+    let (same, after) = rest.split_at(count);
+    let mut mine: BTreeMap<&str, Value> = same
+        .iter()
+        .map(|edge| (text(edge, "target"), Value::clone(edge)))
+        .collect();
+    mine.extend(included(table, sources, root));
+    let copied = |all: &[&Value]| {
+        all.iter()
+            .map(|edge| Value::clone(edge))
+            .collect::<Vec<_>>()
+    };
+    let mut all = copied(before);
+    all.reserve(mine.len() + after.len());
+    all.extend(mine.into_values());
+    all.extend(copied(after));
+    all
 }
 
 /// Puts the long lists in without copying them.
@@ -102,7 +152,7 @@ pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
 }
 
-fn edge_key(edge: &Value) -> (&str, &str, &str) {
+pub(super) fn edge_key(edge: &Value) -> (&str, &str, &str) {
     (
         text(edge, "source"),
         text(edge, "type"),
@@ -120,20 +170,23 @@ fn preferred(sources: &[Source<'_>], options: &MergeOptions) -> Option<usize> {
     })
 }
 
-/// The edges from the new root to the roots of the sources that have theirs among their nodes.
-fn included(sources: &[Source<'_>], seen: &HashMap<&str, Seen<'_>>, root: &str) -> Vec<Value> {
-    let mut known = HashSet::new();
-    let places = sources.iter().enumerate().rev();
-    let edges = places.filter_map(|(place, source)| {
-        let target = source.root?;
-        let is_there = seen.get(target)?.iter().any(|(at, _)| *at == place);
-        let is_new = is_there && known.insert(target);
-        is_new.then(|| {
+/// The edges from the new root to the roots of the sources that have theirs among their nodes, by target.
+fn included<'a>(table: &Table<'a>, sources: &[Source<'a>], root: &str) -> BTreeMap<&'a str, Value> {
+    let mut edges = BTreeMap::new();
+    for (place, source) in sources.iter().enumerate() {
+        let Some(target) = source.root.filter(|target| *target != root) else {
+            continue;
+        };
+        let seen = table.seen(target);
+        if seen.is_some_and(|seen| seen.iter().any(|(at, _)| *at == place)) {
             let evidence = format!("graphs.{place}.root");
-            json!({"source": root, "target": target, "type": "includes_graph", "evidence_path": evidence})
-        })
-    });
-    edges.collect()
+            let edge = json!({
+                "source": root, "target": target, "type": INCLUDES, "evidence_path": evidence,
+            });
+            edges.insert(target, edge);
+        }
+    }
+    edges
 }
 
 fn merged(
@@ -169,29 +222,16 @@ struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    fn of(
-        sources: &[Source<'a>],
-        seen: &'a HashMap<&'a str, Seen<'a>>,
-        edges: &HashMap<(&str, &str, &str), &Value>,
-        preferred: Option<usize>,
-    ) -> Self {
+    fn of(sources: &[Source<'a>], table: &'a Table<'a>, preferred: Option<usize>) -> Self {
         let roots: HashSet<&str> = sources.iter().filter_map(|source| source.root).collect();
-        let connected: HashSet<&str> = edges
-            .keys()
-            .flat_map(|(source, _, target)| [*source, *target])
-            .collect();
+        let mut orphans = table.alone();
+        orphans.retain(|id| !roots.contains(id));
         let mut duplicates: Vec<(&str, usize)> = Vec::new();
-        let mut orphans: Vec<&str> = Vec::new();
         let mut conflicts = Vec::new();
-        for (id, all) in seen {
-            if all.len() > 1 {
-                duplicates.push((*id, all.len()));
-            }
-            if !connected.contains(id) && !roots.contains(id) {
-                orphans.push(*id);
-            }
-            if names(all, "label").len() > 1 || names(all, "type").len() > 1 {
-                conflicts.push((*id, all));
+        for (id, all) in table.nodes().filter(|(_, all)| all.len() > 1) {
+            duplicates.push((id, all.len()));
+            if differs(all, "label") || differs(all, "type") {
+                conflicts.push((id, all));
             }
         }
         duplicates.sort_unstable();
@@ -295,6 +335,13 @@ impl<'a> Findings<'a> {
             "resolutions": resolutions.collect::<Vec<_>>(),
         }))
     }
+}
+
+/// Whether a node is called differently in different places.
+fn differs(all: &Seen<'_>, name: &str) -> bool {
+    let mut names = all.iter().map(|(_, node)| text(node, name));
+    let first = names.next();
+    names.any(|one| Some(one) != first)
 }
 
 fn names<'a>(all: &Seen<'a>, name: &str) -> BTreeSet<&'a str> {

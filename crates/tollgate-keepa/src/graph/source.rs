@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::merge::text;
+use super::merge::{edge_key, text};
 
 /// A graph that is merged with others.
 pub(super) struct Source<'a> {
@@ -76,21 +76,13 @@ impl<'a> Source<'a> {
             .filter(|(id, _)| !id.is_empty())
     }
 
-    /// Its edges, by source, type and target.
+    /// Its edges, by source, type and target; one without an end is none.
     pub(super) fn edges(
         &self,
     ) -> impl Iterator<Item = ((&'a str, &'a str, &'a str), &'a Value)> + use<'a> {
         let all = self.graph["edges"].as_array().into_iter().flatten();
-        all.map(|edge| {
-            (
-                (
-                    text(edge, "source"),
-                    text(edge, "type"),
-                    text(edge, "target"),
-                ),
-                edge,
-            )
-        })
+        all.map(|edge| (edge_key(edge), edge))
+            .filter(|((source, _, target), _)| !source.is_empty() && !target.is_empty())
     }
 
     pub(super) fn json(&self) -> Value {

@@ -39,31 +39,45 @@ pub(super) fn find(params: &Params) -> Result<Plan, Error> {
     }
 }
 
-fn input(required: Value, value: Value, source: &str, about: &str) -> Value {
-    json!({"required": required, "value": value, "source": source, "description": about})
+/// Adds something a plan takes: whether or when it has to be there, and what it is.
+fn take(
+    inputs: &mut Map<String, Value>,
+    name: &str,
+    (required, value): (Value, Value),
+    source: &str,
+    about: &str,
+) {
+    let input =
+        json!({"required": required, "value": value, "source": source, "description": about});
+    inputs.insert(name.to_owned(), input);
+}
+
+/// Something a step hands on, and where it can be read again.
+fn artifact(kind: &str, step: &str, templates: &[&str]) -> Value {
+    let mut artifact = json!({"kind": kind, "produced_by": step});
+    if !templates.is_empty() {
+        artifact["resource_templates"] = json!(templates);
+    }
+    artifact
 }
 
 /// What every plan takes.
 fn common(params: &Params) -> Result<Map<String, Value>, Error> {
     let domain = params.domain()?.code();
     let mut inputs = Map::new();
-    inputs.insert(
-        "domain".to_owned(),
-        input(
-            json!(true),
-            json!(domain),
-            "params.domain",
-            "The marketplace.",
-        ),
+    take(
+        &mut inputs,
+        "domain",
+        (json!(true), json!(domain)),
+        "params.domain",
+        "The marketplace.",
     );
-    inputs.insert(
-        "goal".to_owned(),
-        input(
-            json!(false),
-            json!(goal(params)),
-            "params.goal",
-            "What the research is for.",
-        ),
+    take(
+        &mut inputs,
+        "goal",
+        (json!(false), json!(goal(params))),
+        "params.goal",
+        "What the research is for.",
     );
     Ok(inputs)
 }
@@ -73,32 +87,29 @@ fn category(params: &Params) -> Result<Plan, Error> {
     let domain = params.domain()?.code();
     let hydrate = params.number("hydrate_top", 0)?.max(0);
     let mut inputs = common(params)?;
-    inputs.insert(
-        "term".to_owned(),
-        input(
-            json!(true),
-            json!(term),
-            "params.term",
-            "Words that lead to categories.",
-        ),
+    take(
+        &mut inputs,
+        "term",
+        (json!(true), json!(term)),
+        "params.term",
+        "Words that lead to categories.",
     );
-    inputs.insert(
-        "hydrate_top".to_owned(),
-        input(
-            json!(false),
-            json!(hydrate),
-            "params.hydrate_top",
-            "Leading products to read along.",
-        ),
+    take(
+        &mut inputs,
+        "hydrate_top",
+        (json!(false), json!(hydrate)),
+        "params.hydrate_top",
+        "Leading products to read along.",
     );
-    inputs.insert(
-        "selected_category_id".to_owned(),
-        input(
+    take(
+        &mut inputs,
+        "selected_category_id",
+        (
             json!("after_step:search-categories"),
             json!("<CATEGORY_ID>"),
-            "artifacts.category_candidates",
-            "The category that is looked at further.",
         ),
+        "artifacts.category_candidates",
+        "The category that is looked at further.",
     );
     let after = &["search-categories"];
     let chosen = &["artifacts.category_candidates.selected_category_id"];
@@ -108,19 +119,10 @@ fn category(params: &Params) -> Result<Plan, Error> {
         profile: Profile::DryRunDefault,
         inputs,
         artifacts: json!({
-            "category_candidates": {
-                "kind": "category_candidates", "produced_by": "search-categories",
-                "resource_templates": ["keepa://fixtures/{name}"],
-            },
-            "finder_selection": {"kind": "finder_selection", "produced_by": "scaffold-finder"},
-            "category_products": {
-                "kind": "asin_candidates", "produced_by": "fetch-category-products",
-                "resource_templates": [BY_KEY],
-            },
-            "product_comparison": {
-                "kind": "product_compare", "produced_by": "compare-candidates",
-                "resource_templates": [BY_KEY],
-            },
+            "category_candidates": artifact("category_candidates", "search-categories", &["keepa://fixtures/{name}"]),
+            "finder_selection": artifact("finder_selection", "scaffold-finder", &[]),
+            "category_products": artifact("asin_candidates", "fetch-category-products", &[BY_KEY]),
+            "product_comparison": artifact("product_compare", "compare-candidates", &[BY_KEY]),
         }),
         steps: vec![
             Step {
@@ -195,9 +197,12 @@ fn product(params: &Params) -> Result<Plan, Error> {
         "research"
     };
     let mut inputs = common(params)?;
-    inputs.insert(
-        "asin".to_owned(),
-        input(json!(true), json!(asin), "params.asin", "The product."),
+    take(
+        &mut inputs,
+        "asin",
+        (json!(true), json!(asin)),
+        "params.asin",
+        "The product.",
     );
     Ok(Plan {
         name: "product-research",
@@ -205,14 +210,8 @@ fn product(params: &Params) -> Result<Plan, Error> {
         profile: Profile::LiveReadAllowed,
         inputs,
         artifacts: json!({
-            "product_summary": {
-                "kind": "product_agent_view", "produced_by": "get-product-summary",
-                "resource_templates": [BY_KEY],
-            },
-            "offer_detail": {
-                "kind": "product_offer_detail", "produced_by": "optional-offers",
-                "resource_templates": [BY_KEY],
-            },
+            "product_summary": artifact("product_agent_view", "get-product-summary", &[BY_KEY]),
+            "offer_detail": artifact("product_offer_detail", "optional-offers", &[BY_KEY]),
         }),
         steps: vec![
             Step {
@@ -275,14 +274,12 @@ fn report(params: &Params) -> Result<Plan, Error> {
     };
     let given = json!(["<CATEGORY_JSON>", "<COMPARE_JSON>", "<SELLER_JSON>"]);
     let mut inputs = common(params)?;
-    inputs.insert(
-        "graph_inputs".to_owned(),
-        input(
-            json!(true),
-            given.clone(),
-            "paths or resource_templates.research_graph",
-            "Earlier answers whose graphs become one.",
-        ),
+    take(
+        &mut inputs,
+        "graph_inputs",
+        (json!(true), given.clone()),
+        "paths or resource_templates.research_graph",
+        "Earlier answers whose graphs become one.",
     );
     let after = &["merge-research-graph"];
     let takes = &["artifacts.merged_graph.path"];
@@ -292,22 +289,10 @@ fn report(params: &Params) -> Result<Plan, Error> {
         profile: Profile::OfflineFixtureOnly,
         inputs,
         artifacts: json!({
-            "merged_graph": {
-                "kind": "research_graph", "produced_by": "merge-research-graph",
-                "resource_templates": ["keepa://graphs/{root}", "keepa://research/{cache_key}/graph"],
-            },
-            "markdown_report": {
-                "kind": "markdown_report", "produced_by": "build-graph-report",
-                "resource_templates": [BY_PATH],
-            },
-            "agent_brief": {
-                "kind": "agent_research_brief", "produced_by": "export-agent-brief",
-                "resource_templates": [BY_PATH],
-            },
-            "browse_snapshot": {
-                "kind": "local_html_snapshot", "produced_by": "build-browse-snapshot",
-                "resource_templates": [BY_PATH],
-            },
+            "merged_graph": artifact("research_graph", "merge-research-graph", &["keepa://graphs/{root}", "keepa://research/{cache_key}/graph"]),
+            "markdown_report": artifact("markdown_report", "build-graph-report", &[BY_PATH]),
+            "agent_brief": artifact("agent_research_brief", "export-agent-brief", &[BY_PATH]),
+            "browse_snapshot": artifact("local_html_snapshot", "build-browse-snapshot", &[BY_PATH]),
         }),
         steps: vec![
             Step {
@@ -375,14 +360,12 @@ fn tracking(params: &Params) -> Result<Plan, Error> {
         .unwrap_or_else(|| "<ASIN>".to_owned());
     let domain = params.domain()?.code();
     let mut inputs = common(params)?;
-    inputs.insert(
-        "asin".to_owned(),
-        input(
-            json!(false),
-            json!(asin),
-            "params.asin or artifacts.tracking_list",
-            "The tracked product; it can be chosen from the list.",
-        ),
+    take(
+        &mut inputs,
+        "asin",
+        (json!(false), json!(asin)),
+        "params.asin or artifacts.tracking_list",
+        "The tracked product; it can be chosen from the list.",
     );
     let after = &["list-tracking"];
     let group = Some("tracking-readonly");
@@ -392,13 +375,10 @@ fn tracking(params: &Params) -> Result<Plan, Error> {
         profile: Profile::TrackingReadonly,
         inputs,
         artifacts: json!({
-            "tracking_list": {
-                "kind": "tracking_list", "produced_by": "list-tracking",
-                "resource_templates": ["keepa://fixtures/{name}"],
-            },
-            "tracking_notifications": {"kind": "tracking_notifications", "produced_by": "read-notifications"},
-            "tracking_detail": {"kind": "tracking_detail", "produced_by": "get-tracking-detail"},
-            "tracking_cost_estimate": {"kind": "budget_estimate", "produced_by": "audit-tracking-cost"},
+            "tracking_list": artifact("tracking_list", "list-tracking", &["keepa://fixtures/{name}"]),
+            "tracking_notifications": artifact("tracking_notifications", "read-notifications", &[]),
+            "tracking_detail": artifact("tracking_detail", "get-tracking-detail", &[]),
+            "tracking_cost_estimate": artifact("budget_estimate", "audit-tracking-cost", &[]),
         }),
         steps: vec![
             Step {

@@ -139,7 +139,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
                 ],
             ))
         }
-        Command::TokensStatus => Ok(request),
+        Command::TokensStatus | Command::TokensPlan => Ok(request),
         Command::TrackingList => {
             let request = of_list(request, params).with("type", "list");
             let request = options(request, params, &["page", "perPage"]);

@@ -77,6 +77,7 @@ pub(super) fn tool(name: &str) -> Option<Value> {
             "title": tool.title,
             "description": tool.about,
             "inputSchema": tool.schema(),
+            "outputSchema": crate::tool::output(tool.command),
             "groups": tool.sets().collect::<Vec<_>>(),
             "profiles": leaves,
         },

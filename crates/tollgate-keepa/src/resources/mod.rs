@@ -4,10 +4,12 @@
 //! what was cut says so.
 
 mod catalog;
+mod condense;
 mod text;
 
 use serde_json::{Map, Value, json};
 
+pub use condense::condensed;
 pub use text::{decode, encode, manifest_rows};
 
 use catalog::{GUIDE, runtime_contract, schema, tool, tools_index, toolset};

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{Place, Shelf, Target, World};
-use crate::{Error, KeepaMinute, Kind, Params, secrets};
+use crate::{Command, Error, KeepaMinute, Kind, Params, action, secrets};
 
 /// A recording without secrets: JSON, or lines of JSON.
 struct Clean {
@@ -134,36 +134,55 @@ fn list<W: World>(world: &W, manifest: &str, name: &str, params: &Params) -> Res
 }
 
 /// `cassettes.promote_and_verify`.
-pub(super) fn promote_and_verify<W: World>(world: &W, params: &Params) -> Result<Value, Error> {
-    if params.is_on("run_eval") {
-        let message = "specs are run by `tollgate keepa eval`; promote first, then run them";
-        return Err(Error::new(Kind::UnsupportedCommand, message));
-    }
+pub(super) async fn promote_and_verify<W: World>(
+    world: &W,
+    params: &Params,
+) -> Result<Value, Error> {
     let promotion = promote(world, params)?;
-    let next = json!([{
-        "tool": "docs.read",
-        "params": {"uri": format!("keepa://fixtures/{}", promotion["fixture_name"].as_str().unwrap_or_default())},
-        "reason": "To look at the sample.",
-        "estimated_tokens": 0,
-        "requires_confirmation": false,
-    }]);
-    if params.is_on("dry_run") {
-        return Ok(json!({
+    let name = promotion["fixture_name"].as_str().unwrap_or_default();
+    let next = vec![action(
+        Command::DocsRead,
+        &json!({"uri": format!("keepa://fixtures/{name}")}),
+        "To look at the sample.",
+    )];
+    let answer = |sync: Value, eval: Value| {
+        json!({
             "view": "cassette_promotion",
             "promotion": promotion,
-            "fixture_sync": null,
-            "agent_eval": null,
+            "fixture_sync": sync,
+            "agent_eval": eval,
             "next_actions": next,
-        }));
+        })
+    };
+    if params.is_on("dry_run") {
+        return Ok(answer(Value::Null, Value::Null));
     }
-    let targets = promotion["targets"].as_array();
+    let sync = in_step(world, &promotion);
+    let mut eval = Value::Null;
+    if sync["ok"] == true && params.is_on("run_eval") {
+        let specs = params.required("eval_dir")?;
+        eval = world
+            .evaluate(&specs, &params.required("tests_dir")?)
+            .await?;
+    }
+    let message = match (sync["ok"] == true, eval.is_null() || eval["ok"] == true) {
+        (true, true) => return Ok(answer(sync, eval)),
+        (false, _) => "the two folders of samples do not agree",
+        (true, false) => "the sample is there, but not all specs hold on it",
+    };
+    Err(Error::new(Kind::FixtureSyncFailed, message)
+        .with("promotion", promotion.clone())
+        .with("fixture_sync", sync)
+        .with("agent_eval", eval))
+}
+
+/// Whether both folders hold the sample, byte for byte.
+fn in_step<W: World>(world: &W, promotion: &Value) -> Value {
+    let targets = promotion["targets"].as_array().into_iter().flatten();
     let contents: Vec<Option<String>> = targets
-        .into_iter()
-        .flatten()
         .map(|target| {
-            world
-                .load(Place::Input(target["path"].as_str().unwrap_or_default()))
-                .ok()
+            let path = target["path"].as_str().unwrap_or_default();
+            world.load(Place::Input(path)).ok()
         })
         .collect();
     let name = &promotion["fixture_name"];
@@ -174,24 +193,12 @@ pub(super) fn promote_and_verify<W: World>(world: &W, params: &Params) -> Result
         let is_missing = contents.get(at).is_none_or(Option::is_none);
         if is_missing { vec![name] } else { Vec::new() }
     };
-    let sync = json!({
+    let is_mismatch = !is_same && lacks(0).is_empty() && lacks(1).is_empty();
+    json!({
         "ok": is_same,
         "missing_in_tests": lacks(0),
         "missing_in_package": lacks(1),
-        "mismatched": if is_same || !lacks(0).is_empty() || !lacks(1).is_empty() { vec![] } else { vec![name] },
+        "mismatched": if is_mismatch { vec![name] } else { vec![] },
         "known_fixtures": world.names(Shelf::Fixtures).len(),
-    });
-    if !is_same {
-        let message = "the two folders of samples do not agree";
-        return Err(Error::new(Kind::FixtureSyncFailed, message)
-            .with("promotion", promotion)
-            .with("fixture_sync", sync));
-    }
-    Ok(json!({
-        "view": "cassette_promotion",
-        "promotion": promotion,
-        "fixture_sync": sync,
-        "agent_eval": null,
-        "next_actions": next,
-    }))
+    })
 }

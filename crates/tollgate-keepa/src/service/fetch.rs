@@ -5,10 +5,13 @@ use serde_json::{Map, Value, json};
 use super::{Failure, Outcome, Place, Reuse, World, bucket_json, save};
 use crate::{
     Command, Error, KeepaMinute, Kind, Params,
-    client::{Body, Bucket},
+    client::{Body, Bucket, Envelope},
     cost::estimate,
     request::{Request, build},
 };
+
+/// Paths whose answers are about this moment, so that an earlier one would be wrong.
+const ABOUT_NOW: [&str; 2] = ["/token", "/tracking"];
 
 /// An answer on its way to a view.
 pub(super) struct Fetched {
@@ -108,13 +111,15 @@ pub(super) async fn fetch<W: World>(
             return Err(Error::new(Kind::FixtureUnavailable, message).into());
         }
         let text = world.load(Place::Fixture(&name))?;
-        let bucket = Bucket::read(text.as_bytes());
+        // A sample of an error is an error.
+        let envelope = Envelope::read(text.as_bytes()).unwrap_or_default();
+        let bucket = envelope.bucket();
         fetched.consumed = consumed(bucket.as_ref());
         fetched.token_bucket = bucket_json(&budget, bucket.as_ref());
         fetched.provenance = provenance("fixture", &request);
         fetched.provenance["fixture"] = Value::from(name.as_str());
         fetched.fixture = Some(name);
-        if let Some(error) = reported(&text) {
+        if let Some(error) = envelope.error(200, envelope.refill()) {
             return Err(fetched.failed(error));
         }
         fetched.text = Some(text);
@@ -125,7 +130,10 @@ pub(super) async fn fetch<W: World>(
             None => None,
             Some(_) => u64::try_from(params.number("cache_ttl", 0)?.max(0)).ok(),
         },
-        is_off: params.is_on("no_cache") || !request.is_read || request.is_binary,
+        is_off: params.is_on("no_cache")
+            || !request.is_read
+            || request.is_binary
+            || ABOUT_NOW.contains(&request.endpoint.as_str()),
     };
     let told = world.ask(&request, reuse).await.map_err(|failed| Failure {
         consumed: consumed(failed.bucket.as_ref()),
@@ -142,11 +150,13 @@ pub(super) async fn fetch<W: World>(
     if let Some(key) = told.kept_as {
         fetched.provenance["cache_key"] = Value::from(key);
     }
-    if let Some(at) = told.kept_at {
+    if let Some((at, until)) = told.kept {
         // What was kept costs nothing again.
         fetched.provenance["source"] = Value::from("store");
         fetched.provenance["cache_hit"] = Value::Bool(true);
-        fetched.provenance["created_at"] = Value::from(KeepaMinute::from_unix_ms(at).to_string());
+        for (name, ms) in [("created_at", at), ("expires_at", until)] {
+            fetched.provenance[name] = Value::from(KeepaMinute::from_unix_ms(ms).to_string());
+        }
         let before = fetched.consumed.replace(0);
         fetched.token_bucket =
             json!({"estimated": budget, "cache_hit": true, "tokens_consumed": 0});
@@ -230,23 +240,6 @@ fn provenance(source: &str, request: &Request) -> Value {
 
 fn consumed(bucket: Option<&Bucket>) -> Option<u64> {
     u64::try_from(bucket?.tokens_consumed?).ok()
-}
-
-/// A sample of an error is an error.
-fn reported(text: &str) -> Option<Error> {
-    #[derive(serde::Deserialize)]
-    struct Reported {
-        error: Option<Map<String, Value>>,
-    }
-    let error = serde_json::from_str::<Reported>(text).ok()?.error?;
-    let message = error.get("message").and_then(Value::as_str);
-    let kind = error.get("type").and_then(Value::as_str).unwrap_or("error");
-    let kind_of = match kind {
-        "invalidParameter" => Kind::InvalidParameter,
-        "notEnoughToken" => Kind::NotEnoughToken,
-        _ => Kind::ApiError,
-    };
-    Some(Error::new(kind_of, message.unwrap_or("the sample is an error")).with("type", kind))
 }
 
 /// A selection may be in a file.

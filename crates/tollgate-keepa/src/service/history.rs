@@ -157,7 +157,7 @@ pub(super) async fn trend<W: World>(world: &W, params: &Params) -> Result<Outcom
         };
         let mut windows = Map::new();
         for days in days.iter().filter(|days| **days > 0) {
-            let since = last.at.0 - days * MINUTES_A_DAY;
+            let since = last.at.0.saturating_sub(days.saturating_mul(MINUTES_A_DAY));
             let from = all.iter().position(|point| point.at.0 >= since);
             let summary = summary(&all[from.unwrap_or(0)..], *one, product.domain());
             windows.insert(days.to_string(), summary);

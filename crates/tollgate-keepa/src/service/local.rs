@@ -5,17 +5,13 @@ use serde_json::{Value, json};
 use super::{Place, World, made_here};
 use crate::{
     Command, Domain, Error, Params, action,
-    client::Bucket,
     cost::estimate,
     key::cache_key,
     tool::{self, TOOLS, Tool},
 };
 
-/// A bucket holds what an hour refills.
-const BUCKET_MINUTES: u64 = 60;
-
 /// Commands with their parameters, as `audit.cost` and `tokens.plan` take them.
-fn commands(params: &Params) -> Result<Vec<(Command, Params)>, Error> {
+pub(super) fn commands(params: &Params) -> Result<Vec<(Command, Params)>, Error> {
     let pick = |name: &str, params: &Value| {
         let command = Command::named(name)
             .or_else(|| Tool::named(name).map(|tool| tool.command))
@@ -64,78 +60,6 @@ pub(super) fn audit_cost(params: &Params) -> Result<Value, Error> {
         "requires_confirmation": asks,
         "provenance": made_here(Command::AuditCost, params),
     }))
-}
-
-/// `tokens.plan`: what commands cost, whether the account can pay, and when it could.
-pub(super) fn token_plan<W: World>(world: &W, params: &Params) -> Result<Value, Error> {
-    let mut left = match params.text(&["tokens_left"]) {
-        Some(_) => Some(params.number("tokens_left", 0)?),
-        None => None,
-    };
-    let mut rate = match params.text(&["refill_rate"]) {
-        Some(_) => Some(params.number("refill_rate", 0)?),
-        None => None,
-    };
-    if let Some(name) = params.text(&["fixture"]) {
-        let text = world.load(Place::Fixture(&name))?;
-        let bucket = Bucket::read(text.as_bytes()).unwrap_or_default();
-        left = left.or(bucket.tokens_left);
-        rate = rate.or(bucket.refill_rate);
-    }
-    let rate = u64::try_from(rate.unwrap_or(0)).unwrap_or(0);
-    let mut balance = left;
-    let mut minutes = 0_u64;
-    let mut steps = Vec::new();
-    let (mut estimated, mut worst) = (0_u64, 0_u64);
-    for (command, inner) in commands(params)? {
-        let budget = estimate(command, &inner)?;
-        let price = i64::try_from(budget.worst_case_tokens).unwrap_or(i64::MAX);
-        estimated = estimated.saturating_add(budget.estimated_tokens);
-        worst = worst.saturating_add(budget.worst_case_tokens);
-        let wait = balance.map(|now| wait_for(now, budget.worst_case_tokens, rate));
-        let waited = wait.flatten();
-        if let (Some(now), Some(more)) = (balance, waited) {
-            minutes = minutes.saturating_add(more);
-            let refilled = i64::try_from(more.saturating_mul(rate)).unwrap_or(i64::MAX);
-            balance = Some(now.saturating_add(refilled).saturating_sub(price));
-        }
-        steps.push(json!({
-            "command": command.name(),
-            "estimated_tokens": budget.estimated_tokens,
-            "worst_case_tokens": budget.worst_case_tokens,
-            "requires_confirmation": budget.requires_confirmation,
-            "can_run": wait.map(|wait| wait.is_some()),
-            "starts_after_minutes": waited.map(|_| minutes),
-            "balance_after": waited.and(balance),
-        }));
-    }
-    let is_payable = left.map(|left| left >= i64::try_from(worst).unwrap_or(i64::MAX));
-    let all_run = steps.iter().all(|step| step["can_run"] != false);
-    Ok(json!({
-        "view": "token_plan",
-        "tokens_left": left,
-        "refill_rate_per_minute": rate,
-        "bucket_capacity": rate.saturating_mul(BUCKET_MINUTES),
-        "totals": {"estimated_tokens": estimated, "worst_case_tokens": worst},
-        "can_pay_now": is_payable,
-        "can_pay_ever": all_run,
-        "done_after_minutes": left.filter(|_| all_run).map(|_| minutes),
-        "steps": steps,
-        "provenance": made_here(Command::TokensPlan, params),
-    }))
-}
-
-/// Minutes until a price can be paid in full; nothing if it never can.
-fn wait_for(balance: i64, price: u64, rate: u64) -> Option<u64> {
-    let price = i64::try_from(price).ok()?;
-    let short = price.saturating_sub(balance);
-    if short <= 0 {
-        return Some(0);
-    }
-    let short = u64::try_from(short).ok()?;
-    let capacity = rate.saturating_mul(BUCKET_MINUTES);
-    let is_reachable = rate > 0 && u64::try_from(price).ok()? <= capacity;
-    is_reachable.then(|| short.div_ceil(rate))
 }
 
 /// `batch.asins`: a file of numbers as calls that each fit one request.
@@ -238,12 +162,13 @@ pub(super) fn schemas(params: &Params) -> Result<Value, Error> {
     let one = |command: Command| {
         let schema = match Tool::of(command) {
             Some(tool) => tool.schema(),
-            None => tool::schema(tool::arguments(command)),
+            None => tool::schema(command, tool::arguments(command)),
         };
         json!({
             "command": command.name(),
             "tool": Tool::of(command).map(Tool::name),
             "input_schema": schema,
+            "output_schema": tool::output(command),
         })
     };
     match params.text(&["name"]) {
@@ -335,24 +260,6 @@ pub(super) fn explain_key(params: &Params) -> Result<Value, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_price_is_waited_for_as_long_as_it_takes_and_no_longer() {
-        let cases = [
-            ((10, 5, 1), Some(0)),
-            ((0, 50, 5), Some(10)),
-            ((-5, 50, 5), Some(11)),
-            ((0, 400, 5), None),
-            ((0, 1, 0), None),
-        ];
-        for ((balance, price, rate), expected) in cases {
-            assert_eq!(
-                wait_for(balance, price, rate),
-                expected,
-                "{balance} {price} {rate}"
-            );
-        }
-    }
 
     #[test]
     fn templates_are_json_and_their_selections_are_valid() {

@@ -13,15 +13,18 @@ mod local;
 mod pictures;
 mod products;
 mod rankings;
+mod rehearse;
 mod reports;
 mod research;
 mod selections;
+mod tokens;
 mod world;
 
 use serde_json::{Value, json};
 
 pub(crate) use context::manifest;
 pub use context::{is_asin, policy};
+pub use rehearse::rehearse;
 pub use world::{Place, Reuse, Saved, Shelf, Target, Told, World};
 
 use crate::{
@@ -140,11 +143,12 @@ async fn dispatch<W: World>(
         Command::ResearchContextQuery => Ok(Outcome::local(context::query(world, params)?)),
         Command::CassettesSanitize => Ok(Outcome::local(cassettes::sanitize(world, params)?)),
         Command::CassettesPromote => Ok(Outcome::local(cassettes::promote(world, params)?)),
-        Command::CassettesPromoteAndVerify => Ok(Outcome::local(cassettes::promote_and_verify(
-            world, params,
-        )?)),
+        Command::CassettesPromoteAndVerify => {
+            let verified = cassettes::promote_and_verify(world, params).await?;
+            Ok(Outcome::local(verified))
+        }
         Command::AuditCost => Ok(Outcome::local(local::audit_cost(params)?)),
-        Command::TokensPlan => Ok(Outcome::local(local::token_plan(world, params)?)),
+        Command::TokensPlan => tokens::plan(world, params).await,
         Command::BatchAsins => Ok(Outcome::local(local::batch(world, params)?)),
         Command::TemplatesList => Ok(Outcome::local(local::templates())),
         Command::TemplatesShow => Ok(Outcome::local(local::template(params)?)),
@@ -152,7 +156,11 @@ async fn dispatch<W: World>(
         Command::Capabilities => Ok(Outcome::local(local::capabilities())),
         Command::DomainsList => Ok(Outcome::local(local::domains())),
         Command::CacheExplainKey => Ok(Outcome::local(local::explain_key(params)?)),
-        Command::CacheStats | Command::CacheClear => {
+        Command::CacheStats
+        | Command::CacheClear
+        | Command::CacheExplain
+        | Command::CacheInspect
+        | Command::CachePruneExpired => {
             let message = "the cache of answers belongs to whoever runs the commands";
             Err(Error::new(Kind::UnsupportedCommand, message).into())
         }

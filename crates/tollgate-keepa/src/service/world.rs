@@ -71,8 +71,8 @@ pub struct Told {
     pub answer: Answer,
     /// The key under which it was kept, if it was.
     pub kept_as: Option<String>,
-    /// When it was first given, in milliseconds since 1970, if it is not new.
-    pub kept_at: Option<i64>,
+    /// When it was first given and until when it holds, in milliseconds since 1970, if it is not new.
+    pub kept: Option<(i64, i64)>,
 }
 
 /// The world, as far as commands need it.
@@ -104,6 +104,16 @@ pub trait World: Send + Sync {
 
     /// Whether a key is configured.
     fn has_key(&self) -> bool;
+
+    /// Runs the specs of a folder on the samples of another, where somebody can.
+    fn evaluate(
+        &self,
+        _specs: &str,
+        _samples: &str,
+    ) -> impl Future<Output = Result<Value, Error>> + Send {
+        let message = "specs cannot be run from here";
+        std::future::ready(Err(Error::new(crate::Kind::UnsupportedCommand, message)))
+    }
 
     /// Says how far a long command has come.
     fn progress(&self, _done: u64, _total: u64, _what: &str) {}

@@ -4,6 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::{Command, plan};
+
 pub(super) fn arguments_of(text: &'static str) -> impl Iterator<Item = (&'static str, bool)> {
     text.split_whitespace()
         .map(|word| match word.strip_suffix('*') {
@@ -12,12 +14,12 @@ pub(super) fn arguments_of(text: &'static str) -> impl Iterator<Item = (&'static
         })
 }
 
-/// The schema of arguments between blanks.
-pub fn schema(arguments: &'static str) -> Value {
+/// The schema of a command's arguments between blanks.
+pub fn schema(command: Command, arguments: &'static str) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for (name, is_required) in arguments_of(arguments) {
-        properties.insert(name.to_owned(), argument(name));
+        properties.insert(name.to_owned(), argument_of(command, name));
         if is_required {
             required.push(name);
         }
@@ -41,6 +43,26 @@ pub(super) fn runtime(name: &str) -> Value {
         "artifacts" => json!({"type": ["array", "object"]}),
         "artifact" => json!({"type": ["string", "object"]}),
         _ => json!({"type": "object"}),
+    }
+}
+
+/// What an argument of a command may be, where one name means different things.
+pub fn argument_of(command: Command, name: &str) -> Value {
+    let words = |words: &[&str], about: &str| json!({"enum": words, "description": about});
+    match (command, name) {
+        (Command::WorkflowPlan | Command::TokensPlan, "name") => words(&plan::NAMES, "Which plan."),
+        (Command::ProductsCompare, "view") => words(
+            &["summary", "research", "deal", "audit"],
+            "How much to show.",
+        ),
+        (Command::ReportsBuild, "format") => {
+            words(&["markdown", "json", "csv"], "How it is written.")
+        }
+        (Command::HistoryExport, "format") => {
+            words(&["json", "jsonl", "csv"], "How rows are written.")
+        }
+        (Command::DocsRead, "page") => json!({"type": "string", "description": "A page by name."}),
+        _ => argument(name),
     }
 }
 
@@ -163,6 +185,7 @@ pub fn argument(name: &str) -> Value {
         "url" => text("Where notifications go."),
         "list" => text("The name of a list of trackings."),
         "command" => text("A command's name."),
+        "entry" => text("The key of a kept answer."),
         "refill_rate" => count(0, "Tokens a minute of the account."),
         "tokens_left" => json!({"type": "integer", "description": "The balance now."}),
         _ => json!({}),

@@ -4,12 +4,14 @@
 //! none of them can know an argument the others do not.
 
 mod argument;
+mod output;
 mod table;
 
 use serde_json::{Value, json};
 
-pub use argument::{argument, schema};
-pub use table::{TOOLS, arguments};
+pub use argument::{argument, argument_of, schema};
+pub use output::output;
+pub use table::{TOOLS, about, arguments};
 
 use argument::{arguments_of, runtime};
 
@@ -167,7 +169,7 @@ impl Tool {
 
     /// The schema of its arguments.
     pub fn schema(&self) -> Value {
-        let mut schema = schema(self.arguments);
+        let mut schema = schema(self.command, self.arguments);
         if let Some(properties) = schema["properties"].as_object_mut() {
             if self.takes_results {
                 for name in RUNTIME_ARGUMENTS {
@@ -200,6 +202,7 @@ mod tests {
         }
         assert_eq!(TOOLS.len(), 28);
         for command in Command::ALL {
+            assert!(about(*command).ends_with('.'), "{}", command.name());
             for (name, _) in arguments_of(arguments(*command)) {
                 assert_ne!(argument(name), json!({}), "{name} of {}", command.name());
             }

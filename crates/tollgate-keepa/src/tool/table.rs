@@ -279,60 +279,159 @@ pub const TOOLS: &[Tool] = &[
     ),
 ];
 
-/// Arguments of commands that agents have no tool for.
-const OTHERS: &[(Command, &str)] = &[
+/// A command that agents have no tool for: its arguments, and what it does.
+type Other = (Command, &'static str, &'static str);
+
+/// They are for the command line and JSON lines.
+const OTHERS: &[Other] = &[
     (
         Command::ProductsSearch,
         "term* domain page asins_only stats update history rating fixture out no_cache cache_ttl dry_run yes from_cache",
+        "Searches products by words. 10 tokens a page of ten, 40 without a page number.",
     ),
     (
         Command::CategoriesGet,
         "category* domain parents fixture out no_cache cache_ttl dry_run yes from_cache",
+        "Reads up to ten categories by number; 0 is the roots. 1 token.",
     ),
     (
         Command::LightningdealsList,
         "asin domain fixture out no_cache cache_ttl dry_run yes from_cache",
+        "Reads lightning deals: of one product for 1 token, all for 500.",
     ),
     (
         Command::GraphsImage,
         "asin* domain range width height out dry_run from_cache",
+        "Fetches Keepa's own graph of a product as a picture. 1 token.",
     ),
     (
         Command::HistoryExport,
         "asin* domain series format out include_missing fixture no_cache cache_ttl dry_run from_cache",
+        "Writes histories of a product as rows. 1 token.",
     ),
     (
         Command::HistoryTrend,
         "asin* domain series window_days fixture no_cache cache_ttl dry_run from_cache",
+        "Sums histories of a product up, whole and by window. 1 token.",
     ),
     (
         Command::ChartsRender,
         "asin* domain series fixture out no_cache cache_ttl dry_run from_cache",
+        "Draws price, buy box, rank and offers of a product, with drops marked. 1 token.",
     ),
-    (Command::TokensStatus, "fixture dry_run from_cache"),
+    (
+        Command::TokensStatus,
+        "fixture dry_run from_cache",
+        "Says how many tokens the account has. Costs nothing.",
+    ),
     (
         Command::TokensPlan,
-        "commands* tokens_left refill_rate fixture",
+        "name term asin domain goal hydrate_top commands tokens_left refill_rate fixture dry_run",
+        "Says what a plan or commands cost, whether the balance can pay and when it could. Costs nothing; with a key the balance is read.",
     ),
-    (Command::TrackingAdd, "trackings* list fixture dry_run yes"),
-    (Command::TrackingRemove, "asin* list fixture dry_run yes"),
-    (Command::TrackingRemoveAll, "list fixture dry_run yes"),
-    (Command::TrackingWebhook, "url* fixture dry_run yes"),
+    (
+        Command::TrackingAdd,
+        "trackings* list fixture dry_run yes",
+        "Adds trackings. 1 token each, and a slower refill as long as they live; a human agrees first.",
+    ),
+    (
+        Command::TrackingRemove,
+        "asin* list fixture dry_run yes",
+        "Removes a tracking; a human agrees first.",
+    ),
+    (
+        Command::TrackingRemoveAll,
+        "list fixture dry_run yes",
+        "Removes all trackings; a human agrees first.",
+    ),
+    (
+        Command::TrackingWebhook,
+        "url* fixture dry_run yes",
+        "Says where notifications go; a human agrees first.",
+    ),
     (
         Command::RequestGet,
         "endpoint* params fixture out no_cache cache_ttl dry_run yes from_cache",
+        "Sends a plain request that only reads. Its price is Keepa's to say, so it asks first.",
     ),
-    (Command::BatchAsins, "input* domain view"),
-    (Command::TemplatesShow, "name*"),
-    (Command::SchemaGenerate, "name"),
-    (Command::CacheExplainKey, "command* params"),
+    (
+        Command::BatchAsins,
+        "input* domain view",
+        "Turns a file of ASINs into calls that each fit one request. Costs nothing.",
+    ),
+    (
+        Command::TemplatesList,
+        "",
+        "Lists parameters to begin with. Costs nothing.",
+    ),
+    (
+        Command::TemplatesShow,
+        "name*",
+        "Shows parameters to begin with. Costs nothing.",
+    ),
+    (
+        Command::SchemaGenerate,
+        "name",
+        "Shows what commands take and answer, as schemas. Costs nothing.",
+    ),
+    (
+        Command::Capabilities,
+        "",
+        "Lists all commands, tools, sets and profiles. Costs nothing.",
+    ),
+    (
+        Command::DomainsList,
+        "",
+        "Lists the marketplaces with their currencies. Costs nothing.",
+    ),
+    (
+        Command::CacheExplainKey,
+        "command* params",
+        "Works out the session's key of a call. Costs nothing.",
+    ),
+    (
+        Command::CacheExplain,
+        "command* params",
+        "Says whether a call would be answered from what is kept. Costs nothing.",
+    ),
+    (
+        Command::CacheStats,
+        "",
+        "Counts answers of Keepa's that are kept. Costs nothing.",
+    ),
+    (
+        Command::CacheInspect,
+        "entry limit",
+        "Lists answers of Keepa's that are kept, or tells more of one. Costs nothing.",
+    ),
+    (
+        Command::CachePruneExpired,
+        "",
+        "Removes kept answers that have expired. Costs nothing.",
+    ),
+    (
+        Command::CacheClear,
+        "",
+        "Removes all kept answers; a human agrees first.",
+    ),
 ];
+
+fn other(command: Command) -> Option<&'static Other> {
+    OTHERS.iter().find(|(one, _, _)| *one == command)
+}
 
 /// The arguments of a command, between blanks.
 pub fn arguments(command: Command) -> &'static str {
-    if let Some(tool) = Tool::of(command) {
-        return tool.arguments;
+    match Tool::of(command) {
+        Some(tool) => tool.arguments,
+        None => other(command).map_or("", |(_, arguments, _)| arguments),
     }
-    let found = OTHERS.iter().find(|(one, _)| *one == command);
-    found.map_or("", |(_, arguments)| arguments)
+}
+
+/// What a command does.
+pub fn about(command: Command) -> &'static str {
+    match Tool::of(command) {
+        Some(tool) => tool.about,
+        None => other(command).map_or("", |(_, _, about)| about),
+    }
 }

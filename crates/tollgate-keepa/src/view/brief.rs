@@ -7,6 +7,7 @@ use super::{
     content::shortened,
     quality::{buy_box_price, found},
 };
+use crate::series::Series;
 
 /// What to read, in this order.
 const READ_ORDER: [&str; 5] = [
@@ -18,15 +19,25 @@ const READ_ORDER: [&str; 5] = [
 ];
 const MISSING: usize = 8;
 const ACTIONS: usize = 3;
-/// Histories with a takeaway: name, label, and the prefix of their signals.
-const TAKEAWAYS: [(&str, &str, &str); 6] = [
-    ("new", "New price", "new_price"),
-    ("buy_box_shipping", "Buy box", "buy_box"),
-    ("sales_rank", "Sales rank", "sales_rank"),
-    ("review_count", "Reviews", "review_count"),
-    ("rating", "Rating", "rating"),
-    ("new_offer_count", "New offers", "new_offer_count"),
+/// Histories with a takeaway: which, its label, and the prefix of their signals.
+const TAKEAWAYS: [(Series, &str, &str); 6] = [
+    (Series::New, "New price", "new_price"),
+    (Series::BuyBoxShipping, "Buy box", "buy_box"),
+    (Series::SalesRank, "Sales rank", "sales_rank"),
+    (Series::ReviewCount, "Reviews", "review_count"),
+    (Series::Rating, "Rating", "rating"),
+    (Series::NewOfferCount, "New offers", "new_offer_count"),
 ];
+/// Only which.
+pub(super) const HISTORIES: [Series; 6] = {
+    let mut all = [Series::New; 6];
+    let mut at = 0;
+    while at < all.len() {
+        all[at] = TAKEAWAYS[at].0;
+        at += 1;
+    }
+    all
+};
 
 pub(super) fn agent_brief(view: &Map<String, Value>, entities: Value) -> Value {
     let at = |path: &[&str]| found(view, path).cloned();
@@ -146,7 +157,8 @@ fn short_window(window: &Value) -> Value {
     )
 }
 
-fn takeaway(view: &Map<String, Value>, (series, label, _): (&str, &str, &str)) -> Option<Value> {
+fn takeaway(view: &Map<String, Value>, (series, label, _): (Series, &str, &str)) -> Option<Value> {
+    let series = series.name();
     let all = found(view, &["temporal_features", "series", series])?;
     let windows = all["windows"].as_object().into_iter().flatten();
     let windows: Map<String, Value> = windows
@@ -197,7 +209,8 @@ fn by_window(view: &Map<String, Value>) -> Value {
         let name = format!("recent_{days}d");
         let mut series = Map::new();
         let mut signals = Map::new();
-        for (one, _, prefix) in TAKEAWAYS {
+        for (series_of, _, prefix) in TAKEAWAYS {
+            let one = series_of.name();
             let Some(window) = found(
                 view,
                 &["temporal_features", "series", one, "windows", &name],

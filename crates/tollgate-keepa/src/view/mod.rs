@@ -20,9 +20,9 @@ pub use risk::{CODES as RISK_CODES, VERSION as RISK_VERSION};
 use crate::{
     Command,
     action::action,
-    graph::of_product,
+    graph::{Graph, of_product},
     product::Product,
-    series::{decimal, round},
+    series::{Series, decimal, round},
 };
 
 /// The version of the view's shape.
@@ -142,6 +142,17 @@ impl Options {
                 is_named
             }
     }
+
+    /// The histories that something shown is worked out from.
+    fn histories(&self) -> &'static [Series] {
+        if self.shows("temporal_features") {
+            temporal::WORTH
+        } else if self.shows("agent_brief") {
+            &brief::HISTORIES
+        } else {
+            temporal::JUDGED
+        }
+    }
 }
 
 /// The view of a whole answer.
@@ -163,6 +174,11 @@ pub fn products(all: &[Product], options: &Options) -> Value {
 
 /// The view of one product.
 pub fn product(product: &Product, options: &Options) -> Value {
+    Value::Object(with_graph(product, options).0)
+}
+
+/// The view of one product, and its graph to go on with.
+pub(crate) fn with_graph(product: &Product, options: &Options) -> (Map<String, Value>, Graph) {
     let mut windows = options.windows.clone();
     windows.retain(|days| *days > 0);
     windows.sort_unstable();
@@ -192,7 +208,7 @@ pub fn product(product: &Product, options: &Options) -> Value {
     }
     put(
         "temporal_features",
-        temporal::temporal_features(product, &windows),
+        temporal::temporal_features(product, options.histories(), &windows),
     );
     if options.shows("stats_summary") {
         put("stats_summary", facts::stats_summary(product));
@@ -226,7 +242,7 @@ pub fn product(product: &Product, options: &Options) -> Value {
         let index = evidence::evidence_index(&view);
         view.insert("evidence_index".to_owned(), index);
     }
-    Value::Object(view)
+    (view, graph)
 }
 
 /// What would fill the gaps, each at its price.

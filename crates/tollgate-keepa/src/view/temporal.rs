@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     compact, figure,
-    stats::{deviation, direction, mean, percent, percentile, sorted, streaks, swings, turns},
+    stats::{deviation, direction, extremes, mean, percent, percentile, streaks, swings, turns},
 };
 use crate::{
     Domain, KeepaMinute,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The histories worth it.
-const WORTH: [Series; 9] = [
+pub(super) const WORTH: &[Series] = &[
     Series::Amazon,
     Series::New,
     Series::SalesRank,
@@ -26,16 +26,18 @@ const WORTH: [Series; 9] = [
     Series::Rating,
     Series::ReviewCount,
 ];
+/// The histories that risks and signals are worked out from.
+pub(super) const JUDGED: &[Series] = &[Series::New, Series::SalesRank];
 /// Turns a median absolute deviation into a standard deviation.
 const TO_DEVIATION: f64 = 1.4826;
 /// Beyond so many deviations a point is an outlier.
 const OUTLIER: f64 = 3.0;
 
-/// Features of all histories worth it.
-pub(super) fn temporal_features(product: &Product, windows: &[i64]) -> Value {
+/// Features of the histories that are wanted.
+pub(super) fn temporal_features(product: &Product, wanted: &[Series], windows: &[i64]) -> Value {
     let mut series = Map::new();
     for (index, flat) in product.histories() {
-        let Some(one) = Series::at(index).filter(|one| WORTH.contains(one)) else {
+        let Some(one) = Series::at(index).filter(|one| wanted.contains(one)) else {
             continue;
         };
         let points = numbers(one, flat, product.domain());
@@ -74,15 +76,14 @@ fn numbers(series: Series, flat: &[i64], domain: Domain) -> Vec<(i64, f64)> {
 fn features(series: Series, points: &[(i64, f64)], windows: &[i64]) -> Value {
     let values: Vec<f64> = points.iter().map(|point| point.1).collect();
     let steps: Vec<f64> = values.windows(2).map(|two| two[1] - two[0]).collect();
-    let in_order = sorted(values.iter().copied());
     let (first, latest) = (values[0], values[values.len() - 1]);
     let previous = values[values.len() - 2];
-    let (low, high) = (in_order[0], in_order[in_order.len() - 1]);
+    let (low, high) = extremes(&values);
     let middle = mean(&values);
     let spread = deviation(&values, middle);
     let days = span(points[0].0, points[points.len() - 1].0);
-    let spread_of_most = absolute_deviation(&in_order, percentile(&in_order, 0.5));
-    let not_above = in_order.partition_point(|one| *one <= latest);
+    let quartiles = Quartiles::of(&values);
+    let not_above = values.iter().filter(|one| **one <= latest).count();
     let mut all = json!({
         "unit": series.unit().name(),
         "name": series.name(),
@@ -101,13 +102,13 @@ fn features(series: Series, points: &[(i64, f64)], windows: &[i64]) -> Value {
         "range_abs": figure(high - low),
         "range_pct_of_mean": (middle != 0.0).then(|| figure((high - low) / middle.abs() * 100.0)),
         "mean_value": figure(middle),
-        "median_value": figure(percentile(&in_order, 0.5)),
+        "median_value": figure(quartiles.median),
         "latest_percentile": figure(not_above as f64 / values.len() as f64),
         "latest_zscore": (spread > 0.0).then(|| figure((latest - middle) / spread)),
         "volatility_cv": (middle != 0.0).then(|| figure(spread / middle.abs())),
-        "dispersion": dispersion(&in_order, spread_of_most),
+        "dispersion": quartiles.json(),
         "change_profile": change_profile(&steps),
-        "outliers": outliers(&in_order, spread_of_most),
+        "outliers": quartiles.outliers(),
         "shape": shape(&values, &steps, (low, high)),
         "trend_direction": direction(latest - first),
         "slope_per_day": (days > 0.0).then(|| figure((latest - first) / days)),
@@ -129,29 +130,67 @@ fn span(from: i64, to: i64) -> f64 {
 
 fn sampling(points: &[(i64, f64)], days: f64) -> Value {
     let gaps = points.windows(2).map(|two| span(two[0].0, two[1].0));
-    let gaps = sorted(gaps);
+    let mut gaps: Vec<f64> = gaps.collect();
     json!({
         "avg_interval_days": figure(mean(&gaps)),
-        "median_interval_days": figure(percentile(&gaps, 0.5)),
-        "max_gap_days": figure(gaps.last().copied().unwrap_or_default()),
+        "max_gap_days": figure(extremes(&gaps).1),
+        "median_interval_days": figure(percentile(&mut gaps, 0.5)),
         "points_per_30d": (days > 0.0).then(|| figure(points.len() as f64 / days * 30.0)),
     })
 }
 
-fn dispersion(in_order: &[f64], mad: f64) -> Value {
-    let (q1, q3) = (percentile(in_order, 0.25), percentile(in_order, 0.75));
-    let median = percentile(in_order, 0.5);
-    json!({
-        "q1": figure(q1),
-        "median": figure(median),
-        "q3": figure(q3),
-        "iqr": figure(q3 - q1),
-        "mad": figure(mad),
-    })
+/// How values are spread around their median.
+struct Quartiles {
+    q1: f64,
+    median: f64,
+    q3: f64,
+    /// How far each value is from the median.
+    distances: Vec<f64>,
+    /// The median of these.
+    mad: f64,
 }
 
-fn absolute_deviation(values: &[f64], median: f64) -> f64 {
-    percentile(&sorted(values.iter().map(|one| (one - median).abs())), 0.5)
+impl Quartiles {
+    fn of(values: &[f64]) -> Self {
+        let mut pool = values.to_vec();
+        let [q1, median, q3] = [0.25, 0.5, 0.75].map(|share| percentile(&mut pool, share));
+        for one in &mut pool {
+            *one = (*one - median).abs();
+        }
+        Self {
+            q1,
+            median,
+            q3,
+            mad: percentile(&mut pool, 0.5),
+            distances: pool,
+        }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "q1": figure(self.q1),
+            "median": figure(self.median),
+            "q3": figure(self.q3),
+            "iqr": figure(self.q3 - self.q1),
+            "mad": figure(self.mad),
+        })
+    }
+
+    /// Points far from the median; with less than four points none is.
+    fn outliers(&self) -> Option<Value> {
+        let threshold = OUTLIER * TO_DEVIATION * self.mad;
+        let count = self.distances.len();
+        (count >= 4 && threshold > 0.0).then(|| {
+            let is_far = |one: &&f64| **one > threshold;
+            let far = self.distances.iter().filter(is_far).count();
+            json!({
+                "method": "mad",
+                "threshold": figure(threshold),
+                "count": far,
+                "ratio": figure(far as f64 / count as f64),
+            })
+        })
+    }
 }
 
 fn change_profile(steps: &[f64]) -> Value {
@@ -164,24 +203,6 @@ fn change_profile(steps: &[f64]) -> Value {
         "avg_abs_step": figure(mean(&sizes)),
         "max_abs_step": figure(sizes.iter().copied().fold(0.0, f64::max)),
         "last_step": figure(steps.last().copied().unwrap_or_default()),
-    })
-}
-
-/// Points far from the median; four points are too few to have any.
-fn outliers(in_order: &[f64], mad: f64) -> Option<Value> {
-    let median = percentile(in_order, 0.5);
-    let threshold = OUTLIER * TO_DEVIATION * mad;
-    (in_order.len() >= 4 && threshold > 0.0).then(|| {
-        let far = in_order
-            .iter()
-            .filter(|one| (**one - median).abs() > threshold)
-            .count();
-        json!({
-            "method": "mad",
-            "threshold": figure(threshold),
-            "count": far,
-            "ratio": figure(far as f64 / in_order.len() as f64),
-        })
     })
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, ErrorCode, ProviderError, Raise, Surface, ToolName,
-    ToolSpec, TrustLevel,
+    Annotations, Caching, Capability, Cost, ErrorCode, ProviderError, Raise, Surface, Telling,
+    ToolName, ToolSpec, TrustLevel,
 };
 
 use super::ID;
@@ -173,6 +173,7 @@ fn spec(name: &str, about: &str, input_schema: Value) -> Result<ToolSpec, Provid
         annotations: Annotations::READ,
         capability: Capability::L0,
         raise: Raise::default(),
+        telling: Telling::default(),
         provider_id: ID.to_owned(),
         requires_confirm: false,
         timeout_ms: TIMEOUT_MS,

@@ -136,8 +136,28 @@ impl Files {
 
     /// A file that a caller names.
     fn input(&self, path: &str, memory: &Memory, cx: &CallContext) -> Result<String, Error> {
-        let gone = || refused(&format!("{path} cannot be read here"));
-        let resolved = fs::canonicalize(path).map_err(|_| gone())?;
+        let resolved = self.readable(path, memory, cx)?;
+        read(&resolved).map_err(|_| unreadable(path))
+    }
+
+    /// A folder that a caller names.
+    pub(super) fn folder(
+        &self,
+        path: &str,
+        memory: &Memory,
+        cx: &CallContext,
+    ) -> Result<PathBuf, Error> {
+        let resolved = self.readable(path, memory, cx)?;
+        if resolved.is_dir() {
+            Ok(resolved)
+        } else {
+            Err(refused(&format!("{path} is no folder")))
+        }
+    }
+
+    /// What a caller names, links resolved, if that caller may read it.
+    fn readable(&self, path: &str, memory: &Memory, cx: &CallContext) -> Result<PathBuf, Error> {
+        let resolved = fs::canonicalize(path).map_err(|_| unreadable(path))?;
         let is_own = || {
             let own = self.own(&cx.session);
             below(&own, &resolved).is_some() || memory.has_written(&cx.session, &resolved)
@@ -149,9 +169,9 @@ impl Files {
         };
         // A person at a shell can read all of this without us.
         if cx.surface == Surface::Cli || is_own() || is_named() {
-            return read(&resolved).map_err(|_| gone());
+            return Ok(resolved);
         }
-        Err(gone())
+        Err(unreadable(path))
     }
 
     pub(super) fn names(&self, shelf: Shelf) -> Vec<String> {
@@ -221,6 +241,10 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn refused(message: &str) -> Error {
     Error::new(Kind::FileRefused, message)
+}
+
+fn unreadable(path: &str) -> Error {
+    refused(&format!("{path} cannot be read here"))
 }
 
 fn read(path: &Path) -> io::Result<String> {

@@ -3,19 +3,31 @@
 //! Invariants: only successful reads are kept, under a fingerprint that holds no key; an entry ends by itself. Losing an
 //! entry costs tokens and nothing else, so a conflict or a store that is busy is no failure of the call.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::{Value, json};
 use tollgate_core::{
     CallContext, Clock, StoreError, Timestamp, canonical::hex_digest, store::Versioned,
 };
 use tollgate_keepa::{
+    Command, Effect, Error, KeepaMinute, Kind, Params,
     client::{Answer, Body, Bucket},
-    request::Request,
+    key::cache_key,
+    request::{Request, build},
 };
 
+use super::Settings;
+
 const INDEX: &str = "responses";
+/// What keys of answers begin with.
+const PREFIX: &str = "response/";
+/// For how long the index lives after its last change.
+const INDEX_LIVES: Duration = Duration::from_secs(30 * 86_400);
+/// How often the index is changed anew when somebody else was faster.
+const ATTEMPTS: usize = 8;
+/// Entries that are shown unless more are asked for.
+const SHOWN: i64 = 50;
 /// Entries the index knows.
 const MOST: usize = 512;
 /// Longer answers are not kept.
@@ -24,6 +36,7 @@ const MOST_BYTES: usize = 8 << 20;
 #[derive(Serialize, Deserialize)]
 struct Entry {
     at: i64,
+    until: i64,
     text: String,
 }
 
@@ -39,20 +52,27 @@ struct Line {
 /// The key of a request; it holds no secret because the request does not.
 pub(super) fn key(request: &Request) -> String {
     let text = serde_json::to_string(request).unwrap_or_default();
-    format!("response/{}", hex_digest(text.as_bytes()))
+    format!("{PREFIX}{}", hex_digest(text.as_bytes()))
 }
 
-/// The answer that was kept, and when.
-pub(super) async fn find(cx: &CallContext, key: &str) -> Option<(Answer, i64)> {
+/// The answer that was kept, since when and until when.
+pub(super) async fn find(
+    cx: &CallContext,
+    now: Timestamp,
+    key: &str,
+) -> Option<(Answer, (i64, i64))> {
     let Versioned { value, .. } = cx.state.get(key).await.ok()??;
     let entry: Entry = serde_json::from_slice(&value).ok()?;
+    if entry.until <= now.0 {
+        return None;
+    }
     let bucket = Bucket::read(entry.text.as_bytes());
     let answer = Answer {
         body: Body::Json(entry.text),
         bucket,
         waited: None,
     };
-    Some((answer, entry.at))
+    Some((answer, (entry.at, entry.until)))
 }
 
 /// Keeps an answer.
@@ -70,6 +90,7 @@ pub(super) async fn keep(
     let until = now.plus(ttl);
     let entry = Entry {
         at: now.0,
+        until: until.0,
         text: text.to_owned(),
     };
     let Ok(value) = serde_json::to_vec(&entry) else {
@@ -78,19 +99,38 @@ pub(super) async fn keep(
     if put(cx, key, value, until).await.is_err() {
         return;
     }
-    let mut lines = index(cx).await;
-    lines.retain(|line| line.key != key && line.until > now.0);
-    lines.push(Line {
+    let line = Line {
         key: key.to_owned(),
         endpoint: request.endpoint.clone(),
         at: now.0,
         until: until.0,
         bytes: text.len(),
-    });
-    let first = lines.len().saturating_sub(MOST);
-    if let Ok(value) = serde_json::to_vec(&lines[first..]) {
-        // A neighbour who wrote at the same time loses us a line of statistics.
-        drop(put(cx, INDEX, value, now.plus(Duration::from_secs(30 * 86_400))).await);
+    };
+    change(cx, now, |lines| {
+        lines.retain(|known| known.key != key);
+        lines.push(line.clone());
+        let first = lines.len().saturating_sub(MOST);
+        lines.drain(..first);
+    })
+    .await;
+}
+
+/// Changes the index; whoever else writes at the same time is not overwritten.
+async fn change(cx: &CallContext, now: Timestamp, edit: impl Fn(&mut Vec<Line>)) {
+    for _ in 0..ATTEMPTS {
+        let Ok(known) = cx.state.get(INDEX).await else {
+            return;
+        };
+        let (mut lines, version) = read(known);
+        edit(&mut lines);
+        let Ok(value) = serde_json::to_vec(&lines) else {
+            return;
+        };
+        let until = Some(now.plus(INDEX_LIVES));
+        let written = cx.state.compare_and_put(INDEX, version, value, until).await;
+        if !matches!(written, Err(StoreError::Conflict)) {
+            return;
+        }
     }
 }
 
@@ -108,19 +148,45 @@ async fn put(
         .map(|_| ())
 }
 
-async fn index(cx: &CallContext) -> Vec<Line> {
-    let kept = cx.state.get(INDEX).await.ok().flatten();
-    kept.and_then(|kept| serde_json::from_slice(&kept.value).ok())
-        .unwrap_or_default()
+fn read(kept: Option<Versioned>) -> (Vec<Line>, Option<u64>) {
+    let version = kept.as_ref().map(|kept| kept.version);
+    let lines = kept.and_then(|kept| serde_json::from_slice(&kept.value).ok());
+    (lines.unwrap_or_default(), version)
 }
 
-/// `cache.stats`.
-pub(super) async fn stats(cx: &CallContext, clock: &dyn Clock) -> Value {
-    let now = clock.now().0;
+async fn index(cx: &CallContext) -> Vec<Line> {
+    read(cx.state.get(INDEX).await.ok().flatten()).0
+}
+
+/// Answers what only this place can: the commands about kept answers.
+pub(super) async fn about(
+    command: Command,
+    params: &Params,
+    cx: &CallContext,
+    settings: &Settings,
+) -> Option<Result<Value, Error>> {
+    let now = settings.clock.now();
+    let told = if command == Command::CacheStats {
+        Ok(stats(cx, now).await)
+    } else if command == Command::CacheInspect {
+        inspect(cx, now, params).await
+    } else if command == Command::CacheExplain {
+        explain(cx, settings, params).await
+    } else if command == Command::CachePruneExpired {
+        prune(cx, now, false).await
+    } else if command == Command::CacheClear {
+        prune(cx, now, true).await
+    } else {
+        return None;
+    };
+    Some(told)
+}
+
+async fn stats(cx: &CallContext, now: Timestamp) -> Value {
     let lines = index(cx).await;
-    let live: Vec<&Line> = lines.iter().filter(|line| line.until > now).collect();
+    let live: Vec<&Line> = lines.iter().filter(|line| line.until > now.0).collect();
     let bytes: usize = live.iter().map(|line| line.bytes).sum();
-    let mut by_endpoint = std::collections::BTreeMap::new();
+    let mut by_endpoint = BTreeMap::new();
     for line in &live {
         *by_endpoint.entry(line.endpoint.as_str()).or_insert(0_u64) += 1;
     }
@@ -133,12 +199,101 @@ pub(super) async fn stats(cx: &CallContext, clock: &dyn Clock) -> Value {
     })
 }
 
-/// `cache.clear`.
-pub(super) async fn clear(cx: &CallContext) -> Result<Value, StoreError> {
+fn shown(line: &Line, now: Timestamp) -> Value {
+    let time = |ms: i64| KeepaMinute::from_unix_ms(ms).to_string();
+    json!({
+        "cache_key": line.key,
+        "endpoint": line.endpoint,
+        "created_at": time(line.at),
+        "expires_at": time(line.until),
+        "size_bytes": line.bytes,
+        "is_expired": line.until <= now.0,
+    })
+}
+
+/// What is kept, the latest first; of one entry also what it cost and what it holds, never the answer itself.
+async fn inspect(cx: &CallContext, now: Timestamp, params: &Params) -> Result<Value, Error> {
+    let most = usize::try_from(params.number("limit", SHOWN)?)
+        .map_err(|_| Error::argument("limit cannot be negative"))?;
     let lines = index(cx).await;
-    for line in &lines {
-        cx.state.delete(&line.key).await?;
+    let Some(wanted) = params.text(&["entry"]) else {
+        let all = lines.iter().rev().take(most);
+        let entries: Vec<Value> = all.map(|line| shown(line, now)).collect();
+        return Ok(json!({
+            "view": "cache_inspect",
+            "entry_count": lines.len(),
+            "entries": entries,
+        }));
+    };
+    let full = format!("{PREFIX}{}", wanted.trim_start_matches(PREFIX));
+    let line = lines.iter().find(|line| line.key == full);
+    let found = find(cx, now, &full).await;
+    let (Some(line), Some((answer, _))) = (line, found) else {
+        let message = format!("no answer is kept under {wanted:?}");
+        return Err(Error::new(Kind::ResourceNotFound, message));
+    };
+    let mut entry = shown(line, now);
+    entry["token_bucket"] = json!(answer.bucket);
+    if let Body::Json(text) = &answer.body {
+        let names: Option<BTreeMap<String, IgnoredAny>> = serde_json::from_str(text).ok();
+        entry["fields"] = json!(names.unwrap_or_default().into_keys().collect::<Vec<_>>());
     }
-    cx.state.delete(INDEX).await?;
-    Ok(json!({"view": "cache_clear", "removed": lines.len()}))
+    Ok(json!({"view": "cache_inspect", "entry_count": lines.len(), "entries": [entry]}))
+}
+
+/// How a command would be answered: by this session, by a kept answer, or by asking.
+async fn explain(cx: &CallContext, settings: &Settings, params: &Params) -> Result<Value, Error> {
+    let name = params.required("command")?;
+    let command = Command::named(&name)
+        .ok_or_else(|| Error::argument(format!("there is no command {name:?}")))?;
+    let inner = params.get(&["params"]).cloned().unwrap_or_default();
+    let given = Params::of(&inner);
+    let mut told = json!({
+        "view": "cache_explain",
+        "command": command.name(),
+        "session_cache_key": cache_key(command.name(), given.canonical()),
+        "ttl_seconds": settings.cache_ttl.as_secs(),
+        "is_kept": false,
+    });
+    if command.effect() == Effect::Local {
+        told["reason"] = Value::from("It asks nothing, so there is nothing to keep.");
+        return Ok(told);
+    }
+    let request = build(command, &given)?;
+    let key = key(&request);
+    told["endpoint"] = Value::from(request.endpoint.as_str());
+    told["params_hash"] = Value::from(request.params_hash());
+    told["cache_key"] = Value::from(key.as_str());
+    let may_keep = request.is_read && !request.is_binary && !given.is_on("no_cache");
+    let kept = find(cx, settings.clock.now(), &key).await;
+    told["reason"] = Value::from(match (&kept, may_keep && !settings.cache_ttl.is_zero()) {
+        (_, false) => "Such an answer is never kept.",
+        (Some(_), true) => "An answer is kept and would be used again.",
+        (None, true) => "No answer is kept; Keepa would be asked.",
+    });
+    if let Some((_, (at, until))) = kept.filter(|_| may_keep) {
+        told["is_kept"] = Value::Bool(true);
+        for (name, ms) in [("created_at", at), ("expires_at", until)] {
+            told[name] = Value::from(KeepaMinute::from_unix_ms(ms).to_string());
+        }
+    }
+    Ok(told)
+}
+
+/// Removes what has expired, or everything.
+async fn prune(cx: &CallContext, now: Timestamp, is_all: bool) -> Result<Value, Error> {
+    let goes = |line: &Line| is_all || line.until <= now.0;
+    let lines = index(cx).await;
+    let gone: Vec<&Line> = lines.iter().filter(|line| goes(line)).collect();
+    for line in &gone {
+        let deleted = cx.state.delete(&line.key).await;
+        deleted.map_err(|error| Error::new(Kind::ServerError, error.to_string()))?;
+    }
+    change(cx, now, |lines| lines.retain(|line| !goes(line))).await;
+    Ok(json!({
+        "view": if is_all { "cache_clear" } else { "cache_prune_expired" },
+        "removed": gone.len(),
+        "removed_bytes": gone.iter().map(|line| line.bytes).sum::<usize>(),
+        "left": lines.len() - gone.len(),
+    }))
 }

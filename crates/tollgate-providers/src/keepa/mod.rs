@@ -12,9 +12,10 @@ mod specs;
 mod wire;
 mod world;
 
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
+use serde_json::Value;
 use tollgate_core::{
     Answer, CallContext, Clock, Health, Offers, Provider, ProviderError, Secret, SystemClock,
     ToolCall, ToolSpec, offer,
@@ -27,6 +28,13 @@ use wire::Http;
 
 /// Reads the key when it is needed.
 pub type KeySource = Arc<dyn Fn() -> Option<Secret<String>> + Send + Sync>;
+
+/// Runs the specs of a folder on the samples of another: whether they hold, how many, which do not.
+pub type Evaluator = Arc<
+    dyn Fn(PathBuf, PathBuf) -> Pin<Box<dyn Future<Output = Result<Value, String>> + Send>>
+        + Send
+        + Sync,
+>;
 
 /// What an operator can set.
 #[derive(Clone)]
@@ -49,6 +57,8 @@ pub struct Settings {
     pub output_dir: PathBuf,
     /// For how long an answer of Keepa's is used again.
     pub cache_ttl: Duration,
+    /// Runs specs, where somebody can.
+    pub evaluator: Option<Evaluator>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -65,6 +75,7 @@ impl Default for Settings {
             promote_dirs: Vec::new(),
             output_dir: std::env::temp_dir().join("tollgate-keepa"),
             cache_ttl: Duration::from_secs(3600),
+            evaluator: None,
             clock: Arc::new(SystemClock),
         }
     }
@@ -137,7 +148,7 @@ impl Provider for Keepa {
         let arguments = call.arguments.value();
         match call.tool.as_str() {
             offer::READ => offers::read(&self.0, arguments, &cx),
-            offer::GET_PROMPT => offers::prompt(arguments),
+            offer::GET_PROMPT => offers::prompt(arguments, &cx),
             offer::COMPLETE => Ok(offers::complete(&self.0, arguments)),
             _ => serve::run(&self.0, &call, cx).await,
         }

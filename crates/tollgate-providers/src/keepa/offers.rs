@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Answer, CallContext, Offers, Payload, PromptSpec, ProviderError, ResourceSpec, TemplateSpec,
-    ToolResult,
+    Answer, CallContext, Offers, Payload, PromptSpec, ProviderError, ResourceSpec, Spelling,
+    TemplateSpec, ToolName, ToolResult,
 };
 use tollgate_keepa::{
     Domain, plan, prompts,
@@ -52,18 +52,55 @@ pub(super) fn read(
     let content = Reader::new(&world)
         .read(uri)
         .map_err(|error| shown(error.into()))?;
+    let text = if OURS.iter().any(|start| uri.starts_with(start)) {
+        spelled(content.text, cx.spelling)
+    } else {
+        content.text
+    };
     Ok(done(json!({
-        "contents": [{"uri": uri, "mimeType": content.mime_type, "text": content.text}],
+        "contents": [{"uri": uri, "mimeType": content.mime_type, "text": text}],
     })))
 }
 
-pub(super) fn prompt(arguments: &Value) -> Result<Answer, ProviderError> {
+/// Documents that we write: they name tools as the reader was listed them.
+const OURS: [&str; 5] = [
+    "keepa://context/",
+    "keepa://tools/",
+    "keepa://toolsets/",
+    "keepa://prompts/",
+    "keepa://workflow/",
+];
+
+fn spelled(text: String, spelling: Spelling) -> String {
+    if spelling == Spelling::Canonical {
+        return text;
+    }
+    // Longer names first: some begin like others.
+    let mut names: Vec<String> = TOOLS.iter().map(Tool::name).collect();
+    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+    names.into_iter().fold(text, |text, name| {
+        let safe = ToolName::new(name.as_str()).map(|name| spelling.of(&name));
+        let safe = safe.unwrap_or_else(|_| name.clone());
+        let address = format!("keepa://tools/{name}");
+        // What is an address stays one.
+        let parts: Vec<String> = text
+            .split(&address)
+            .map(|part| part.replace(&name, &safe))
+            .collect();
+        parts.join(&address)
+    })
+}
+
+pub(super) fn prompt(arguments: &Value, cx: &CallContext) -> Result<Answer, ProviderError> {
     let name = arguments["name"].as_str().unwrap_or_default();
     let given = arguments["arguments"]
         .as_object()
         .cloned()
         .unwrap_or_default();
-    let prompt = prompts::get(name, &given).map_err(|error| shown(error.into()))?;
+    let mut prompt = prompts::get(name, &given).map_err(|error| shown(error.into()))?;
+    if let Some(Value::String(text)) = prompt.pointer_mut("/messages/0/content/text") {
+        *text = spelled(std::mem::take(text), cx.spelling);
+    }
     Ok(done(prompt))
 }
 
@@ -102,4 +139,18 @@ pub(super) fn complete(shared: &Shared, arguments: &Value) -> Answer {
     done(json!({
         "completion": {"values": shown, "total": total, "hasMore": total > COMPLETED},
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_spelled_and_addresses_stay() {
+        let text = "keepa.cassettes_promote, keepa.cassettes_promote_and_verify at keepa://tools/keepa.products_get.";
+        let safe = spelled(text.to_owned(), Spelling::Safe);
+        let expected = "keepa_cassettes_promote, keepa_cassettes_promote_and_verify at keepa://tools/keepa.products_get.";
+        assert_eq!(safe, expected);
+        assert_eq!(spelled(text.to_owned(), Spelling::Canonical), text);
+    }
 }

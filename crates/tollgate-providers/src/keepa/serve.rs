@@ -35,20 +35,20 @@ pub(super) async fn run(
     if let Some(answer) = recalled(&world, command, &prepared.arguments) {
         return answer.map_err(|error| shown(error.into()));
     }
-    let outcome = if command == Command::CacheStats {
-        Ok(local(kept::stats(&cx, &*shared.settings.clock).await))
-    } else if command == Command::CacheClear {
-        let cleared = kept::clear(&cx).await.map_err(ProviderError::unavailable)?;
-        Ok(local(cleared))
-    } else {
-        let mut params = prepared.arguments.clone();
-        add_folders(shared, command, &mut params);
-        // The gate has asked already.
-        params.insert("yes".to_owned(), Value::Bool(true));
-        if command == Command::ProductsGet && !params.contains_key("view") {
-            params.insert("view".to_owned(), Value::from("summary"));
+    let params = Params::from(prepared.arguments.clone());
+    let about = kept::about(command, &params, &cx, &shared.settings).await;
+    let outcome = match about {
+        Some(told) => told.map(local).map_err(Failure::from),
+        None => {
+            let mut params = prepared.arguments.clone();
+            add_folders(shared, command, &mut params);
+            // The gate has asked already.
+            params.insert("yes".to_owned(), Value::Bool(true));
+            if command == Command::ProductsGet && !params.contains_key("view") {
+                params.insert("view".to_owned(), Value::from("summary"));
+            }
+            service::run(&world, command.name(), &Params::from(params)).await
         }
-        service::run(&world, command.name(), &Params::from(params)).await
     };
     let outcome = outcome.map_err(shown)?;
     Ok(finished(shared, &cx, command, &given, prepared, outcome))
@@ -102,7 +102,7 @@ fn prepare(
             account: None,
         });
     };
-    let profile = given.shift_remove("profile");
+    let said = given.shift_remove("profile");
     let resolved = if tool.takes_results {
         resolve(world, tool, given)?
     } else {
@@ -111,9 +111,18 @@ fn prepare(
             account: None,
         }
     };
-    if let Some(name) = profile.as_ref().and_then(Value::as_str) {
-        let profile = Profile::named(name)
-            .ok_or_else(|| Error::argument(format!("there is no profile {name:?}")))?;
+    let said = said.as_ref().and_then(Value::as_str);
+    if let Some(name) = said.filter(|name| Profile::named(name).is_none()) {
+        return Err(Error::argument(format!("there is no profile {name:?}")));
+    }
+    // An argument narrows what the session's own profile allows; it never widens it. Profiles of an operator's making
+    // are the gate's business.
+    let in_force = world.cx.profile.as_deref();
+    for profile in [said, in_force]
+        .into_iter()
+        .flatten()
+        .filter_map(Profile::named)
+    {
         check(tool, profile, &Params::from(resolved.arguments.clone()))?;
     }
     if command == Command::ProductsCompare {
@@ -254,7 +263,9 @@ pub(super) fn shown(failure: Failure) -> ProviderError {
     {
         details.insert("token_bucket".to_owned(), failure.token_bucket);
     }
+    let unasked = (!error.kind.is_after_asking()).then_some(0);
     ProviderError {
+        consumed: failure.consumed.or(unasked),
         suggestion: suggestion.map(str::to_owned),
         retry_after: wait.map(std::time::Duration::from_secs),
         details,

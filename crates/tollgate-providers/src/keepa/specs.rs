@@ -4,25 +4,30 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Estimate, ProviderError, Raise, Shape, Surface,
-    ToolName, ToolSpec, TrustLevel,
+    Annotations, Caching, Capability, Condensed, Cost, Estimate, ProviderError, Raise, Rehearsal,
+    ServiceInfo, Shape, Surface, Telling, ToolName, ToolSpec, TrustLevel,
 };
 use tollgate_keepa::{
     Command, Effect, Params,
     cost::{estimate, needs_confirmation},
+    resources::condensed,
+    service,
     tool::{self, Tool},
 };
+
+use super::serve::shown;
 
 const TIMEOUT_MS: u64 = 120_000;
 /// The pack's groups that are sets of the gate.
 const SETS: [&str; 5] = ["research", "docs", "audit", "reports", "tracking-readonly"];
 /// Arguments by which a caller chooses where something is written.
 const PATHS: [&str; 3] = ["out", "out_dir", "chunks_dir"];
-/// Commands that write wherever they are told, every time.
-const WRITING: [Command; 3] = [
+/// Commands that write or remove something here, every time.
+const WRITING: [Command; 4] = [
     Command::CassettesSanitize,
     Command::CassettesPromote,
     Command::CassettesPromoteAndVerify,
+    Command::CacheClear,
 ];
 
 /// The tool id of a command.
@@ -55,10 +60,10 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
     let name = ToolName::new(id(command)).map_err(ProviderError::unavailable)?;
     let (title, description) = match tool {
         Some(tool) => (tool.title.to_owned(), tool.about.to_owned()),
-        None => (title(command), about(command)),
+        None => (title(command), tool::about(command).to_owned()),
     };
     let is_write = command.effect() == Effect::Write;
-    let writes = is_write || WRITING.contains(&command) || command == Command::CacheClear;
+    let writes = is_write || WRITING.contains(&command);
     let toolsets = match tool {
         Some(tool) => {
             let sets = tool.sets().filter(|set| SETS.contains(set));
@@ -72,9 +77,9 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
         description,
         input_schema: match tool {
             Some(tool) => tool.schema(),
-            None => tool::schema(tool::arguments(command)),
+            None => tool::schema(command, tool::arguments(command)),
         },
-        output_schema: Some(json!({"type": "object"})),
+        output_schema: Some(tool::output(command)),
         annotations: Annotations {
             read_only: !writes,
             idempotent: !is_write,
@@ -95,6 +100,7 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
                 Capability::L0
             }
         })),
+        telling: telling(command),
         provider_id: "keepa".to_owned(),
         requires_confirm: false,
         timeout_ms: TIMEOUT_MS,
@@ -125,12 +131,39 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
 fn is_about_now(command: Command) -> bool {
     let about_now = [
         Command::TokensStatus,
+        Command::TokensPlan,
         Command::CacheStats,
+        Command::CacheInspect,
+        Command::CacheExplain,
+        Command::CachePruneExpired,
         Command::DocsRead,
         Command::ResearchContextQuery,
         Command::ContextPolicy,
     ];
     about_now.contains(&command)
+}
+
+/// Dry runs show the request and what would come of it; answers that refer to files name their addresses.
+fn telling(command: Command) -> Telling {
+    let rehearse = move |arguments: &Map<String, Value>| {
+        let Some(outcome) = service::rehearse(command, &Params::from(arguments.clone())) else {
+            return Ok(None);
+        };
+        let outcome = outcome.map_err(shown)?;
+        Ok(Some(Rehearsal {
+            data: outcome.data.as_object().cloned().unwrap_or_default(),
+            service: Some(ServiceInfo {
+                request: outcome.request,
+                token_bucket: outcome.token_bucket,
+            }),
+        }))
+    };
+    let condense =
+        |data: &Value| condensed(data).map(|(data, resources)| Condensed { data, resources });
+    Telling {
+        rehearse: Some(Arc::new(rehearse)),
+        condense: Some(Arc::new(condense)),
+    }
 }
 
 fn cost(command: Command) -> Cost {
@@ -168,16 +201,4 @@ fn title(command: Command) -> String {
         .flat_map(char::to_uppercase)
         .chain(letters)
         .collect()
-}
-
-fn about(command: Command) -> String {
-    let what = match command.effect() {
-        Effect::Read => "Asks Keepa and changes nothing there",
-        Effect::Write => "Changes something at Keepa",
-        Effect::Local => "Is answered here and costs nothing",
-    };
-    format!(
-        "The command `{}`. {what}. For the command line and JSON lines.",
-        command.name()
-    )
 }

@@ -26,11 +26,12 @@ impl World for CallWorld<'_> {
             .ttl_seconds
             .map_or(settings.cache_ttl, Duration::from_secs);
         let may_keep = !reuse.is_off && !ttl.is_zero();
-        if may_keep && let Some((answer, at)) = kept::find(self.cx, &key).await {
+        let now = settings.clock.now();
+        if may_keep && let Some((answer, kept)) = kept::find(self.cx, now, &key).await {
             return Ok(Told {
                 answer,
                 kept_as: Some(key),
-                kept_at: Some(at),
+                kept: Some(kept),
             });
         }
         let secret = settings.key.as_ref().and_then(|source| source());
@@ -52,8 +53,21 @@ impl World for CallWorld<'_> {
         Ok(Told {
             answer,
             kept_as,
-            kept_at: None,
+            kept: None,
         })
+    }
+
+    async fn evaluate(&self, specs: &str, samples: &str) -> Result<Value, Error> {
+        let Some(evaluator) = &self.shared.settings.evaluator else {
+            let message = "specs cannot be run from here";
+            return Err(Error::new(Kind::UnsupportedCommand, message));
+        };
+        let files = &self.shared.files;
+        let specs = files.folder(specs, &self.shared.memory, self.cx)?;
+        let samples = files.folder(samples, &self.shared.memory, self.cx)?;
+        evaluator(specs, samples)
+            .await
+            .map_err(|message| Error::argument(format!("the specs cannot be run: {message}")))
     }
 
     fn load(&self, place: Place<'_>) -> Result<String, Error> {

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::{
     Annotations, Answer, Caching, CallContext, Capability, Cost, ErrorCode, Estimate, Payload,
-    Provider, ProviderError, Raise, Surface, ToolCall, ToolName, ToolResult, ToolSpec, TrustLevel,
-    Usage,
+    Provider, ProviderError, Raise, Surface, Telling, ToolCall, ToolName, ToolResult, ToolSpec,
+    TrustLevel, Usage,
     canonical::{Form, Node, hex_digest},
 };
 
@@ -129,6 +129,7 @@ fn spec(tool: &StubTool) -> ToolSpec {
         },
         capability: tool.capability,
         raise: Raise::default(),
+        telling: Telling::default(),
         provider_id: "stub".to_owned(),
         requires_confirm: false,
         timeout_ms: 5_000,

@@ -6,7 +6,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Raise, Shape, Surface, ToolName, ToolSpec, TrustLevel,
+    Annotations, Caching, Capability, Cost, Raise, Shape, Surface, Telling, ToolName, ToolSpec,
+    TrustLevel,
 };
 
 use super::{names::Names, settings::Server};
@@ -95,6 +96,7 @@ pub(super) fn spec(
         annotations: grade.annotations,
         capability: grade.capability,
         raise: Raise::default(),
+        telling: Telling::default(),
         provider_id: server.id(),
         requires_confirm: own.is_some_and(|own| own.confirm),
         timeout_ms: u64::try_from(server.max_timeout.as_millis()).unwrap_or(u64::MAX),

@@ -39,6 +39,7 @@ pub fn context() -> CallContext {
         scope: None,
         spelling: tollgate_core::Spelling::default(),
         asks: tollgate_core::AskKinds::default(),
+        profile: None,
     }
 }
 

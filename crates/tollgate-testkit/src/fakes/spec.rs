@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Estimate, NameError, Raise, Surface, ToolName,
+    Annotations, Caching, Capability, Cost, Estimate, NameError, Raise, Surface, Telling, ToolName,
     ToolSpec, TrustLevel,
 };
 
@@ -17,6 +17,7 @@ pub fn read(name: &str) -> Result<ToolSpec, NameError> {
         annotations: Annotations::READ,
         capability: Capability::L0,
         raise: Raise::default(),
+        telling: Telling::default(),
         provider_id: "fake".to_owned(),
         requires_confirm: false,
         timeout_ms: 30_000,

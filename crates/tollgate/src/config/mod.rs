@@ -40,7 +40,10 @@ pub use keys::{
     markdown::markdown,
     raw::RawConfig,
     sandbox::{SandboxLanguage, SandboxRunner, SandboxTier},
-    values::{Algorithm, Dialogs, Grade, Level, McpEra, McpPin, Names, ProviderChoice, ReviewRule},
+    values::{
+        Algorithm, Dialogs, Grade, Level, McpEra, McpPin, Names, ProviderChoice, ReviewRule,
+        Schemas,
+    },
 };
 pub use load::Flags;
 pub use mcp::{Mcp, McpServer, Reach};
@@ -242,6 +245,8 @@ pub struct Discovery {
     pub pinned: Vec<String>,
     /// How names are spelled.
     pub names: Names,
+    /// How much of each tool is shown.
+    pub schemas: Schemas,
 }
 
 /// A named set of tools to switch off.

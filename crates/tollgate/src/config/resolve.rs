@@ -88,6 +88,7 @@ impl Config {
                 profile: raw.discovery.profile,
                 pinned: raw.discovery.pinned,
                 names: raw.discovery.names,
+                schemas: raw.discovery.schemas,
             },
             profiles: raw.profiles.into_iter().map(profile).collect(),
             providers: Providers {

@@ -134,6 +134,8 @@ pub struct Keepa {
     pub promote_dirs: Vec<PathBuf>,
     /// For how long an answer is used again.
     pub cache_ttl: Duration,
+    /// Whether this is a gate that runs specs, which starts no other; no file can say so.
+    pub is_evaluation: bool,
 }
 
 pub(super) fn serve(raw: RawServe, layers: &Layers, errors: &mut Vec<ConfigError>) -> Serve {
@@ -291,5 +293,6 @@ pub(super) fn keepa(raw: RawKeepa, layers: &mut Layers) -> Keepa {
         wiki_dir: raw.wiki_dir,
         promote_dirs: raw.promote_dirs,
         cache_ttl: Duration::from_secs(raw.cache_ttl_seconds),
+        is_evaluation: false,
     }
 }

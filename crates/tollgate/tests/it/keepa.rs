@@ -112,3 +112,56 @@ fn a_folder_of_samples_is_searched_first() {
     ]);
     assert_eq!(ran.exits(0).json()["token_bucket"]["tokens_left"], 7);
 }
+
+#[test]
+fn a_promoted_sample_is_checked_and_the_specs_are_run_on_it() {
+    let env = TestEnv::new();
+    env.write(
+        "project/answer.json",
+        r#"{"tokensLeft": 3, "refillRate": 1, "refillIn": 1, "tokensConsumed": 0, "key": "s3cret"}"#,
+    );
+    let spec = |left: u32| {
+        format!(
+            r#"{{"id": "balance", "command": "tokens.status", "params": {{"fixture": "mine.json"}}, "assertions": [{{"path": "token_bucket.tokens_left", "equals": {left}}}]}}"#
+        )
+    };
+    env.write("project/specs/balance.json", &spec(3));
+    let token = env.approver();
+    let promote = || {
+        let words = [
+            "keepa",
+            "cassettes",
+            "promote-and-verify",
+            "answer.json",
+            "--name",
+            "mine",
+            "--tests-dir",
+            "a",
+            "--package-dir",
+            "b",
+            "--eval-dir",
+            "specs",
+            "--run-eval",
+            "--json",
+        ];
+        let asked = env.run(&words).exits(3).json();
+        let id = crate::support::approval_id(&asked);
+        env.run(&["approve", &id, "--token", &token]).exits(0);
+        env.run(&words)
+    };
+    let done = promote().exits(0).json();
+    let data = &done["data"];
+    assert_eq!(data["fixture_sync"]["ok"], true, "{done}");
+    assert_eq!(data["agent_eval"]["ok"], true);
+    assert_eq!(
+        data["agent_eval"]["checked_specs"],
+        serde_json::json!(["balance"])
+    );
+    let written = std::fs::read_to_string(env.path("project/a/mine.json")).unwrap();
+    assert!(!written.contains("s3cret"));
+    env.write("project/specs/balance.json", &spec(4));
+    let failed = promote().exits(1).json();
+    assert_eq!(failed["error"]["errorCode"], "fixture_sync_failed");
+    let eval = &failed["error"]["details"]["agent_eval"];
+    assert_eq!(eval["failed"][0]["id"], "balance", "{failed}");
+}

@@ -10,8 +10,8 @@ mod table;
 mod traps;
 
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Estimate, Payload, Principal, Raise, Surface, ToolName,
-    ToolSpec, TrustLevel,
+    Annotations, Caching, Capability, Cost, Estimate, Payload, Principal, Raise, Surface, Telling,
+    ToolName, ToolSpec, TrustLevel,
 };
 
 use super::{Action, Consent, Decision, Origin, Policies, Question, Source, Verdict};
@@ -27,6 +27,7 @@ fn reader(name: &str) -> ToolSpec {
         annotations: Annotations::READ,
         capability: Capability::L0,
         raise: Raise::default(),
+        telling: Telling::default(),
         provider_id: "stub".to_owned(),
         requires_confirm: false,
         timeout_ms: 1_000,

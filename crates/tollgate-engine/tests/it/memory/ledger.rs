@@ -49,6 +49,31 @@ async fn paid(store: &Arc<MemoryStore>, limit: Option<u64>) -> World {
 }
 
 #[tokio::test]
+async fn a_failure_costs_what_the_service_says_and_else_the_estimate() {
+    let failing = |consumed| {
+        fails(move || ProviderError {
+            consumed,
+            ..ProviderError::unavailable("down")
+        })
+    };
+    let world = Setup::new()
+        .tool(spec_paid("shelf.unasked", 5, false), failing(Some(0)))
+        .tool(spec_paid("shelf.told", 5, false), failing(Some(2)))
+        .tool(spec_paid("shelf.silent", 5, false), failing(None))
+        .build()
+        .await;
+    for (tool, consumed, source) in [
+        ("shelf.unasked", 0, json!("none")),
+        ("shelf.told", 2, json!("token_bucket")),
+        ("shelf.silent", 7, json!("estimated_fallback")),
+    ] {
+        let ledger = ledger(&world.call(tool, "{}").await);
+        assert_eq!(ledger["session_consumed"], consumed, "{tool}");
+        assert_eq!(ledger["consumed_source"], source, "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn the_answers_own_account_counts_and_else_the_estimate() {
     let world = shop(None).await;
     let real = ledger(&world.call("shelf.counts", "{}").await);

@@ -1,7 +1,9 @@
 //! What a caller may say beside the arguments.
 
-use serde_json::{Value, json};
-use tollgate_core::{Caching, Control, ToolSpec};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tollgate_core::{Caching, Control, ProviderError, Rehearsal, ServiceInfo, Telling, ToolSpec};
 use tollgate_engine::{Outcome, Request};
 use tollgate_testkit::fakes::says;
 
@@ -39,6 +41,54 @@ async fn a_dry_run_tells_verdict_and_estimate_and_calls_nothing() {
     assert_eq!(world.fake.count(), 0);
     assert_eq!(world.session("s1").await.estimated, 0);
     world.check(4).await;
+}
+
+#[tokio::test]
+async fn a_tool_tells_more_about_a_dry_run_unless_it_is_refused() {
+    let tells = |name: &str| ToolSpec {
+        service_command: Some("finder.query".to_owned()),
+        telling: Telling {
+            rehearse: Some(Arc::new(|arguments: &Map<String, Value>| {
+                if arguments.contains_key("wrong") {
+                    return Err(ProviderError::rejected("that makes no sense"));
+                }
+                let data =
+                    json!({"plan": "mail ada@example.com", "verdict": "mine", "given": arguments});
+                Ok(Some(Rehearsal {
+                    data: data.as_object().cloned().unwrap_or_default(),
+                    service: Some(ServiceInfo {
+                        request: json!({"endpoint": "/x"}),
+                        token_bucket: json!({"estimated": 5}),
+                    }),
+                }))
+            })),
+            ..Telling::default()
+        },
+        ..spec_paid(name, 5, true)
+    };
+    let world = Setup::new()
+        .tool(tells("shelf.find"), says(json!({})))
+        .tool(tells("shelf.hidden"), says(json!({})))
+        .rules(r#"@id("no.hidden") forbid (principal, action, resource == Tool::"shelf.hidden");"#)
+        .build()
+        .await;
+    let told = body(&world.call("shelf.find", r#"{"n":1,"dry_run":true}"#).await);
+    assert_eq!(told["data"]["given"]["n"], 1);
+    assert_eq!(
+        told["data"]["verdict"], "needs_agent",
+        "the gate's own words stand"
+    );
+    assert_eq!(told["request"]["endpoint"], "/x");
+    assert_eq!(told["token_bucket"]["estimated"], 5);
+    assert!(!told.to_string().contains("ada@example.com"), "{told}");
+    let refused = world
+        .call("shelf.find", r#"{"wrong":1,"dry_run":true}"#)
+        .await;
+    assert_eq!(said(&refused), "input_rejected");
+    let hidden = body(&world.call("shelf.hidden", r#"{"dry_run":true}"#).await);
+    assert_eq!(hidden["data"]["verdict"], "deny");
+    assert_eq!(hidden["data"].get("given"), None);
+    assert_eq!(world.fake.count(), 0);
 }
 
 #[tokio::test]

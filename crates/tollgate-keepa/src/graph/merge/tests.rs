@@ -95,6 +95,42 @@ fn roots_are_included_and_weights_are_shown() {
 }
 
 #[test]
+fn a_merged_graph_can_be_merged_again() {
+    let once = merge(&two(), &MergeOptions::default()).unwrap();
+    let third = graph("d", &[("d", "product", "D")], &[]);
+    let twice = merge(&[once.clone(), third], &MergeOptions::default()).unwrap();
+    let ids: Vec<&str> = twice["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| text(node, "id"))
+        .collect();
+    let distinct: BTreeSet<&str> = ids.iter().copied().collect();
+    assert_eq!(ids.len(), distinct.len(), "{ids:?}");
+    assert_eq!(ids.len(), 5);
+    let edges = twice["edges"].as_array().unwrap();
+    assert!(edges.iter().all(|edge| edge["source"] != edge["target"]));
+    let keys: Vec<_> = edges.iter().map(edge_key).collect();
+    assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?}");
+    assert_eq!(
+        merge(&[once], &MergeOptions::default()).unwrap()["node_count"],
+        4
+    );
+}
+
+#[test]
+fn what_is_no_node_and_no_edge_is_left_out() {
+    let odd = json!({
+        "root": 5, "entity_counts": 7,
+        "nodes": [5, null, {"id": ""}, {"id": ["a"]}, {"id": "a", "attributes": [1], "label": {}}],
+        "edges": [5, {"source": "a"}, {"source": "a", "target": "gone", "type": null}],
+    });
+    let merged = merge(&[odd], &MergeOptions::default()).unwrap();
+    assert_eq!(merged["node_count"], 2);
+    assert_eq!(merged["edge_count"], 1);
+}
+
+#[test]
 fn nothing_to_merge_is_an_error() {
     let error = merge(&[json!({"nodes": []})], &MergeOptions::default()).unwrap_err();
     assert_eq!(error.kind.name(), "invalid_argument");
@@ -120,7 +156,9 @@ proptest! {
         prop_assert_eq!(&merged["node_count"], &json!(ids.len() + 1));
         let counted: u64 = merged["entity_counts"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
         prop_assert_eq!(&merged["node_count"], &json!(counted));
-        prop_assert_eq!(&merged["edge_count"], &json!(merged["edges"].as_array().unwrap().len()));
+        let edges = merged["edges"].as_array().unwrap();
+        prop_assert_eq!(&merged["edge_count"], &json!(edges.len()));
+        prop_assert!(edges.iter().map(edge_key).is_sorted_by(|a, b| a < b));
         prop_assert_eq!(merge(&all, &MergeOptions::default()).unwrap(), merged);
     }
 }

@@ -1,5 +1,8 @@
 //! The Keepa pack as a caller sees it: against a server that behaves as Keepa does, and offline.
 
+mod answers;
+mod kept;
+mod odd;
 mod server;
 
 use std::{sync::Arc, time::Duration};

@@ -213,6 +213,8 @@ pub struct RawDiscovery {
     pub pinned: Vec<String>,
     /// How tool names are spelled in a list.
     pub names: values::Names,
+    /// How much of each tool a list shows.
+    pub schemas: values::Schemas,
 }
 
 /// A named set of tools to switch off.

@@ -75,6 +75,16 @@ pub enum Names {
     Safe,
 }
 
+/// How much of each tool a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Schemas {
+    /// Everything a client may want to know.
+    Full,
+    /// First sentences and bare input schemas; `tools.describe` gives the rest.
+    Brief,
+}
+
 /// How the provider is chosen when several offer the same tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

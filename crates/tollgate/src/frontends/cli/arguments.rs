@@ -103,6 +103,9 @@ pub(crate) struct Listed {
     /// Do not list these tools, between commas; a name may end in *
     #[arg(long, value_name = "NAMES")]
     pub(crate) exclude_tools: Option<String>,
+    /// How much of each tool to list: `full`, or `brief` for names, first sentences and bare schemas
+    #[arg(long, value_name = "HOW", value_parser = ["full", "brief"])]
+    pub(crate) schemas: Option<String>,
     /// Offer what the MCP conformance suite looks for
     #[arg(long, hide = true)]
     pub(crate) conformance_fixtures: bool,

@@ -38,7 +38,7 @@ use crate::{
     config::{Config, Environment, Flags},
     frontends::mcp::{
         self,
-        select::{Selection, split},
+        select::{Selection, schemas_named, split},
     },
     wire::{self, WireError, Wired},
 };
@@ -283,6 +283,7 @@ fn selected(listed: &Listed, scene: &Scene<'_>) -> Selection {
         exclude_tools: names(&listed.exclude_tools),
         profile: scene.profile.clone(),
         pinned: Vec::new(),
+        schemas: listed.schemas.as_deref().and_then(schemas_named),
     }
 }
 

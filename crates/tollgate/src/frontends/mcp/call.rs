@@ -1,5 +1,7 @@
 //! `tools/call`: from the wire to the door and back.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tollgate_core::{Envelope, ErrorCode, Failure, Payload, Spelling, ToolName};
@@ -195,7 +197,17 @@ const fn is_protocol_error(code: ErrorCode) -> bool {
 
 /// Spells every tool's name as this client was listed it.
 fn spelled(server: &Server, spelling: Spelling, envelope: &mut Envelope) {
-    envelope.tool = spell(&server.gateway.catalog(), spelling, &envelope.tool);
+    let catalog = server.gateway.catalog();
+    // Answers of commands name tools to go on with.
+    if envelope.command.is_some()
+        && let Some(data) = &envelope.data
+        && let Cow::Owned(text) = catalog.spelled(data.raw(), spelling)
+        && text != data.raw()
+        && let Ok(data) = Payload::parse(text)
+    {
+        envelope.data = Some(data);
+    }
+    envelope.tool = spell(&catalog, spelling, &envelope.tool);
     if let Some(failure) = &mut envelope.error {
         spelled_failure(server, spelling, failure);
     }

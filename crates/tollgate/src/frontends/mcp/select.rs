@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tollgate_engine::Listing;
 
 use super::rpc::RpcError;
-use crate::config::Discovery;
+use crate::config::{Discovery, Schemas};
 
 /// The toolsets that every list holds: search, describe and call, and guided sessions,
 /// whose tools exist only where there is knowledge.
@@ -25,6 +25,8 @@ pub(crate) struct Selection {
     pub(crate) profile: Option<String>,
     /// Tools that are listed whatever the toolsets.
     pub(crate) pinned: Vec<String>,
+    /// How much of each tool is shown.
+    pub(crate) schemas: Option<Schemas>,
 }
 
 impl Selection {
@@ -32,6 +34,7 @@ impl Selection {
         Self {
             toolsets: Some(discovery.toolsets.clone()),
             pinned: discovery.pinned.clone(),
+            schemas: Some(discovery.schemas),
             ..Self::default()
         }
     }
@@ -68,6 +71,14 @@ impl Selection {
                 Some(_) => return Err(RpcError::invalid_params("`profile` is a name")),
             },
             pinned: Vec::new(),
+            schemas: match params.get("schemas") {
+                None | Some(Value::Null) => None,
+                Some(word) => {
+                    let known = word.as_str().and_then(schemas_named);
+                    let wrong = || RpcError::invalid_params("`schemas` is `full` or `brief`");
+                    Some(known.ok_or_else(wrong)?)
+                }
+            },
         })
     }
 
@@ -82,6 +93,7 @@ impl Selection {
                 "allow_tools",
                 "exclude_tools",
                 "profile",
+                "schemas",
             ];
             if known.contains(&key) {
                 let value = unescaped(value)
@@ -106,6 +118,7 @@ impl Selection {
             },
             profile: self.profile.or_else(|| other.profile.clone()),
             pinned: [self.pinned, other.pinned.clone()].concat(),
+            schemas: self.schemas.or(other.schemas),
         }
     }
 
@@ -171,12 +184,30 @@ impl Selection {
 
     /// What was used, for whoever wonders.
     pub(super) fn used(&self) -> Value {
-        json!({
+        let mut used = json!({
             "toolsets": self.toolsets.as_deref().unwrap_or_default(),
             "allow_tools": self.allow_tools.as_deref().unwrap_or_default(),
             "exclude_tools": self.exclude_tools.as_deref().unwrap_or_default(),
             "profile": self.profile,
-        })
+        });
+        if self.is_brief() {
+            used["schemas"] = json!(Schemas::Brief);
+        }
+        used
+    }
+
+    /// Whether only the least of each tool is shown.
+    pub(super) fn is_brief(&self) -> bool {
+        self.schemas == Some(Schemas::Brief)
+    }
+}
+
+/// How much of each tool is shown, by its word.
+pub(crate) fn schemas_named(word: &str) -> Option<Schemas> {
+    match word {
+        "full" => Some(Schemas::Full),
+        "brief" => Some(Schemas::Brief),
+        _ => None,
     }
 }
 
@@ -239,6 +270,10 @@ mod tests {
         );
         assert_eq!(used.profile.as_deref(), Some("p"));
         assert_eq!(used.pinned, vec!["x.y".to_owned()]);
+        let brief = Selection::of_query("schemas=brief").unwrap();
+        assert!(brief.clone().over(&config).is_brief());
+        let full = Selection::of_params(&json!({"schemas": "full"})).unwrap();
+        assert!(!full.over(&brief).is_brief());
     }
 
     #[test]
@@ -248,6 +283,8 @@ mod tests {
             json!({"toolsets": [1]}),
             json!({"profile": []}),
             json!({"allow_tools": {}}),
+            json!({"schemas": "short"}),
+            json!({"schemas": 1}),
         ] {
             assert!(Selection::of_params(&params).is_err(), "{params}");
         }

@@ -6,7 +6,7 @@
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json, value::RawValue};
-use tollgate_core::{Block, Envelope, Payload, Warning};
+use tollgate_core::{Block, Condensed, Envelope, Payload, Warning};
 use tollgate_engine::{Outcome, outline};
 
 use super::{Exchange, Server, reply};
@@ -15,6 +15,8 @@ use super::{Exchange, Server, reply};
 const EXEMPT: [&str; 2] = ["result.slice", "get_artifact"];
 /// Pieces of a large result that are linked one by one.
 const MAX_LINKS: usize = 8;
+/// How a shortened text makes up for what it leaves out.
+const STRATEGY: &str = "summary_with_resource_refs";
 
 /// Whether a native result is to be shortened, because the operator wants it.
 pub(super) fn wants_native(server: &Server, outcome: &Outcome) -> bool {
@@ -208,8 +210,9 @@ async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) ->
         .then(|| shortened(data.value(), longest))
         .filter(|cut| cut != data.value());
     let large = data.raw().len() > server.results.text_bytes;
+    let condensed = listing.and_then(|listing| listing.spec.telling.condensed(data.value()));
     if !large && cut.is_none() {
-        return None;
+        return condensed.map(referring);
     }
     let id = envelope.meta.call_id.clone();
     let kept = server
@@ -224,9 +227,11 @@ async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) ->
         let part = part(server, name, data.value(), server.results.structured_bytes);
         envelope.data = Some(Payload::from(part));
     }
-    let shown = match cut {
-        Some(cut) if !large => cut,
-        Some(_) | None => outline(&data),
+    let (short, files) = condensed.map_or((None, Vec::new()), |it| (Some(it.data), it.resources));
+    let shown = match (short, cut) {
+        (Some(short), _) => shortened(&short, longest),
+        (None, Some(cut)) if !large => cut,
+        (None, Some(_) | None) => outline(&data),
     };
     let links = match kept {
         Ok(()) => links(&id, size, server.results.chunk_bytes),
@@ -239,14 +244,16 @@ async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) ->
             |listing| exchange.caller.spelling.of(&listing.spec.name),
         )
     });
+    let pieces = links
+        .iter()
+        .map(|link| json!({"uri": link["uri"], "type": "result", "name": link["name"]}));
+    let resources: Vec<Value> = files.into_iter().chain(pieces).collect();
     let manifest = json!({
-        "strategy": "summary_with_resource_refs",
+        "strategy": STRATEGY,
         "result_id": id,
         "total_bytes": size,
-        "resource_count": links.len(),
-        "resources": links.iter().map(|link| json!({
-            "uri": link["uri"], "type": "result", "name": link["name"],
-        })).collect::<Vec<_>>(),
+        "resource_count": resources.len(),
+        "resources": resources,
         "read_with": readers,
     });
     Some(Spilled {
@@ -254,6 +261,33 @@ async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) ->
         manifest,
         links,
     })
+}
+
+/// The text of a result that is short enough but refers to files: what to read first, and their addresses.
+fn referring(condensed: Condensed) -> Spilled {
+    let Condensed { data, resources } = condensed;
+    let links = resources.iter().take(MAX_LINKS).map(|file| {
+        let mut link = json!({
+            "type": "resource_link",
+            "uri": file["uri"],
+            "name": file["name"],
+            "mimeType": file["mimeType"],
+        });
+        if file["size_bytes"].is_u64() {
+            link["size"] = file["size_bytes"].clone();
+        }
+        link
+    });
+    let links = links.collect();
+    Spilled {
+        data: Payload::from(data),
+        manifest: json!({
+            "strategy": STRATEGY,
+            "resource_count": resources.len(),
+            "resources": resources,
+        }),
+        links,
+    }
 }
 
 /// The whole of it, and its first pieces, as links.

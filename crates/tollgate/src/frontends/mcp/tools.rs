@@ -57,7 +57,11 @@ fn prepared(
         let off = server
             .gateway
             .inactive_reason(selection.profile.as_deref(), listing);
-        entry(&listing.spec, exchange, &catalog, off).to_string()
+        let mut entry = entry(&listing.spec, exchange, &catalog, off);
+        if selection.is_brief() {
+            shorten(&mut entry);
+        }
+        entry.to_string()
     };
     let entries = shown.iter().map(print).collect();
     let list = Arc::new(Prepared::new(key, entries, id));
@@ -110,6 +114,59 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<St
     tool
 }
 
+/// Leaves of a tool what it takes to choose and call it.
+fn shorten(tool: &mut Value) {
+    if let Some(text) = tool["description"].as_str() {
+        let first = text.split_once(". ").map(|(first, _)| format!("{first}."));
+        let first = first.unwrap_or_else(|| text.to_owned());
+        tool["description"] = Value::String(first);
+    }
+    tool["inputSchema"] = bare(&tool["inputSchema"]);
+    if let Some(fields) = tool.as_object_mut() {
+        fields.shift_remove("outputSchema");
+    }
+}
+
+/// A schema without what is only for reading.
+fn bare(schema: &Value) -> Value {
+    const PROSE: [&str; 6] = [
+        "description",
+        "title",
+        "examples",
+        "default",
+        "$schema",
+        "$comment",
+    ];
+    const NAMED: [&str; 4] = [
+        "properties",
+        "patternProperties",
+        "$defs",
+        "dependentSchemas",
+    ];
+    let Some(fields) = schema.as_object() else {
+        return match schema.as_array() {
+            Some(all) => all.iter().map(bare).collect(),
+            None => schema.clone(),
+        };
+    };
+    let kept = fields
+        .iter()
+        .filter(|(name, _)| !PROSE.contains(&name.as_str()));
+    let kept = kept.map(|(name, below)| {
+        let shown = match (NAMED.contains(&name.as_str()), below.as_object()) {
+            // These hold schemas by names of the tool's own choosing.
+            (true, Some(by_name)) => by_name
+                .iter()
+                .map(|(own, schema)| (own.clone(), bare(schema)))
+                .collect(),
+            _ if ["enum", "const", "required"].contains(&name.as_str()) => below.clone(),
+            _ => bare(below),
+        };
+        (name.clone(), shown)
+    });
+    Value::Object(kept.collect())
+}
+
 /// What every answer fits, errors included; the whole schema is for `tools.describe`.
 fn loose_envelope() -> Value {
     json!({
@@ -117,4 +174,40 @@ fn loose_envelope() -> Value {
         "required": ["ok", "status"],
         "properties": {"ok": {"type": "boolean"}, "status": {"type": "string"}, "data": {}, "error": {}},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_entry_keeps_what_it_takes_to_call_it() {
+        let mut tool = json!({
+            "name": "shop.find",
+            "description": "Finds things. Use it first. Fails never.",
+            "inputSchema": {
+                "type": "object", "$schema": "x", "required": ["description"],
+                "properties": {
+                    "description": {"type": "string", "description": "words", "minLength": 1},
+                    "kind": {"enum": [{"title": "a"}], "default": 1, "title": "Kind"},
+                    "all": {"type": "array", "items": {"type": "string", "description": "one"}},
+                },
+            },
+            "outputSchema": {"type": "object"},
+        });
+        shorten(&mut tool);
+        let expected = json!({
+            "name": "shop.find",
+            "description": "Finds things.",
+            "inputSchema": {
+                "type": "object", "required": ["description"],
+                "properties": {
+                    "description": {"type": "string", "minLength": 1},
+                    "kind": {"enum": [{"title": "a"}]},
+                    "all": {"type": "array", "items": {"type": "string"}},
+                },
+            },
+        });
+        assert_eq!(tool, expected);
+    }
 }

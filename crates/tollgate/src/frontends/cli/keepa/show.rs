@@ -1,6 +1,7 @@
 //! Answers of the pack for people: what matters first, in lines and tables; the rest is in `--json`.
 
 use serde_json::Value;
+use tollgate_core::Envelope;
 use tollgate_engine::Outcome;
 
 use super::super::{Scene, Stop, call, console::Paint};
@@ -25,7 +26,9 @@ pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> 
     let data = data.value();
     let console = scene.console;
     call::head(envelope, scene);
-    if let Some(products) = data["products"]
+    if data["dry_run"] == true && data["verdict"].is_string() {
+        dry_run(envelope, data, scene)?;
+    } else if let Some(products) = data["products"]
         .as_array()
         .filter(|_| data["view"] == "agent_product")
     {
@@ -52,6 +55,13 @@ pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> 
     } else if let Some(content) = data["content"].as_str().or(data["text"].as_str()) {
         console.line(content)?;
         return Ok(());
+    } else if envelope.command.as_deref() == Some("tokens.status") {
+        facts(envelope.token_bucket.as_ref().unwrap_or(data), scene)?;
+    } else if LISTS.iter().any(|name| is_table(&data[*name])) {
+        facts(data, scene)?;
+        listed(data, scene)?;
+    } else if is_flat(data) {
+        facts(data, scene)?;
     } else {
         console.pretty(data)?;
         return Ok(());
@@ -61,6 +71,104 @@ pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> 
         console.line(&format!("written to {path}"))?;
     }
     call::tail(envelope, scene);
+    Ok(())
+}
+
+/// Fields that hold what an answer lists.
+const LISTS: [&str; 11] = [
+    "category_candidates",
+    "candidates",
+    "deals",
+    "steps",
+    "domains",
+    "templates",
+    "entries",
+    "items",
+    "tasks",
+    "resources",
+    "commands",
+];
+/// Facts about the answer rather than of it.
+const ASIDE: [&str; 5] = [
+    "view",
+    "provenance",
+    "cache_provenance",
+    "evidence_index",
+    "schema_version",
+];
+
+fn is_table(value: &Value) -> bool {
+    value
+        .as_array()
+        .is_some_and(|all| !all.is_empty() && all.iter().all(Value::is_object))
+}
+
+/// Whether everything but what stands aside fits on a line.
+fn is_flat(data: &Value) -> bool {
+    data.as_object().is_some_and(|map| {
+        let own = map
+            .iter()
+            .filter(|(name, _)| !ASIDE.contains(&name.as_str()));
+        own.into_iter().all(|(_, value)| {
+            !value.is_array() && !value.as_object().is_some_and(|map| map.len() > 6)
+        })
+    })
+}
+
+/// What fits on a line, a line each.
+fn facts(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    let all = data.as_object().into_iter().flatten();
+    let own = all.filter(|(name, _)| !ASIDE.contains(&name.as_str()));
+    let rows: Vec<Vec<String>> = own
+        .filter_map(|(name, value)| {
+            let shown = match value.as_object() {
+                Some(map) if map.values().any(|one| one.is_object() || one.is_array()) => {
+                    return None;
+                }
+                Some(map) => map
+                    .iter()
+                    .map(|(name, value)| format!("{} {}", name.replace('_', " "), cell(value)))
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                None if value.is_array() || value.is_null() => return None,
+                None => cell(value),
+            };
+            Some(vec![name.replace('_', " "), shown])
+        })
+        .collect();
+    if !rows.is_empty() {
+        scene.console.table(&["", ""], &rows)?;
+    }
+    Ok(())
+}
+
+/// What would be sent, at what price, and whether it may.
+fn dry_run(envelope: &Envelope, data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    let console = scene.console;
+    console.line(&console.paint(Paint::Strong, "dry run: nothing was sent"))?;
+    let mut rows = Vec::new();
+    if let Some(request) = &envelope.request {
+        let sent = request["params_redacted"].as_object().into_iter().flatten();
+        let sent: Vec<String> = sent
+            .map(|(name, value)| format!("{name}={}", cell(value)))
+            .collect();
+        let line = format!(
+            "{} {} {}",
+            cell(&request["method"]),
+            cell(&request["endpoint"]),
+            sent.join(" ")
+        );
+        rows.push(vec!["request".to_owned(), line]);
+    }
+    let price = format!(
+        "{} tokens, {} at the most",
+        cell(&data["estimated_tokens"]),
+        cell(&data["worst_case_tokens"])
+    );
+    rows.push(vec!["price".to_owned(), price]);
+    let verdict = format!("{} ({})", cell(&data["verdict"]), cell(&data["rule"]));
+    rows.push(vec!["verdict".to_owned(), verdict]);
+    console.table(&["", ""], &rows)?;
     Ok(())
 }
 
@@ -139,8 +247,8 @@ fn plan(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
 
 /// The first list an answer has, as a table.
 fn listed(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
-    for name in ["category_candidates", "candidates", "deals"] {
-        let Some(all) = data[name].as_array().filter(|all| !all.is_empty()) else {
+    for name in LISTS {
+        let Some(all) = data[name].as_array().filter(|_| is_table(&data[name])) else {
             continue;
         };
         let columns: Vec<&str> = all[0]

@@ -2,14 +2,14 @@
 
 use clap::{
     Arg, ArgAction, ArgMatches, Command as Clap, Error, FromArgMatches, Subcommand,
-    error::ErrorKind,
+    builder::PossibleValuesParser, error::ErrorKind,
 };
 use serde_json::{Map, Value};
 use tollgate_keepa::{Command, tool};
 
 /// Arguments that are typed without their name, if a command takes one of them.
-const BARE: [&str; 9] = [
-    "asin", "term", "category", "seller", "name", "query", "input", "endpoint", "command",
+const BARE: [&str; 10] = [
+    "asin", "term", "category", "seller", "name", "query", "input", "endpoint", "command", "entry",
 ];
 /// Flags that every command of the program has.
 const GLOBAL: [&str; 1] = ["profile"];
@@ -59,13 +59,22 @@ fn names(command: Command) -> impl Iterator<Item = &'static str> {
         .filter(|name| !GLOBAL.contains(name))
 }
 
-fn argument(name: &'static str, is_bare: bool) -> Arg {
-    let schema = tool::argument(name);
+/// The words an argument chooses from, if it does.
+fn choices(schema: &Value) -> Option<Vec<String>> {
+    let all = schema["enum"].as_array()?.iter().filter_map(Value::as_str);
+    Some(all.map(str::to_owned).collect())
+}
+
+fn argument(command: Command, name: &'static str, is_bare: bool) -> Arg {
+    let schema = tool::argument_of(command, name);
     let about = schema["description"]
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    let arg = Arg::new(name).help(about);
+    let mut arg = Arg::new(name).help(about);
+    if let Some(words) = choices(&schema) {
+        arg = arg.value_parser(PossibleValuesParser::new(words));
+    }
     if is_bare {
         let arg = arg.value_name(name.to_uppercase());
         return if takes_many(&schema) {
@@ -93,16 +102,57 @@ fn argument(name: &'static str, is_bare: bool) -> Arg {
 }
 
 fn leaf(command: Command, word: &str) -> Clap {
-    let about = match tool::Tool::of(command) {
-        Some(tool) => tool.about.split(". ").next().unwrap_or_default().to_owned(),
-        None => format!("Run `{}`", command.name()),
-    };
+    let about = tool::about(command);
+    let first = about.split(". ").next().unwrap_or(about);
     let bare = bare(command);
-    let mut clap = Clap::new(word.to_owned()).about(about);
+    let mut clap = Clap::new(word.to_owned())
+        .about(first.trim_end_matches('.'))
+        .long_about(about);
     for name in names(command) {
-        clap = clap.arg(argument(name, bare == Some(name)));
+        clap = clap.arg(argument(command, name, bare == Some(name)));
     }
     clap
+}
+
+/// What commands that begin with the same words are about.
+fn group(words: &str) -> String {
+    let about = match words {
+        "products" => "Read, compare and search products",
+        "categories" => "Find categories and what is in them",
+        "finder" => "Search products by figures",
+        "deals" => "Find price drops",
+        "sellers" => "Read sellers and their storefronts",
+        "bestsellers" => "Read lists of best sellers",
+        "topsellers" => "Read the largest sellers",
+        "lightningdeals" => "Read lightning deals",
+        "graphs" => "Fetch Keepa's own pictures",
+        "charts" => "Draw histories",
+        "history" => "Histories as rows and trends",
+        "tokens" => "The balance, and what plans cost",
+        "tracking" => "Read and change trackings",
+        "workflow" => "Plan a piece of research",
+        "research-graph" => "Merge graphs",
+        "research-brief" => "Write a brief to hand on",
+        "docs" => "What can be read here",
+        "context" => "What may be done here",
+        "research" => "Find out what is meant and what is here about it",
+        "audit" => "Price commands",
+        "cassettes" => "Make recordings into samples",
+        "reports" => "Reports of earlier results",
+        "browse" => "A page to look at",
+        "request" => "Plain requests",
+        "batch" => "Files of ASINs",
+        "templates" => "Parameters to begin with",
+        "schema" => "Schemas of commands",
+        "domains" => "The marketplaces",
+        "cache" => "Answers that are kept",
+        _ => "",
+    };
+    if about.is_empty() {
+        format!("Commands of `{words}`")
+    } else {
+        about.to_owned()
+    }
 }
 
 /// Adds commands whose first words are `path` below a node.
@@ -122,8 +172,7 @@ fn below(mut node: Clap, path: &[String]) -> Clap {
         node = node.subcommand(if inner.len() == words.len() {
             leaf(*command, next)
         } else {
-            let name = inner.join(" ");
-            let group = Clap::new(next.clone()).about(format!("Commands of `{name}`"));
+            let group = Clap::new(next.clone()).about(group(&inner.join(" ")));
             below(
                 group.subcommand_required(true).arg_required_else_help(true),
                 &inner,
@@ -203,7 +252,7 @@ impl FromArgMatches for Typed {
         };
         let mut params = Map::new();
         for name in names(command) {
-            if let Some(value) = value(name, here)? {
+            if let Some(value) = value(command, name, here)? {
                 params.insert(name.to_owned(), value);
             }
         }
@@ -217,8 +266,8 @@ impl FromArgMatches for Typed {
 }
 
 /// What was typed for an argument, as the tool takes it.
-fn value(name: &str, matches: &ArgMatches) -> Result<Option<Value>, Error> {
-    let schema = tool::argument(name);
+fn value(command: Command, name: &str, matches: &ArgMatches) -> Result<Option<Value>, Error> {
+    let schema = tool::argument_of(command, name);
     if is_switch(&schema) {
         return Ok(matches.get_flag(name).then_some(Value::Bool(true)));
     }

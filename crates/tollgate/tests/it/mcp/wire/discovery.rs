@@ -125,6 +125,91 @@ fn tools_are_let_in_and_left_out_by_name() {
 }
 
 #[test]
+fn names_in_answers_and_prompts_are_those_of_the_list() {
+    let env = TestEnv::new();
+    for names_are in ["canonical", "safe"] {
+        env.configure(&format!(
+            "[discovery]\nnames = \"{names_are}\"\ntoolsets = [\"research\"]\n"
+        ));
+        let mut client = Stdio::modern(&env, &[]);
+        let listed = client.result("tools/list", json!({}));
+        let listed = names(&listed);
+        let find = listed
+            .iter()
+            .find(|name| name.ends_with("categories_search"));
+        let arguments = json!({"term": "kettles", "fixture": "category_search.json"});
+        let call = json!({"name": find.unwrap(), "arguments": arguments});
+        let answer = client.result("tools/call", call);
+        let actions = &answer["structuredContent"]["data"]["next_actions"];
+        assert!(!actions.as_array().unwrap().is_empty(), "{answer}");
+        for action in actions.as_array().unwrap() {
+            assert!(
+                listed.contains(&action["mcp_tool"].as_str().unwrap()),
+                "{action}"
+            );
+        }
+        let prompt = json!({"name": "keepa.product_research", "arguments": {"asin": "B0KETTLE01"}});
+        let prompt = client.result("prompts/get", prompt);
+        let text = prompt["messages"][0]["content"]["text"].as_str().unwrap();
+        let plan = listed.iter().find(|name| name.ends_with("workflow_plan"));
+        assert!(text.contains(plan.unwrap()), "{text}");
+    }
+}
+
+#[test]
+fn a_brief_list_shows_the_least_and_everybody_may_ask_for_it() {
+    let env = TestEnv::new();
+    let mut client = Stdio::modern(&env, &[]);
+    let full = client.result("tools/list", json!({"toolset": "research"}));
+    let asked = client.result(
+        "tools/list",
+        json!({"toolset": "research", "schemas": "brief"}),
+    );
+    assert_eq!(names(&full), names(&asked));
+    assert_eq!(asked["_meta"]["tollgate/list"]["schemas"], "brief");
+    for (long, short) in full["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(asked["tools"].as_array().unwrap())
+    {
+        let name = &short["name"];
+        assert!(!long["outputSchema"].is_null() && short.get("outputSchema").is_none());
+        let whole = long["description"].as_str().unwrap();
+        assert!(whole.starts_with(short["description"].as_str().unwrap()));
+        let arguments = |tool: &Value| -> Vec<String> {
+            let all = tool["inputSchema"]["properties"].as_object().unwrap();
+            all.keys().cloned().collect()
+        };
+        assert_eq!(arguments(long), arguments(short), "{name}");
+        assert_eq!(
+            long["inputSchema"]["required"],
+            short["inputSchema"]["required"]
+        );
+        let text = short["inputSchema"].to_string();
+        assert!(!text.contains("\"description\":\""), "{name}: {text}");
+    }
+    let mut by_flag = Stdio::modern(&env, &["--toolsets", "research", "--schemas", "brief"]);
+    assert_eq!(
+        by_flag.result("tools/list", json!({}))["tools"],
+        asked["tools"]
+    );
+    let again = by_flag.result("tools/list", json!({"schemas": "full"}));
+    assert_eq!(again["tools"], full["tools"], "a request says it better");
+    let gate = Gate::open(&env);
+    let list = Ask::modern("tools/list", json!({}));
+    let there = gate.result(&list.at("/mcp?toolsets=research&schemas=brief"));
+    assert_eq!(names(&there), names(&asked));
+    assert!(there["tools"][4].get("outputSchema").is_none());
+    env.configure("[discovery]\ntoolsets = [\"research\"]\nschemas = \"brief\"\n");
+    let mut by_file = Stdio::modern(&env, &[]);
+    assert_eq!(
+        by_file.result("tools/list", json!({}))["tools"],
+        asked["tools"]
+    );
+}
+
+#[test]
 fn a_pinned_tool_is_on_every_list() {
     let config = format!("{STUBS}[discovery]\npinned = [\"text.stats\"]\n");
     let env = TestEnv::with_config(&config);
