@@ -4,7 +4,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Command, Params, cost::estimate, tool::Tool};
+use crate::{
+    Command, Params,
+    cost::estimate,
+    tool::{Tool, bare},
+};
 
 /// One action, as views show it.
 pub fn action(command: Command, params: &Value, reason: &str) -> Value {
@@ -25,23 +29,55 @@ pub fn action(command: Command, params: &Value, reason: &str) -> Value {
     action
 }
 
-/// How a person would type it; nobody parses this.
+/// How a person would type it, behind `tollgate keepa`; agents use the parameters.
 fn command_line(command: Command, params: &Value) -> String {
-    let mut words: Vec<String> = command.name().split('.').map(str::to_owned).collect();
+    let mut words: Vec<String> = command
+        .name()
+        .split('.')
+        .map(|word| word.replace('_', "-"))
+        .collect();
     let none = Map::new();
-    for (name, value) in params.as_object().unwrap_or(&none) {
+    let params = params.as_object().unwrap_or(&none);
+    let bare = bare(command);
+    let of_bare = bare.and_then(|name| params.get(name));
+    words.extend(of_bare.into_iter().flat_map(several));
+    for (name, value) in params
+        .iter()
+        .filter(|(name, _)| Some(name.as_str()) != bare)
+    {
         let flag = format!("--{}", name.replace('_', "-"));
         match value {
             Value::Bool(true) => words.push(flag),
             Value::Bool(false) | Value::Null => {}
-            Value::String(text) if name == "asin" => words.push(text.clone()),
-            Value::String(text) => words.extend([flag, text.clone()]),
-            Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-                words.extend([flag, value.to_string()]);
+            Value::String(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                for one in several(value) {
+                    words.extend([flag.clone(), one]);
+                }
             }
         }
     }
     words.join(" ")
+}
+
+/// A value as words of a shell: a list of plain things is several.
+fn several(value: &Value) -> Vec<String> {
+    let is_plain = |one: &Value| one.is_string() || one.is_number();
+    match value.as_array() {
+        Some(all) if all.iter().all(is_plain) => all.iter().map(quoted).collect(),
+        _ => vec![quoted(value)],
+    }
+}
+
+/// One word of a shell.
+fn quoted(value: &Value) -> String {
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,@%+=".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

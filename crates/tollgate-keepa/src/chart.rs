@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use crate::{
     Domain, KeepaMinute, Product,
-    series::{Point, Series, reading},
+    series::{Point, Series, Unit, reading},
 };
 
 const WIDTH: f64 = 720.0;
@@ -99,7 +99,7 @@ pub fn charts(product: &Product, only: &[Series]) -> Option<String> {
             .series
             .iter()
             .filter(|one| only.is_empty() || only.contains(one))
-            .map(|one| Drawn::of(product, *one, panel.is_rank))
+            .map(|one| Drawn::of(product, *one))
             .filter(|one| one.points.iter().any(|point| point.raw >= 0))
             .collect();
         if !drawn.is_empty() {
@@ -133,11 +133,14 @@ struct Drop {
 }
 
 impl Drawn {
-    fn of(product: &Product, series: Series, is_rank: bool) -> Self {
+    fn of(product: &Product, series: Series) -> Self {
         let flat = product.histories().find(|(at, _)| *at == series.index());
         let all = flat.map_or_else(Vec::new, |(_, flat)| series.decode(flat).points);
         // Looked for before points are left out: what remains stands side by side that never followed one another.
-        let drops = if is_rank { Vec::new() } else { drops(&all) };
+        let drops = match series.unit() {
+            Unit::Currency => drops(&all),
+            Unit::Rank | Unit::Count | Unit::Rating => Vec::new(),
+        };
         Self {
             series,
             drops,
@@ -192,6 +195,7 @@ struct Scale {
     high: f64,
     top: f64,
     is_rank: bool,
+    is_money: bool,
 }
 
 impl Scale {
@@ -234,6 +238,9 @@ fn picture(panel: &Panel, drawn: &[Drawn], domain: Domain, place: usize) -> Stri
         high,
         top: HEIGHT * place as f64,
         is_rank: panel.is_rank,
+        is_money: drawn
+            .first()
+            .is_some_and(|one| one.series.unit() == Unit::Currency),
     };
     let mut svg = String::new();
     frame(&mut svg, panel, &scale);
@@ -262,7 +269,7 @@ fn frame(svg: &mut String, panel: &Panel, scale: &Scale) {
     for step in 0..=4 {
         let value = scale.low + (scale.high - scale.low) * f64::from(step) / 4.0;
         let y = scale.y(value);
-        let label = label(value, scale.high);
+        let label = label(value, scale);
         let right = WIDTH - RIGHT;
         let _ = write!(
             svg,
@@ -294,9 +301,9 @@ fn frame(svg: &mut String, panel: &Panel, scale: &Scale) {
     }
 }
 
-/// A number beside an axis: small ones with cents, large ones with commas.
-fn label(value: f64, highest: f64) -> String {
-    if highest < 1000.0 {
+/// A number beside an axis: prices with cents while they are small, large ones with commas.
+fn label(value: f64, scale: &Scale) -> String {
+    if scale.is_money && scale.high < 1000.0 {
         return format!("{value:.2}");
     }
     let digits = format!("{value:.0}");
@@ -383,7 +390,7 @@ mod tests {
             .map(|at| format!("{at},{}", if at == 2501 { 1 } else { 1000 + at % 7 }))
             .collect();
         let product = product(&format!("[{}]", flat.join(",")));
-        let drawn = Drawn::of(&product, Series::Amazon, false);
+        let drawn = Drawn::of(&product, Series::Amazon);
         assert!(drawn.points.len() <= POINTS + 2);
         assert!(drawn.points.iter().any(|point| point.raw == 1));
         // Thinning makes neighbours of values that never followed one another; only the one real drop is marked.
@@ -400,7 +407,7 @@ mod tests {
             })
             .collect();
         let product = product(&format!("[{}]", flat.join(",")));
-        let drawn = Drawn::of(&product, Series::Amazon, false);
+        let drawn = Drawn::of(&product, Series::Amazon);
         assert_eq!(drawn.drops.len(), MARKS);
         assert!(drawn.drops.iter().any(|drop| drop.raw == 10));
         assert!(drawn.drops.is_sorted_by_key(|drop| drop.at));
@@ -408,9 +415,19 @@ mod tests {
 
     #[test]
     fn numbers_beside_the_axis_can_be_read() {
-        assert_eq!(label(19.5, 30.0), "19.50");
-        assert_eq!(label(1_234_567.0, 2e6), "1,234,567");
-        assert_eq!(label(0.0, 5000.0), "0");
+        let scale = |high: f64, is_money: bool| Scale {
+            from: 0,
+            to: 1,
+            low: 0.0,
+            high,
+            top: 0.0,
+            is_rank: false,
+            is_money,
+        };
+        assert_eq!(label(19.5, &scale(30.0, true)), "19.50");
+        assert_eq!(label(435.75, &scale(700.0, false)), "436");
+        assert_eq!(label(1_234_567.0, &scale(2e6, true)), "1,234,567");
+        assert_eq!(label(0.0, &scale(5000.0, true)), "0");
     }
 
     proptest! {

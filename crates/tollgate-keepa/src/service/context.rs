@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Place, Shelf, World};
 use crate::{
-    Error, Params,
+    Command, Error, Params, action,
     resources::{self, Reader},
     tool::Profile,
 };
@@ -317,34 +317,39 @@ fn shown(one: &Candidate, domain: &str, hint: Option<&str>) -> Value {
 }
 
 fn next(one: &Candidate, domain: &str) -> Option<Value> {
-    let (tool, params) = match one.kind {
-        "asin" => (
-            "keepa.products_get",
-            json!({"asin": one.id, "domain": domain, "view": "summary", "agent_view": true}),
-        ),
-        "code" => (
-            "keepa.products_get",
-            json!({"code": one.id, "domain": domain, "view": "summary", "agent_view": true}),
-        ),
+    let read = |name: &str| {
+        let mut params = json!({"domain": domain, "view": "summary", "agent_view": true});
+        params[name] = Value::from(one.id.as_str());
+        (Command::ProductsGet, params, "To read the product.")
+    };
+    let (command, params, reason) = match one.kind {
+        "asin" => read("asin"),
+        "code" => read("code"),
         "category" => (
-            "keepa.categories_finder_selection",
+            Command::CategoriesFinderSelection,
             json!({"category": one.id, "domain": domain}),
+            "To prepare a query for the category.",
         ),
         "seller" => (
-            "keepa.sellers_get",
+            Command::SellersGet,
             json!({"seller": one.id, "domain": domain, "dry_run": true}),
+            "To see what reading the seller would cost.",
         ),
         "keyword" => (
-            "keepa.categories_search",
+            Command::CategoriesSearch,
             json!({"term": one.id, "domain": domain}),
+            "To find categories that fit.",
         ),
         "fixture" | "evidence" => (
-            "keepa.query_research_context",
+            Command::ResearchContextQuery,
             json!({"target_type": one.kind, "target_id": one.id}),
+            "To see what can be read about it.",
         ),
         _ => return None,
     };
-    Some(json!({"tool": tool, "params": params}))
+    let mut action = action(command, &params, reason);
+    action["tool"] = action["mcp_tool"].clone();
+    Some(action)
 }
 
 /// Words that lead to documents.

@@ -343,7 +343,7 @@ pub(super) fn snapshot<W: World>(world: &W, params: &Params) -> Result<Value, Er
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:64rem;padding:0 1rem;color:#1c1917}\
 h1,h2{line-height:1.2}table{border-collapse:collapse;width:100%;margin:1rem 0;font-size:14px}\
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #e7e5e4;vertical-align:top}\
-th{position:sticky;top:0;background:#fafaf9}svg{max-width:100%;height:auto;border:1px solid #e7e5e4;margin:.5rem 0}\
+th{position:sticky;top:0;background:#fafaf9}svg{width:100%;height:auto;border:1px solid #e7e5e4;margin:.5rem 0}\
 p.meta{color:#57534e}input{font:inherit;padding:.3rem .6rem;width:20rem;max-width:100%}";
 const SCRIPT: &str = "document.getElementById('q').addEventListener('input',e=>{const q=e.target.value.toLowerCase();\
 document.querySelectorAll('tbody tr').forEach(r=>{r.hidden=!r.textContent.toLowerCase().includes(q)})})";

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub use argument::{argument, argument_of, schema};
 pub use output::output;
-pub use table::{TOOLS, about, arguments};
+pub use table::{TOOLS, about, arguments, bare};
 
 use argument::{arguments_of, runtime};
 

@@ -428,6 +428,18 @@ pub fn arguments(command: Command) -> &'static str {
     }
 }
 
+/// Arguments that are typed without their name, if a command takes one of them.
+const BARE: [&str; 10] = [
+    "asin", "term", "category", "seller", "name", "query", "input", "endpoint", "command", "entry",
+];
+
+/// The argument of a command that is typed without its name.
+pub fn bare(command: Command) -> Option<&'static str> {
+    let names = arguments(command).split_whitespace();
+    let mut names = names.map(|word| word.trim_end_matches('*'));
+    names.find(|name| BARE.contains(name))
+}
+
 /// What a command does.
 pub fn about(command: Command) -> &'static str {
     match Tool::of(command) {

@@ -75,7 +75,7 @@ async fn a_tool_tells_more_about_a_dry_run_unless_it_is_refused() {
     let told = body(&world.call("shelf.find", r#"{"n":1,"dry_run":true}"#).await);
     assert_eq!(told["data"]["given"]["n"], 1);
     assert_eq!(
-        told["data"]["verdict"], "needs_agent",
+        told["data"]["verdict"], "allow",
         "the gate's own words stand"
     );
     assert_eq!(told["request"]["endpoint"], "/x");

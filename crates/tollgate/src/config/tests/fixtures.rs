@@ -230,6 +230,7 @@ fn what_is_written_is_what_is_resolved() {
                 "text.stats",
             ],
             names: Safe,
+            schemas: Brief,
         },
         profiles: {
             "dry_run_default": Profile {
@@ -491,6 +492,7 @@ fn what_is_written_is_what_is_resolved() {
                 "/fixtures/config/valid/.",
             ],
             cache_ttl: 0ns,
+            is_evaluation: false,
         },
         sources: [
             Source {

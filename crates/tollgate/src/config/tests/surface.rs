@@ -44,6 +44,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     discovery.profile: if unset
     discovery.pinned: no
     discovery.names: no
+    discovery.schemas: no
     profiles.<name>.inactive: add
     profiles.<name>.reason: if unset
     providers.choice: no

@@ -118,7 +118,9 @@ impl Console {
             }
             text
         };
-        self.line(&self.paint(Paint::Faint, &render(&head)))?;
+        if head.iter().any(|cell| !cell.is_empty()) {
+            self.line(&self.paint(Paint::Faint, &render(&head)))?;
+        }
         for (at, row) in rows.iter().enumerate() {
             let mut line = render(row);
             if let (Some(paint), Some(first)) = (paint(at), row.first()) {

@@ -89,7 +89,8 @@ const LISTS: [&str; 11] = [
     "commands",
 ];
 /// Facts about the answer rather than of it.
-const ASIDE: [&str; 5] = [
+const ASIDE: [&str; 6] = [
+    "output",
     "view",
     "provenance",
     "cache_provenance",
@@ -105,13 +106,13 @@ fn is_table(value: &Value) -> bool {
 
 /// Whether everything but what stands aside fits on a line.
 fn is_flat(data: &Value) -> bool {
+    let fits = |value: &Value| {
+        value.as_array().is_none_or(Vec::is_empty)
+            && value.as_object().is_none_or(|map| map.len() <= 6)
+    };
     data.as_object().is_some_and(|map| {
-        let own = map
-            .iter()
-            .filter(|(name, _)| !ASIDE.contains(&name.as_str()));
-        own.into_iter().all(|(_, value)| {
-            !value.is_array() && !value.as_object().is_some_and(|map| map.len() > 6)
-        })
+        map.iter()
+            .all(|(name, value)| ASIDE.contains(&name.as_str()) || fits(value))
     })
 }
 
@@ -122,7 +123,10 @@ fn facts(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
     let rows: Vec<Vec<String>> = own
         .filter_map(|(name, value)| {
             let shown = match value.as_object() {
-                Some(map) if map.values().any(|one| one.is_object() || one.is_array()) => {
+                Some(map)
+                    if map.is_empty()
+                        || map.values().any(|one| one.is_object() || one.is_array()) =>
+                {
                     return None;
                 }
                 Some(map) => map
@@ -302,9 +306,13 @@ fn missing(quality: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
 
 fn actions(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
     for action in data["next_actions"].as_array().into_iter().flatten() {
-        let cost = action["estimated_tokens"].as_u64().unwrap_or(0);
+        let cost = match action["estimated_tokens"].as_u64().unwrap_or(0) {
+            0 => "free".to_owned(),
+            1 => "1 token".to_owned(),
+            more => format!("{more} tokens"),
+        };
         let line = format!(
-            "next: tollgate keepa {}  ({cost} tokens) {}",
+            "next: tollgate keepa {}  ({cost}) {}",
             cell(&action["cli"]),
             cell(&action["reason"])
         );

@@ -7,10 +7,6 @@ use clap::{
 use serde_json::{Map, Value};
 use tollgate_keepa::{Command, tool};
 
-/// Arguments that are typed without their name, if a command takes one of them.
-const BARE: [&str; 10] = [
-    "asin", "term", "category", "seller", "name", "query", "input", "endpoint", "command", "entry",
-];
 /// Flags that every command of the program has.
 const GLOBAL: [&str; 1] = ["profile"];
 
@@ -45,11 +41,6 @@ fn takes_many(schema: &Value) -> bool {
         .as_array()
         .is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
         || schema["type"] == "array"
-}
-
-/// The argument of a command that is typed without its name.
-fn bare(command: Command) -> Option<&'static str> {
-    names(command).find(|name| BARE.contains(name))
 }
 
 fn names(command: Command) -> impl Iterator<Item = &'static str> {
@@ -104,7 +95,7 @@ fn argument(command: Command, name: &'static str, is_bare: bool) -> Arg {
 fn leaf(command: Command, word: &str) -> Clap {
     let about = tool::about(command);
     let first = about.split(". ").next().unwrap_or(about);
-    let bare = bare(command);
+    let bare = tool::bare(command);
     let mut clap = Clap::new(word.to_owned())
         .about(first.trim_end_matches('.'))
         .long_about(about);
@@ -374,5 +365,53 @@ mod tests {
                 expected.as_object().unwrap().len()
             );
         }
+    }
+
+    #[test]
+    fn what_an_action_shows_can_be_typed() {
+        let actions = [
+            (
+                Command::CategoriesSearch,
+                json!({"term": "tea pots", "domain": "US"}),
+            ),
+            (
+                Command::ProductsCompare,
+                json!({"asin": ["B0KETTLE01", "B0GRINDER2"], "full": true, "view": "deal"}),
+            ),
+            (
+                Command::FinderQuery,
+                json!({"selection": {"title": "it's"}, "dry_run": true, "max_tokens": 25}),
+            ),
+            (Command::DocsRead, json!({"uri": "keepa://fixtures/a.json"})),
+        ];
+        for (command, params) in actions {
+            let shown = tollgate_keepa::action(command, &params, "a reason");
+            let line = shown["cli"].as_str().unwrap();
+            let words = shell_words(line);
+            let clap = Typed::augment_subcommands(Clap::new("keepa"));
+            let words = std::iter::once("keepa".to_owned()).chain(words);
+            let typed = Typed::from_arg_matches(&clap.try_get_matches_from(words).unwrap());
+            let Typed::Run(found, given) = typed.unwrap() else {
+                panic!("{line}");
+            };
+            assert_eq!(found, command);
+            assert_eq!(Value::Object(given), params, "{line}");
+        }
+    }
+
+    /// The words of a line, as a shell reads them.
+    fn shell_words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut is_quoted = false;
+        let mut letters = line.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\'' => is_quoted = !is_quoted,
+                '\\' if !is_quoted => words.last_mut().unwrap().extend(letters.next()),
+                ' ' if !is_quoted => words.push(String::new()),
+                _ => words.last_mut().unwrap().push(letter),
+            }
+        }
+        words
     }
 }
