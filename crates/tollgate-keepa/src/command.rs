@@ -137,6 +137,10 @@ commands! {
         CachePruneExpired "cache.prune-expired" None,
     }
 }
+#[expect(
+    clippy::single_component_path_imports,
+    reason = "the table makes the macro, and other files need it"
+)]
 pub(crate) use local_commands;
 
 impl Command {

@@ -127,11 +127,7 @@ fn edges(table: &Table<'_>, sources: &[Source<'_>], root: &str) -> Vec<Value> {
         .map(|edge| (text(edge, "target"), Value::clone(edge)))
         .collect();
     mine.extend(included(table, sources, root));
-    let copied = |all: &[&Value]| {
-        all.iter()
-            .map(|edge| Value::clone(edge))
-            .collect::<Vec<_>>()
-    };
+    let copied = |all: &[&Value]| all.iter().copied().cloned().collect::<Vec<_>>();
     let mut all = copied(before);
     all.reserve(mine.len() + after.len());
     all.extend(mine.into_values());

@@ -93,9 +93,10 @@ mod tests {
         });
         for command in Command::ALL {
             let mut params = params.clone();
-            params["selection"] = match command {
-                Command::DealsQuery => json!({"page": 0, "priceTypes": [0]}),
-                _ => json!({"perPage": 50}),
+            params["selection"] = if *command == Command::DealsQuery {
+                json!({"page": 0, "priceTypes": [0]})
+            } else {
+                json!({"perPage": 50})
             };
             let ran = rehearse(*command, &Params::of(&params));
             if command.effect() == Effect::Local {

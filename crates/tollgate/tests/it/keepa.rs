@@ -125,7 +125,7 @@ fn a_promoted_sample_is_checked_and_the_specs_are_run_on_it() {
             r#"{{"id": "balance", "command": "tokens.status", "params": {{"fixture": "mine.json"}}, "assertions": [{{"path": "token_bucket.tokens_left", "equals": {left}}}]}}"#
         )
     };
-    env.write("project/specs/balance.json", &spec(3));
+    env.write("project/specs/balance.json", spec(3));
     let token = env.approver();
     let promote = || {
         let words = [
@@ -159,7 +159,7 @@ fn a_promoted_sample_is_checked_and_the_specs_are_run_on_it() {
     );
     let written = std::fs::read_to_string(env.path("project/a/mine.json")).unwrap();
     assert!(!written.contains("s3cret"));
-    env.write("project/specs/balance.json", &spec(4));
+    env.write("project/specs/balance.json", spec(4));
     let failed = promote().exits(1).json();
     assert_eq!(failed["error"]["errorCode"], "fixture_sync_failed");
     let eval = &failed["error"]["details"]["agent_eval"];
