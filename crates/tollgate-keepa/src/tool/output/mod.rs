@@ -3,11 +3,16 @@
 //! Invariants: a schema says what is always there and of which type it is, and names everything that can be there; what
 //! comes from Keepa is described by its place only, because its shape is Keepa's. A test holds every sample against it.
 
+mod here;
 mod parts;
 
 use serde_json::{Map, Value, json};
 
 use crate::Command;
+use here::{
+    context, document, index, policy, prices, promoted, report, sanitized, snapshot, target,
+    verified,
+};
 use parts::{
     action, any, brief, count, evidence, file, flag, graph, list, loose_graph, map, object,
     provenance, quality, risks, text, texts, word,
@@ -416,172 +421,6 @@ fn exported() -> Shape {
         ("evidence_index", evidence()),
     ])
     .or(vec![("output", file())])
-}
-
-fn index() -> Shape {
-    Shape::new(vec![
-        ("schema_version", text()),
-        ("view", word(&["docs_index"])),
-        ("summary", parts::counts()),
-        ("stable_entrypoints", texts()),
-        ("resources", list(map())),
-        ("resource_templates", list(map())),
-        ("recommended_read_order", texts()),
-    ])
-}
-
-fn document() -> Shape {
-    Shape::new(vec![
-        ("uri", text()),
-        ("mime_type", text()),
-        ("size_bytes", count()),
-        ("text", text()),
-        ("json", any("The document, if it is JSON.")),
-    ])
-}
-
-fn policy() -> Shape {
-    Shape::new(vec![
-        ("schema_version", text()),
-        ("view", word(&["context_policy"])),
-        ("mode", word(&["offline_first"])),
-        ("default_toolset", text()),
-        ("recommended_start_order", texts()),
-        ("live_keepa", map()),
-        ("session_profiles", list(map())),
-        ("roots", map()),
-        ("tool_policy", map()),
-    ])
-}
-
-fn target() -> Shape {
-    let candidate = object(
-        vec![
-            ("type", text()),
-            ("id", text()),
-            (
-                "score",
-                json!({"type": "number", "minimum": 0, "maximum": 1}),
-            ),
-        ],
-        vec![
-            ("domain", text()),
-            ("source", text()),
-            ("reason", text()),
-            ("hint_matched", flag()),
-        ],
-    );
-    Shape::new(vec![
-        ("schema_version", text()),
-        ("view", word(&["research_target_resolution"])),
-        ("query", text()),
-        ("domain", text()),
-        ("primary", candidate.clone()),
-        ("candidates", list(candidate)),
-        ("next_actions", list(action())),
-        ("data_quality", map()),
-    ])
-    .or(vec![("hint_type", json!({"type": ["string", "null"]}))])
-}
-
-fn context() -> Shape {
-    let resource = object(vec![("uri", text()), ("kind", text())], vec![]);
-    Shape::new(vec![
-        ("schema_version", text()),
-        ("view", word(&["research_context_query"])),
-        ("target", map()),
-        ("question", text()),
-        ("resources", list(resource)),
-        ("recommended_read_order", texts()),
-        ("notes", texts()),
-    ])
-}
-
-fn prices() -> Shape {
-    let item = object(
-        vec![
-            ("command", text()),
-            ("params", map()),
-            ("estimated_tokens", count()),
-            ("worst_case_tokens", count()),
-            ("requires_confirmation", flag()),
-            ("components", list(map())),
-            ("notes", texts()),
-        ],
-        vec![],
-    );
-    Shape::new(vec![
-        ("items", list(item)),
-        ("totals", parts::totals()),
-        ("requires_confirmation", flag()),
-    ])
-}
-
-fn sanitized() -> Shape {
-    Shape::new(vec![
-        ("input", text()),
-        ("output", file()),
-        ("format", word(&["json", "jsonl"])),
-        ("size_bytes", count()),
-        ("redacted_secret_names", texts()),
-    ])
-}
-
-fn promotion() -> Vec<(&'static str, Value)> {
-    let target = object(
-        vec![
-            ("path", text()),
-            ("exists", flag()),
-            ("size_bytes", count()),
-        ],
-        vec![],
-    );
-    vec![
-        ("input", text()),
-        ("fixture_name", text()),
-        ("targets", list(target)),
-        ("manifest", json!({"type": ["string", "null"]})),
-        ("manifest_updated", flag()),
-        ("dry_run", flag()),
-        ("format", word(&["json", "jsonl"])),
-        ("redacted_secret_names", texts()),
-    ]
-}
-
-fn promoted() -> Shape {
-    Shape::new(promotion())
-}
-
-fn verified() -> Shape {
-    Shape::new(vec![
-        ("view", word(&["cassette_promotion"])),
-        ("promotion", object(promotion(), vec![])),
-        ("fixture_sync", json!({"type": ["object", "null"]})),
-        ("agent_eval", json!({"type": ["object", "null"]})),
-        ("next_actions", list(action())),
-    ])
-}
-
-fn report() -> Shape {
-    Shape::new(vec![
-        ("format", word(&["markdown", "json", "csv"])),
-        ("title", text()),
-        ("source", text()),
-        ("row_count", count()),
-        ("research_graph", json!({"type": ["object", "null"]})),
-    ])
-    .or(vec![("output", file()), ("content", text())])
-}
-
-fn snapshot() -> Shape {
-    Shape::new(vec![
-        ("out_dir", text()),
-        ("index", text()),
-        ("data", text()),
-        ("output", file()),
-        ("row_count", count()),
-        ("research_graph", json!({"type": ["object", "null"]})),
-    ])
 }
 
 #[cfg(test)]
