@@ -137,6 +137,22 @@ pub struct CallContext {
     pub asks: AskKinds,
     /// The profile in force; tools that it turns off are never called.
     pub profile: Option<Arc<str>>,
+    /// What calls in the caller's name inherit.
+    pub standing: Standing,
+}
+
+/// What calls that a call makes in its caller's name inherit, beside principal and trust.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Standing {
+    /// The consent this call was permitted with: 0 none, 1 the agent's, 2 a human's.
+    pub consent: u8,
+    /// The profile the caller chose.
+    pub profile: Option<String>,
+    /// The skill it acts under.
+    pub skill: Option<String>,
+    /// Whether its session outlives the process.
+    pub is_stored: bool,
 }
 
 impl fmt::Debug for CallContext {

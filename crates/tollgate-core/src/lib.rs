@@ -21,6 +21,7 @@ pub mod ledger;
 pub mod name;
 pub mod offer;
 pub mod payload;
+pub mod plan;
 pub mod provider;
 pub mod secret;
 pub mod spec;
@@ -30,8 +31,8 @@ pub mod toolset;
 pub mod warning;
 
 pub use call::{
-    Answer, Block, CallContext, CallId, Control, ServiceInfo, Shape, Status, ToolCall, ToolResult,
-    TraceContext, Usage,
+    Answer, Block, CallContext, CallId, Control, ServiceInfo, Shape, Standing, Status, ToolCall,
+    ToolResult, TraceContext, Usage,
 };
 pub use clock::{Clock, HeldClock, SystemClock, Timestamp};
 pub use envelope::{Envelope, Meta};
@@ -44,6 +45,7 @@ pub use ledger::{BudgetLedger, ConsumedSource, Estimate};
 pub use name::{NameError, Spelling, ToolName};
 pub use offer::{Notice, NoticeSink, Offers, PromptSpec, ResourceSpec, TemplateSpec};
 pub use payload::{Payload, PayloadError};
+pub use plan::{Plan, PlannedCall};
 pub use provider::{Health, Provider, ProviderError};
 pub use secret::Secret;
 pub use spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec};

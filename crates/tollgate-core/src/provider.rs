@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use crate::{
     call::{Answer, CallContext, ToolCall},
     error::{ErrorCode, Failure, Retry},
+    identity::TrustLevel,
     offer::{NoticeSink, Offers},
+    plan::Plan,
     spec::ToolSpec,
 };
 
@@ -36,6 +38,12 @@ pub trait Provider: Send + Sync {
         _call: &ToolCall,
         _cx: &CallContext,
     ) -> Result<Option<String>, ProviderError> {
+        Ok(None)
+    }
+
+    /// What a call would be made of, where it is made of other calls. Asked before the
+    /// rules are; an error refuses the call before anyone has to agree to it.
+    fn plan(&self, _call: &ToolCall, _trust: TrustLevel) -> Result<Option<Plan>, ProviderError> {
         Ok(None)
     }
 

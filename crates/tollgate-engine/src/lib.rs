@@ -8,6 +8,7 @@
 pub mod policy;
 pub mod record;
 pub mod replay;
+pub mod runs;
 pub mod search;
 pub mod session;
 
@@ -26,7 +27,7 @@ mod tools;
 
 pub use call::{
     Caller, Changed, DialogError, Disposition, Following, Gateway, HumanConsent, Outcome, Parts,
-    Request, Stage, StageProbe, cache_key_of,
+    Request, Stage, StageProbe, StepOf, cache_key_of,
 };
 pub use catalog::{Catalog, Listing, Problem, ProviderChoice, Selection};
 pub use desk::{Decided, NewToken};

@@ -5,11 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+mod blobs;
 mod chain;
 mod error;
 mod settings;
 mod sqlite;
 
+pub use blobs::FolderBlobs;
 pub use error::OpenError;
 pub use settings::{Limits, Retention, Settings};
 pub use sqlite::{SqliteStore, schema_sql};

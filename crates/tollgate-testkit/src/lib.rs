@@ -7,4 +7,4 @@ pub mod memory_store;
 pub mod store_suite;
 
 pub use fakes::call_tool;
-pub use memory_store::MemoryStore;
+pub use memory_store::{MemoryBlobs, MemoryStore};

@@ -10,6 +10,7 @@ pub mod frontends;
 pub mod logfile;
 pub mod skills;
 pub mod telemetry;
+mod templates;
 pub mod wire;
 
 mod keepa;

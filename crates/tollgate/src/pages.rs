@@ -25,6 +25,7 @@ pub(crate) const PAGES: &[Page] = pages! {
     "operations": "Running Tollgate, its state and its faults.",
     "policy": "How rules decide.",
     "replay": "Looking at recorded calls again.",
+    "runs": "Task templates, runs and artifacts.",
     "sandbox": "Code in a sandbox: tiers, limits, workspaces.",
     "sanitizing": "What is cleaned, and how.",
     "skills": "Tools that belong together, and guides for agents.",

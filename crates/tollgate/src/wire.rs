@@ -13,10 +13,12 @@ use tollgate_engine::{
     Selection, Settings, SkillBoard,
     policy::{Origin, Policies, PolicyError, Source},
     record::{NoLog, NoSpans},
+    runs::Runs,
 };
 use tollgate_providers::{stub::StubTool, upstream::Journal};
+use tollgate_runs::Library;
 use tollgate_sanitize::Sanitizer;
-use tollgate_store::{OpenError, SqliteStore};
+use tollgate_store::{FolderBlobs, OpenError, SqliteStore};
 
 use crate::{
     config::{self, Config, Environment, PolicyScope},
@@ -25,6 +27,7 @@ use crate::{
     pages::PAGES,
     skills::{self, Book},
     telemetry::Exporter,
+    templates::BUILT_IN,
     upstream,
 };
 
@@ -65,6 +68,8 @@ pub enum WireError {
 pub struct Wired {
     /// The door.
     pub gateway: Gateway,
+    /// The runs it drives.
+    pub runs: Runs,
     /// The store behind it, to be closed in order.
     pub store: Arc<SqliteStore>,
     exporter: Option<Arc<Exporter>>,
@@ -112,7 +117,8 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let log = log.map(Arc::new);
     let mut upstream = upstream::settings(config, environment);
     upstream.journal = Some(journal(config, log.clone(), cleaner.clone(), &clock));
-    let own = [gate_tools.provider(), board.provider()];
+    let runs = runs(config);
+    let own = [gate_tools.provider(), board.provider(), runs.provider()];
     let catalog = catalog(config, environment, own.into(), upstream).await?;
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
@@ -136,8 +142,10 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     };
     let gateway = Gateway::new(parts);
     gate_tools.attach(&gateway);
+    runs.attach(&gateway);
     Ok(Wired {
         gateway,
+        runs,
         store,
         exporter,
         book,
@@ -174,8 +182,20 @@ pub async fn listed(config: &Config, environment: &Environment) -> Result<Catalo
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut upstream = upstream::settings(config, environment);
     upstream.journal = Some(journal(config, None, cleaner(config)?, &clock));
-    let own = vec![GateTools::default().provider()];
-    catalog(config, environment, own, upstream).await
+    let own = [GateTools::default().provider(), runs(config).provider()];
+    catalog(config, environment, own.to_vec(), upstream).await
+}
+
+/// The templates that can be run, and where their artifacts go.
+fn runs(config: &Config) -> Runs {
+    let folder = config.runs.artifacts(&config.state.dir);
+    let blobs = Arc::new(FolderBlobs::new(folder));
+    Runs::new(library(config), config.runs.settings(), blobs)
+}
+
+/// The templates of the program and of the folders the configuration names.
+pub fn library(config: &Config) -> Library {
+    Library::new(BUILT_IN, config.runs.templates.clone())
 }
 
 /// Where what happens to MCP servers is written down.

@@ -2,8 +2,11 @@
 
 use serde_json::Value;
 
-use super::records::{
-    Approval, Body, CacheKey, Credential, Grant, GrantScope, Intent, ReviewItem, Session,
+use super::{
+    records::{
+        Approval, Body, CacheKey, Credential, Grant, GrantScope, Intent, ReviewItem, Session,
+    },
+    runs::RunChange,
 };
 use crate::{
     audit::{AuditEntry, Hash},
@@ -186,6 +189,8 @@ pub enum Change {
         /// The key.
         key: String,
     },
+    /// Changes a run or an artifact.
+    Run(RunChange),
 }
 
 /// How an announced call ended.

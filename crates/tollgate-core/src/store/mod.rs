@@ -9,6 +9,7 @@
 mod change;
 mod read;
 mod records;
+mod runs;
 
 use async_trait::async_trait;
 
@@ -22,11 +23,12 @@ pub use records::{
     Approval, ApprovalFilter, ApprovalState, Body, CacheKey, Credential, CredentialKind, Effect,
     EffectQuery, Grant, GrantScope, Intent, ReviewItem, ReviewStatus, Session, Versioned,
 };
+pub use runs::{ArtifactRow, Blobs, RunChange, RunQuery, RunRow, Runs};
 
 /// Everything the engine needs from one backend: one way to write, small ways to read.
 #[async_trait]
 pub trait Store:
-    Sessions + Cache + Approvals + Reviews + AuditLog + Credentials + Intents + States
+    Sessions + Cache + Approvals + Reviews + AuditLog + Credentials + Intents + States + Runs
 {
     /// Commits the whole batch or nothing, and says where it stands in the chain.
     async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError>;
@@ -97,4 +99,4 @@ impl StoreError {
 }
 
 #[cfg(test)]
-fn _store_is_dyn_compatible(_: &dyn Store, _: &dyn ProviderState) {}
+fn _store_is_dyn_compatible(_: &dyn Store, _: &dyn ProviderState, _: &dyn Blobs) {}

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Caching, Control, ErrorCode, Estimate, Failure, Payload, ServiceInfo, SessionKey, TrustLevel,
-    audit::Hash,
+    Caching, Control, ErrorCode, Estimate, Failure, Payload, ServiceInfo, SessionKey, ToolSpec,
+    TrustLevel, audit::Hash,
 };
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     consent,
     consent::Recorded,
     listing::{Sight, is_visible},
-    taint, validate,
+    plan, taint, validate,
     validate::Valid,
 };
 use crate::{
@@ -138,7 +138,11 @@ pub(super) fn resolve(
 }
 
 /// The caller's own profile, else the session's, else the operator's default.
-fn profile_in_force(inner: &Inner, caller: &Caller, session: &SessionState) -> Option<String> {
+pub(super) fn profile_in_force(
+    inner: &Inner,
+    caller: &Caller,
+    session: &SessionState,
+) -> Option<String> {
     let own = caller.profile.clone().or_else(|| session.profile());
     own.or_else(|| inner.settings.discovery.profile.clone())
 }
@@ -177,7 +181,7 @@ fn check_profile(
         .into())
 }
 
-fn find(
+pub(super) fn find(
     inner: &Inner,
     catalog: &Catalog,
     caller: &Caller,
@@ -266,18 +270,21 @@ pub(super) async fn permit(
     place: Peeked,
     trail: &mut Trail,
 ) -> Result<Permission, Stop> {
-    check_trust(caller.trust, &valid)?;
+    check_trust(caller.trust, &valid.listing.spec)?;
+    let planned = plan::look_ahead(inner, caller, session, &mut valid)?;
+    trail.capability = Some(valid.capability);
     let estimate = lifted(&valid, place.answered);
     trail.estimate = estimate;
     let tainted = taint::flows(inner, session, &valid).await?;
-    let mut consent = consent::offered(inner, session, &mut valid)?;
+    let mut consent = consent::offered(inner, session, &mut valid, tainted)?;
     let decide = |consent| {
         let asking = Asking {
             estimate,
             consent,
             tainted,
         };
-        decide(inner, caller, session, &valid, &asking)
+        let verdict = decide(inner, caller, session, &valid, &asking);
+        planned.stricter(verdict, consent)
     };
     let mut verdict = decide(consent);
     if valid.control.dry_run {
@@ -330,8 +337,7 @@ pub(super) async fn permit(
 
 pub(super) use super::cache::Peeked;
 
-fn check_trust(trust: TrustLevel, valid: &Valid) -> Result<(), Stop> {
-    let spec = &valid.listing.spec;
+pub(super) fn check_trust(trust: TrustLevel, spec: &ToolSpec) -> Result<(), Stop> {
     if spec.trust.contains(&trust) {
         return Ok(());
     }

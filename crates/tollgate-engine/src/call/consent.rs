@@ -48,12 +48,19 @@ pub(super) fn offered(
     inner: &Inner,
     session: &SessionState,
     valid: &mut Valid,
+    tainted: bool,
 ) -> Result<Consent, Stop> {
     let mut consent = match (&valid.human, valid.control.yes) {
         (Some(_), _) => Consent::Human,
         (None, true) => Consent::Agent,
         (None, false) => Consent::None,
     };
+    // Who agreed to a run agreed to its steps, but not to what strangers make of them, nor
+    // to what has to be shown before anyone can agree to it.
+    let is_covered = !tainted && !valid.listing.spec.requires_confirm;
+    if let Some(step) = valid.step.as_ref().filter(|_| is_covered) {
+        consent = consent.max(step.consent);
+    }
     // Answers without a state belong to no question of ours; the tool may still use them.
     if let Some(responses) = valid.responses.as_ref().filter(|it| !it.state.is_empty()) {
         let listing = &valid.listing;
@@ -79,7 +86,7 @@ pub(super) fn digest(inner: &Inner, session: &SessionState, valid: &Valid) -> Re
         .approval_key
         .digest(
             &listing.spec.name,
-            &listing.digest,
+            &valid.bound_to(),
             &valid.arguments,
             session.key(),
         )
@@ -118,7 +125,7 @@ pub(super) async fn find(
 
 fn covers(scope: &GrantScope, valid: &Valid) -> bool {
     let is_this = |tool: &str, spec_digest: &str| {
-        tool == valid.listing.spec.name.as_str() && spec_digest == valid.listing.digest
+        tool == valid.listing.spec.name.as_str() && spec_digest == valid.bound_to()
     };
     match scope {
         GrantScope::Tool { tool, spec_digest } => is_this(tool, spec_digest),
@@ -275,7 +282,7 @@ async fn question(
         id: ids::random_id("ap"),
         digest,
         tool: valid.listing.spec.name.as_str().to_owned(),
-        spec_digest: valid.listing.digest.clone(),
+        spec_digest: valid.bound_to().into_owned(),
         session: session.key().clone(),
         preview,
         estimate: valid.estimate,
@@ -295,7 +302,7 @@ fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
     let (clean, cleaned) = validate::shown(inner, &valid.arguments, node.as_ref());
     let hidden = clean.chars().count().saturating_sub(PREVIEW_CHARACTERS);
     let spec = &valid.listing.spec;
-    json!({
+    let mut shown = json!({
         "tool": spec.name.as_str(),
         "title": spec.title,
         "capability": valid.capability.as_str(),
@@ -306,7 +313,16 @@ fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
         "hidden_characters": hidden,
         "cleaned": cleaned,
         "site": site_of(&valid.arguments),
-    })
+    });
+    if let (Some(plan), Value::Object(shown)) = (&valid.plan, &mut shown) {
+        let text = plan.shown.to_string();
+        let (clean, _) = inner.cleaner.arguments(&text);
+        shown.insert(
+            "plan".to_owned(),
+            serde_json::from_str(&clean).unwrap_or_default(),
+        );
+    }
+    shown
 }
 
 /// Adds what the provider says the call would do; whatever is left out is said.

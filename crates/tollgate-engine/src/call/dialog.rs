@@ -10,7 +10,7 @@ use tollgate_core::{
     store::{Approval, ApprovalState},
 };
 
-use super::{CALL_BY_NAME, Caller, Gateway, Request};
+use super::{CALL_BY_NAME, Caller, Gateway, Request, plan};
 use crate::desk::Decided;
 
 /// Why an answer was not taken.
@@ -105,7 +105,9 @@ impl Gateway {
         }
         let spec = &listing.spec;
         let key = &self.0.approval_key;
-        key.digest(&spec.name, &listing.digest, &arguments, &caller.session)
+        let plan = plan::of(listing, &arguments, caller.trust).ok()?;
+        let bound = plan::bound_to(listing, plan.as_ref());
+        key.digest(&spec.name, &bound, &arguments, &caller.session)
             .ok()
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::{Semaphore, SemaphorePermit, broadcast};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    CallId, Clock, ErrorCode, Estimate, Secret, Store, StoreError, Timestamp,
+    CallId, Clock, ErrorCode, Estimate, Secret, Standing, Store, StoreError, Timestamp,
     store::{Batch, Change},
 };
 
@@ -29,7 +29,7 @@ use crate::{
     policy::{ApprovalKey, Consent, Policies},
     record::{CacheUse, LogEvent, LogLine, LogSink, NoLog, NoSpans, SpanSink, Trail},
     sanitize::Cleaner,
-    session::{Opening, SessionState, Sessions},
+    session::{Lifetime, Opening, SessionState, Sessions},
     settings::Settings,
     skills::SkillBoard,
 };
@@ -300,6 +300,13 @@ impl Inner {
             approval: None,
             ran: false,
             attempt: request.attempt,
+            standing: Standing {
+                consent: 0,
+                profile: caller.profile.clone(),
+                skill: caller.skill.clone(),
+                is_stored: caller.lifetime == Lifetime::Stored,
+            },
+            step: request.step.clone(),
         }
     }
 

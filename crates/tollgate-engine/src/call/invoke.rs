@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
     Answer, CallContext, Control, ErrorCode, Event, EventSink, Failure, InputResponses, NoEvents,
-    ProviderError, Retry, ToolCall, store::Batch,
+    ProviderError, Retry, SessionKey, Standing, ToolCall, store::Batch,
 };
 
 use super::{
@@ -123,10 +123,13 @@ fn context(
     trail: &Trail,
     surroundings: Surroundings,
 ) -> CallContext {
+    let step = trail.step.as_ref();
+    let conversation = step.and_then(|step| step.conversation.clone());
+    let handle = conversation.unwrap_or_else(|| trail.session.handle.clone());
     CallContext {
         call: trail.call.clone(),
         principal: trail.session.principal.clone(),
-        session: trail.session.clone(),
+        session: SessionKey::new(trail.session.principal.clone(), handle),
         surface: trail.surface,
         trust: trail.trust,
         time_left: surroundings.limit,
@@ -140,6 +143,10 @@ fn context(
         spelling: trail.spelling,
         asks: trail.asks,
         profile: trail.profile.clone(),
+        standing: Standing {
+            consent: u8::try_from(trail.consent.rank()).unwrap_or(0),
+            ..trail.standing.clone()
+        },
     }
 }
 

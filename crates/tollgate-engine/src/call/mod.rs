@@ -23,6 +23,7 @@ mod listing;
 mod notices;
 mod outcome;
 mod owned;
+mod plan;
 mod request;
 mod stage;
 mod state;
@@ -44,7 +45,7 @@ pub use following::Following;
 pub use gateway::{Gateway, Parts};
 pub use notices::Changed;
 pub use outcome::{Disposition, Outcome};
-pub use request::{Caller, HumanConsent, Request};
+pub use request::{Caller, HumanConsent, Request, StepOf};
 pub use stage::{Stage, StageProbe};
 
 pub(crate) use admit::{CALL_BY_NAME, decision_word};
@@ -94,9 +95,9 @@ impl From<tollgate_core::StoreError> for Stop {
 
 /// Where opening the cache or running the tool has led.
 enum Reached {
-    End(End),
+    End(Box<End>),
     /// The kept answer that made the call free is no longer there.
-    Gone(Permitted),
+    Gone(Box<Permitted>),
 }
 
 impl Inner {
@@ -145,7 +146,7 @@ impl Inner {
                 Permission::Happened(recorded) => return Ok(End::Recorded(recorded.into())),
             };
             asked = match self.answer(trail, session, permitted).await? {
-                Reached::End(end) => return Ok(end),
+                Reached::End(end) => return Ok(*end),
                 Reached::Gone(permitted) => permitted.unanswered(),
             };
         }
@@ -167,13 +168,13 @@ impl Inner {
                     CacheUse::Hit
                 };
                 self.probe(trail, Stage::OpenCache);
-                return Ok(Reached::End(End::Hit(recalled)));
+                return Ok(Reached::End(Box::new(End::Hit(recalled))));
             }
             if permitted.valid().control.from_cache {
                 return Err(cache::missed());
             }
             if permitted.counts_on_answer() {
-                return Ok(Reached::Gone(permitted));
+                return Ok(Reached::Gone(Box::new(permitted)));
             }
             let seat = match permitted.flight_key(session) {
                 Some(key) if waited < MAX_WAITS => self.flights.join(key),
@@ -188,11 +189,11 @@ impl Inner {
                     let end = self
                         .really_run(trail, session, permitted, Some(&lead))
                         .await;
-                    return end.map(Reached::End);
+                    return end.map(Box::new).map(Reached::End);
                 }
                 Seat::Alone => {
                     let end = self.really_run(trail, session, permitted, None).await;
-                    return end.map(Reached::End);
+                    return end.map(Box::new).map(Reached::End);
                 }
             }
         }
@@ -205,7 +206,11 @@ impl Inner {
         permitted: Permitted,
         lead: Option<&flight::Lead>,
     ) -> Result<End, Stop> {
-        let turn = self.turn(trail, &permitted.valid().cancel).await?;
+        // What is made of other calls waits for theirs; it would take the turn they need.
+        let turn = match permitted.valid().plan {
+            Some(_) => None,
+            None => Some(self.turn(trail, &permitted.valid().cancel).await?),
+        };
         if let Some(resumed) = permitted.valid().resumes.as_ref().filter(|_| !trail.effect) {
             state::use_up(self, session.key(), resumed).await?;
         }

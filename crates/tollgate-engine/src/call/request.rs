@@ -8,7 +8,10 @@ use tollgate_core::{
     Spelling, Surface, TrustLevel, offer,
 };
 
-use crate::{policy::Action, session::Lifetime};
+use crate::{
+    policy::{Action, Consent},
+    session::Lifetime,
+};
 
 /// Who calls, and from where.
 #[derive(Debug, Clone)]
@@ -76,6 +79,21 @@ pub struct Request {
     pub cancel: CancellationToken,
     /// Which attempt this is, from 1.
     pub attempt: u32,
+    /// The step of a run that this call is.
+    pub step: Option<Arc<StepOf>>,
+}
+
+/// The step of a run that a call is. Only the driver of runs makes one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepOf {
+    /// The run.
+    pub run: String,
+    /// The step.
+    pub step: String,
+    /// The consent the run was started with; it covers this step unless it carries tainted text.
+    pub consent: Consent,
+    /// The conversation that providers see, if it is not the caller's own.
+    pub conversation: Option<String>,
 }
 
 /// A human's consent obtained in a dialog that the operator trusts.
@@ -99,6 +117,7 @@ impl Request {
             events: Arc::new(NoEvents),
             cancel: CancellationToken::new(),
             attempt: 1,
+            step: None,
         }
     }
 

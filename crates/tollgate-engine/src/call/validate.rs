@@ -3,21 +3,22 @@
 //! Invariant: only [`input`] makes a [`Valid`] call and only [`output`] makes a
 //! [`Checked`] answer.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Capability, Control, ErrorCode, Estimate, EventSink, Failure, InputResponses, Payload, Shape,
-    ToolResult,
+    Capability, Control, ErrorCode, Estimate, EventSink, Failure, InputResponses, Payload, Plan,
+    Shape, ToolResult,
     canonical::{CanonicalError, Form, Node, hex},
 };
 
 use super::{
-    HumanConsent, Inner, Stop,
+    HumanConsent, Inner, StepOf, Stop,
     admit::Resolved,
     cache::{self, Place},
     known::Known,
+    plan,
     state::Resumed,
 };
 use crate::{
@@ -43,9 +44,18 @@ pub(super) struct Valid {
     pub(super) resumes: Option<Resumed>,
     pub(super) events: Arc<dyn EventSink>,
     pub(super) cancel: CancellationToken,
+    /// The step of a run that it is.
+    pub(super) step: Option<Arc<StepOf>>,
+    /// What it is made of, once it was asked for.
+    pub(super) plan: Option<Box<Plan>>,
 }
 
 impl Valid {
+    /// What approvals are bound to beside the arguments.
+    pub(super) fn bound_to(&self) -> Cow<'_, str> {
+        plan::bound_to(&self.listing, self.plan.as_deref())
+    }
+
     /// What makes a repeated effect the same one: the question it answers, or the caller's name for it.
     pub(super) fn effect_key(&self) -> Option<String> {
         let resumed = self.resumes.as_ref().map(|resumed| resumed.key.clone());
@@ -95,6 +105,8 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         resumes: None,
         events: request.events,
         cancel: request.cancel,
+        step: request.step,
+        plan: None,
         listing,
     })
 }

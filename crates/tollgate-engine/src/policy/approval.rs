@@ -43,6 +43,14 @@ impl ApprovalKey {
         mac.finalize().into_bytes().into()
     }
 
+    /// A key of its own for another purpose; who has it cannot tell this one.
+    pub fn derive(&self, purpose: &str) -> Secret<[u8; 32]> {
+        let mut mac = self.mac();
+        mac.update(b"tollgate derived key 1");
+        mac.update(purpose.as_bytes());
+        Secret::new(mac.finalize().into_bytes().into())
+    }
+
     /// HMAC itself fills a short key up with zeros; doing it here cannot fail.
     fn mac(&self) -> Hmac<Sha256> {
         let mut block = [0; 64];

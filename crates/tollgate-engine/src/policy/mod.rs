@@ -98,6 +98,12 @@ impl Consent {
             Self::Human => 2,
         }
     }
+
+    /// Reads a number back; what is no grade is none.
+    pub fn from_rank(rank: i64) -> Self {
+        let mut all = Self::ALL.into_iter();
+        all.find(|grade| grade.rank() == rank).unwrap_or_default()
+    }
 }
 
 /// Everything a rule can look at.

@@ -40,6 +40,10 @@ struct Ending<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_span: Option<&'a str>,
     step: Step<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_step: Option<&'a str>,
     tool: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'a str>,
@@ -100,6 +104,8 @@ pub(crate) fn ending(trail: &Trail, note: &Note<'_>) -> AuditEntry {
         span_id: &trail.trace.span_id,
         parent_span: trail.trace.parent.as_deref(),
         step: Step(&trail.tool),
+        run: trail.step.as_ref().map(|step| step.run.as_str()),
+        run_step: trail.step.as_ref().map(|step| step.step.as_str()),
         tool: &trail.tool,
         command: trail.command.as_deref(),
         principal: trail.session.principal.as_str(),

@@ -6,11 +6,11 @@
 use std::{sync::Arc, time::Instant};
 
 use tollgate_core::{
-    AskKinds, CallId, Capability, Estimate, SessionKey, Spelling, Surface, Timestamp, TraceContext,
-    TrustLevel, audit::Hash,
+    AskKinds, CallId, Capability, Estimate, SessionKey, Spelling, Standing, Surface, Timestamp,
+    TraceContext, TrustLevel, audit::Hash,
 };
 
-use crate::policy::Consent;
+use crate::{call::StepOf, policy::Consent};
 
 /// What the cache had to do with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,9 @@ pub(crate) struct Trail {
     pub(crate) approval: Option<Hash>,
     pub(crate) ran: bool,
     pub(crate) attempt: u32,
+    /// What calls in the caller's name inherit; the consent is that of the trail.
+    pub(crate) standing: Standing,
+    pub(crate) step: Option<Arc<StepOf>>,
 }
 
 /// Arguments as they may be written down.

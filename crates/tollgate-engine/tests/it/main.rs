@@ -13,4 +13,6 @@ mod path;
 #[cfg(test)]
 mod record;
 #[cfg(test)]
+mod runs;
+#[cfg(test)]
 mod support;

@@ -5,7 +5,10 @@ use rusqlite::Connection;
 use crate::error::OpenError;
 
 /// One step per version; a released step is never edited.
-pub(crate) const STEPS: &[&str] = &[include_str!("../migrations/1.sql")];
+pub(crate) const STEPS: &[&str] = &[
+    include_str!("../migrations/1.sql"),
+    include_str!("../migrations/2.sql"),
+];
 
 /// Every step in order, for the contract.
 pub fn schema_sql() -> String {

@@ -40,6 +40,7 @@ pub fn context() -> CallContext {
         spelling: tollgate_core::Spelling::default(),
         asks: tollgate_core::AskKinds::default(),
         profile: None,
+        standing: tollgate_core::Standing::default(),
     }
 }
 

@@ -73,7 +73,8 @@ impl State {
                 | Change::AddCredential(_)
                 | Change::RevokeCredential { .. }
                 | Change::PutState { .. }
-                | Change::DeleteState { .. }) => {
+                | Change::DeleteState { .. }
+                | Change::Run(_)) => {
                     if let Some(version) = self.change(other)? {
                         receipt.version = Some(version);
                     }
@@ -159,6 +160,7 @@ impl State {
                 self.states
                     .remove(&(namespace, principal.as_str().to_owned(), key));
             }
+            Change::Run(change) => self.change_run(change)?,
         }
         Ok(None)
     }
@@ -345,6 +347,6 @@ fn block(session: &mut Session, action: Value) {
 }
 
 /// Refuses unless `good`.
-fn found(good: bool, refusal: StoreError) -> Result<(), StoreError> {
+pub(super) fn found(good: bool, refusal: StoreError) -> Result<(), StoreError> {
     if good { Ok(()) } else { Err(refusal) }
 }

@@ -6,6 +6,7 @@
 
 mod apply;
 mod read;
+mod runs;
 mod state;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,7 @@ use tollgate_core::{
     store::{Batch, Receipt, StoreError},
 };
 
+pub use self::runs::MemoryBlobs;
 use self::state::State;
 
 /// The name of the chain of every store in memory.

@@ -6,7 +6,8 @@ use tollgate_core::{
     CallId, SessionKey, Timestamp,
     audit::Hash,
     store::{
-        Approval, Body, CacheKey, Credential, Effect, Grant, Intent, ReviewItem, Session, Versioned,
+        Approval, ArtifactRow, Body, CacheKey, Credential, Effect, Grant, Intent, ReviewItem,
+        RunRow, Session, Versioned,
     },
 };
 
@@ -30,6 +31,11 @@ pub(super) struct State {
     pub(super) states: BTreeMap<StateKey, (Option<Timestamp>, Versioned)>,
     pub(super) versions: u64,
     pub(super) dead: BTreeSet<String>,
+    /// In the order they were made.
+    pub(super) runs: Vec<RunRow>,
+    pub(super) run_steps: BTreeMap<(String, String), Vec<u8>>,
+    /// In the order they were made.
+    pub(super) artifacts: Vec<ArtifactRow>,
 }
 
 /// Namespace, principal and key.

@@ -13,6 +13,7 @@ pub mod effects;
 pub mod ledger;
 pub mod memory;
 pub mod record;
+pub mod runs;
 mod samples;
 
 use std::{any::Any, sync::Arc};
@@ -72,6 +73,13 @@ macro_rules! store_suite {
         mod $name {
             use super::*;
             $crate::store_cases! { $make;
+                runs::a_run_is_opened_once_and_found,
+                runs::a_claim_raises_the_fence,
+                runs::no_more_runs_are_driven_than_allowed,
+                runs::a_run_that_is_over_stays_so_and_forgets_its_inputs,
+                runs::runs_without_a_living_owner_wait,
+                runs::runs_are_listed_newest_first,
+                runs::artifacts_end_and_go,
                 ledger::a_session_is_opened_once,
                 ledger::a_session_belongs_to_its_principal,
                 ledger::sessions_are_listed_by_last_use,

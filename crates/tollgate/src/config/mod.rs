@@ -15,6 +15,7 @@ mod mcp;
 mod narrow;
 mod overrides;
 mod resolve;
+mod runs;
 mod sandbox;
 mod secret;
 mod serving;
@@ -48,6 +49,7 @@ pub use keys::{
 pub use load::Flags;
 pub use mcp::{Mcp, McpServer, Reach};
 pub use overrides::Override;
+pub use runs::Runs;
 pub use sandbox::Sandbox;
 pub use secret::{NotAReference, SecretError, SecretRef};
 pub use serving::{Keepa, KeySource, Knowledge, Oauth, Resources, Results, Serve};
@@ -96,6 +98,8 @@ pub struct Config {
     pub skills: Skills,
     /// Running code.
     pub sandbox: Sandbox,
+    /// Task runs.
+    pub runs: Runs,
     /// Amazon product research.
     pub keepa: Keepa,
     /// The files this configuration was read from, lowest layer first.

@@ -12,7 +12,7 @@ use super::{
     error::{ConfigError, Origin},
     keys::raw::{RawConfig, RawLimits, RawState},
     load::Layers,
-    mcp, sandbox, serving, suggest,
+    mcp, runs, sandbox, serving, suggest,
 };
 
 impl Config {
@@ -41,6 +41,7 @@ impl Config {
         let knowledge = serving::knowledge(raw.knowledge, &mut layers);
         let docs = docs::docs(raw.docs, &mut layers, &mut errors);
         let sandbox = sandbox::sandbox(raw.sandbox, &mut layers);
+        let runs = runs::runs(raw.runs, &mut layers, environment);
         let keepa = serving::keepa(raw.keepa, &mut layers);
         let Some(state) = state.filter(|_| errors.is_empty()) else {
             return Err(errors);
@@ -118,6 +119,7 @@ impl Config {
                     .collect(),
             },
             sandbox,
+            runs,
             keepa,
             sources: layers.sources,
             notices: layers.notices,

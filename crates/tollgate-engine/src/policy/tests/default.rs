@@ -209,9 +209,9 @@ fn explain_names_every_rule_and_the_consent_that_is_enough() {
     needs consent: human (rule office-hours)
       office-hours forbids (user, user.cedar:2)
         Only the human at the keyboard.
-      default.destructive would permit with consent `human` (shipped, default.cedar:58)
+      default.destructive would permit with consent `human` (shipped, default.cedar:71)
         It may delete, overwrite or submit something, so a human has to agree.
-      default.write would permit with consent `human` (shipped, default.cedar:75)
+      default.write would permit with consent `human` (shipped, default.cedar:88)
         It changes something, so a human has to agree.
     "#);
     let allowed = Ask::about(reader("a.b")).consenting(Consent::Human);

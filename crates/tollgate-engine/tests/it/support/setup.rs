@@ -10,6 +10,7 @@ use tollgate_core::{
 use tollgate_engine::{
     Catalog, Cleaner, GateTools, Gateway, Parts, Selection, Settings, StageProbe,
     policy::{Origin, Policies, Source},
+    runs::Runs,
 };
 use tollgate_store::SqliteStore;
 use tollgate_testkit::{MemoryStore, fakes::FakeProvider};
@@ -31,6 +32,7 @@ pub(crate) struct Setup {
     clock: Arc<HeldClock>,
     store: Option<Arc<dyn Store>>,
     directory: Option<TempDir>,
+    runs: Option<Runs>,
 }
 
 impl Setup {
@@ -46,6 +48,7 @@ impl Setup {
             clock: Arc::new(HeldClock::new(START)),
             store: None,
             directory: None,
+            runs: None,
         }
     }
 
@@ -62,6 +65,13 @@ impl Setup {
     /// Adds another provider.
     pub(crate) fn provider(mut self, provider: impl Provider + 'static) -> Self {
         self.more.push(Arc::new(provider));
+        self
+    }
+
+    /// Adds the tools of these runs.
+    pub(crate) fn runs(mut self, runs: &Runs) -> Self {
+        self.more.push(runs.provider());
+        self.runs = Some(runs.clone());
         self
     }
 
@@ -138,6 +148,9 @@ impl Setup {
         };
         let gateway = Gateway::new(parts);
         gate.attach(&gateway);
+        if let Some(runs) = &self.runs {
+            runs.attach(&gateway);
+        }
         World {
             gateway,
             memory,

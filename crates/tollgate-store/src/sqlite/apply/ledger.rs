@@ -89,7 +89,8 @@ impl Ledger {
             | Change::AddCredential(_)
             | Change::RevokeCredential { .. }
             | Change::PutState { .. }
-            | Change::DeleteState { .. } => return Ok(None),
+            | Change::DeleteState { .. }
+            | Change::Run(_) => return Ok(None),
         };
         self.load(connection, key)?;
         self.remember(key);
@@ -202,7 +203,8 @@ impl Entry {
             | Change::AddCredential(_)
             | Change::RevokeCredential { .. }
             | Change::PutState { .. }
-            | Change::DeleteState { .. } => {}
+            | Change::DeleteState { .. }
+            | Change::Run(_) => {}
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod consent;
 mod effects;
 mod ledger;
 mod memory;
+mod runs;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{
@@ -257,6 +258,7 @@ impl<'c> Group<'c> {
                 principal,
                 key,
             } => memory::delete_state(db, (namespace, principal.as_str(), key))?,
+            Change::Run(change) => runs::change(db, change)?,
         }
         Ok(None)
     }
@@ -364,7 +366,8 @@ fn kind(change: &Change) -> Kind {
         | Change::ResolveReview { .. }
         | Change::AddCredential(_)
         | Change::RevokeCredential { .. }
-        | Change::PutState { .. } => Kind::Refusable,
+        | Change::PutState { .. }
+        | Change::Run(_) => Kind::Refusable,
     }
 }
 

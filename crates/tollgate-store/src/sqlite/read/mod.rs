@@ -3,6 +3,7 @@
 mod audit;
 mod consent;
 mod memory;
+mod runs;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Params, Row};
 use tollgate_core::store::StoreError;

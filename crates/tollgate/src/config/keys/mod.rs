@@ -7,6 +7,7 @@ pub(super) mod keepa;
 pub(super) mod markdown;
 pub(super) mod mcp;
 pub(super) mod raw;
+pub(super) mod runs;
 pub(super) mod sandbox;
 pub(super) mod serve;
 pub(super) mod skills;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{super::secret::SecretRef, docs, keepa, mcp, sandbox, serve, skills, values};
+use super::{super::secret::SecretRef, docs, keepa, mcp, runs, sandbox, serve, skills, values};
 
 /// The configuration of Tollgate, `tollgate.toml`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -58,6 +58,8 @@ pub struct RawConfig {
     pub skills: skills::RawSkills,
     /// Running code in a sandbox.
     pub sandbox: sandbox::RawSandbox,
+    /// Runs of task templates.
+    pub runs: runs::RawRuns,
     /// Amazon product research with Keepa.
     pub keepa: keepa::RawKeepa,
 }

@@ -472,6 +472,21 @@ fn what_is_written_is_what_is_resolved() {
             },
             keep: 60s,
         },
+        runs: Runs {
+            templates: [
+                "/home/me/.config/tollgate/templates",
+                "/fixtures/config/valid/.",
+            ],
+            artifacts: Some(
+                "/fixtures/config/valid/.",
+            ),
+            concurrent: 2,
+            queued: 3,
+            timeout: 4s,
+            threshold: 80,
+            artifact_ttl: 60s,
+            step_bytes: 2048,
+        },
         keepa: Keepa {
             key: Some(
                 Env(

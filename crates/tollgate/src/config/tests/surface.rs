@@ -106,6 +106,14 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     sandbox.workspace_bytes: lower
     sandbox.workspace_files: lower
     sandbox.keep_seconds: lower
+    runs.templates: no
+    runs.artifacts: no
+    runs.max_concurrent: lower
+    runs.max_queued: lower
+    runs.max_seconds: lower
+    runs.partial_success_percent: no
+    runs.artifact_seconds: lower
+    runs.step_bytes: lower
     keepa.key: no
     keepa.base_url: no
     keepa.fixture_dirs: no

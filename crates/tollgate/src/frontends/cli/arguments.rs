@@ -56,6 +56,10 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Play recorded calls back, under another policy, or for real
     Replay(Replay),
+    /// List, show, watch, cancel and replay runs of templates
+    Runs(super::runs::Runs),
+    /// List, check, show and draw task templates
+    Templates(super::templates::Templates),
     /// Check and test policies
     Policy(Policy),
     /// Say which rule decides a call, and what consent it would need

@@ -10,6 +10,7 @@ use tollgate_core::{Envelope, Event, EventSink, Failure, Payload, Status};
 use tollgate_engine::{Caller, Gateway, Outcome, Request};
 
 use super::{Exit, Scene, Stop, arguments::Call, console::Paint};
+use crate::wire::Wired;
 
 /// The longest arguments read from a file or a pipe.
 const MAX_INPUT: u64 = 64 << 20;
@@ -32,9 +33,27 @@ pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let outcome = waited(&wired.gateway, &scene.caller(), request).await;
     show(&outcome, scene)?;
     let delivered = wired.gateway.delivered(&outcome).await;
+    stay(&wired, scene).await;
     wired.close().await;
     delivered?;
     Ok(Exit::from(&outcome))
+}
+
+/// Stays until runs that were started here are over: without us nobody might drive them.
+async fn stay(wired: &Wired, scene: &Scene<'_>) {
+    if wired.runs.is_idle().await {
+        return;
+    }
+    scene
+        .console
+        .note("the run goes on; `tollgate runs watch` shows it");
+    tokio::select! {
+        () = wired.runs.settle() => {}
+        _ = tokio::signal::ctrl_c() => {
+            let line = "left; the next process of Tollgate that looks for runs goes on with it";
+            scene.console.note(line);
+        }
+    }
 }
 
 /// Makes a call; an interrupt takes it back in order.

@@ -20,9 +20,11 @@ mod policy;
 mod replay;
 mod reply;
 mod review;
+mod runs;
 mod servers;
 mod session;
 mod skills;
+mod templates;
 mod terminal;
 mod token;
 mod tools;
@@ -200,6 +202,8 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         | Command::Review(_)
         | Command::Audit(_)
         | Command::Replay(_)
+        | Command::Runs(_)
+        | Command::Templates(_)
         | Command::Policy(_)
         | Command::Explain(_)
         | Command::Knowledge(_)
@@ -254,6 +258,7 @@ fn wants_every_tool(command: &Command) -> bool {
             | Command::Policy(_)
             | Command::Replay(_)
             | Command::Skills(_)
+            | Command::Templates(_)
             | Command::Jsonl(_)
             | Command::Mcp(Mcp {
                 action: Some(McpAction::Status),
@@ -299,6 +304,8 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Review(it) => review::run(&it, scene).await,
         Command::Audit(it) => audit::run(&it, scene).await,
         Command::Replay(it) => replay::run(&it, scene).await,
+        Command::Runs(it) => runs::run(&it, scene).await,
+        Command::Templates(it) => templates::run(&it, scene).await,
         Command::Policy(it) => policy::run(&it, scene).await,
         Command::Explain(it) => explain::run(&it, scene).await,
         Command::Knowledge(it) => knowledge::run(&it, scene).await,

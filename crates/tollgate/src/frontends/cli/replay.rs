@@ -81,7 +81,7 @@ fn parsed(text: Option<&String>) -> Value {
         .unwrap_or_default()
 }
 
-fn playback(call: &Recorded) -> Value {
+pub(super) fn playback(call: &Recorded) -> Value {
     let mut step = step(call);
     step["altered"] = Value::Bool(call.altered);
     step["arguments"] = parsed(call.arguments.as_ref());
@@ -101,7 +101,12 @@ fn redecided(gateway: &Gateway, call: &Recorded, policies: &Policies) -> Value {
     step
 }
 
-async fn live(gateway: &Gateway, call: &Recorded, scene: &Scene<'_>, same: &mut bool) -> Value {
+pub(super) async fn live(
+    gateway: &Gateway,
+    call: &Recorded,
+    scene: &Scene<'_>,
+    same: &mut bool,
+) -> Value {
     let mut step = step(call);
     match gateway.again(&scene.caller(), call).await {
         Some(again) => {
@@ -123,7 +128,7 @@ async fn live(gateway: &Gateway, call: &Recorded, scene: &Scene<'_>, same: &mut 
     step
 }
 
-fn show(step: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+pub(super) fn show(step: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
     let console = scene.console;
     let text = |pointer: &str| {
         let found = step.pointer(pointer);

@@ -71,6 +71,7 @@ struct Server {
 pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     wired.watch_skills();
+    wired.runs.work();
     let mut caller = Caller::local(principal(), &random_hex(8), Surface::Jsonl);
     caller.profile.clone_from(&scene.profile);
     let server = Arc::new(Server {

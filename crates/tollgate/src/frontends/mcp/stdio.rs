@@ -68,6 +68,7 @@ struct Connection {
 pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     wired.attend();
+    wired.runs.work();
     let server = Server::new(
         wired.gateway.clone(),
         &scene.config,

@@ -9,6 +9,7 @@ mod knowledge;
 mod matrix;
 mod mcp;
 mod pages;
+mod runs;
 mod surfaces;
 
 use std::{

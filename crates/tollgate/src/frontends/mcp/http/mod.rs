@@ -87,6 +87,7 @@ pub(crate) async fn serve(
     let wired = wire::wire(&config, &scene.environment).await?;
     wired.gateway.recover().await?;
     wired.attend();
+    wired.runs.work();
     let auth = Authenticator::new(&config, wired.gateway.clone()).map_err(Stop::usage)?;
     if !address.ip().is_loopback() && !is_protected(&auth).await? {
         wired.close().await;

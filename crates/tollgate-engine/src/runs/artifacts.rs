@@ -1,0 +1,161 @@
+//! What runs leave behind: kept, read in pieces, and swept when its time is up.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tollgate_core::{
+    Principal, ProviderError, StoreError,
+    canonical::hex,
+    store::{ArtifactRow, Batch, Change, RunChange},
+};
+use tollgate_runs::{Content, NewArtifact, Note};
+
+use super::{Shared, errors};
+use crate::{call::Inner, record};
+
+/// How many are swept in one go.
+const SWEEP: u32 = 256;
+
+/// Which step of which run leaves something behind.
+pub(super) struct Origin<'a> {
+    pub(super) run: &'a str,
+    pub(super) principal: &'a Principal,
+    pub(super) step: &'a str,
+    pub(super) attempt: u32,
+}
+
+impl Shared {
+    /// Keeps artifacts: their content first, then that they are there.
+    pub(super) async fn keep(
+        &self,
+        inner: &Inner,
+        origin: &Origin<'_>,
+        artifacts: Vec<NewArtifact>,
+    ) -> Result<Vec<Note>, StoreError> {
+        let mut notes = Vec::new();
+        let mut batch = Batch::default();
+        for (at, artifact) in artifacts.into_iter().enumerate() {
+            let (bytes, guessed) = match artifact.content {
+                Content::Text(text) => (text.into_bytes(), "text/plain"),
+                Content::Base64(coded) => match STANDARD.decode(coded.trim()) {
+                    Ok(bytes) => (bytes, "application/octet-stream"),
+                    // It said base64 and is none: then it is the text that it is.
+                    Err(_) => (coded.into_bytes(), "text/plain"),
+                },
+            };
+            let note = Note {
+                artifact_id: id(origin, at, &artifact.name),
+                mime_type: artifact.mime_type.unwrap_or_else(|| guessed.to_owned()),
+                size: bytes.len() as u64,
+                sha256: hex(&Sha256::digest(&bytes)),
+                name: artifact.name,
+                kind: artifact.kind,
+            };
+            self.blobs.put(&note.artifact_id, bytes).await?;
+            self.note(inner, origin, &note, &mut batch);
+            notes.push(note);
+        }
+        if !notes.is_empty() {
+            inner.store.commit(batch).await?;
+        }
+        Ok(notes)
+    }
+
+    fn note(&self, inner: &Inner, origin: &Origin<'_>, note: &Note, batch: &mut Batch) {
+        let now = inner.clock.now();
+        batch.changes.push(Change::Run(RunChange::Keep(ArtifactRow {
+            id: note.artifact_id.clone(),
+            run: origin.run.to_owned(),
+            principal: origin.principal.clone(),
+            name: note.name.clone(),
+            kind: note.kind.clone(),
+            mime_type: note.mime_type.clone(),
+            size: note.size,
+            sha256: note.sha256.clone(),
+            created: now,
+            until: None,
+            is_gone: false,
+        })));
+        batch.audit.push(record::note(
+            "artifact",
+            now,
+            json!({
+                "principal": origin.principal.as_str(),
+                "run": origin.run,
+                "run_step": origin.step,
+                "artifact": note.artifact_id,
+                "size": note.size,
+                "sha256": note.sha256,
+            }),
+        ));
+    }
+
+    /// An artifact of this principal whose content is still there.
+    pub(super) async fn artifact(
+        &self,
+        inner: &Inner,
+        principal: &Principal,
+        id: &str,
+    ) -> Result<ArtifactRow, ProviderError> {
+        let fact = || [("artifactId", Value::from(id))];
+        let found = inner.store.artifact(id).await.map_err(errors::from_store)?;
+        let Some(row) = found.filter(|row| row.principal == *principal) else {
+            let message = format!("there is no artifact `{id}` of yours");
+            return Err(errors::ARTIFACT_NOT_FOUND.with(message, fact()));
+        };
+        let now = inner.clock.now();
+        if row.is_gone || row.until.is_some_and(|until| until <= now) {
+            let message = format!("the time of artifact `{id}` is up");
+            return Err(errors::ARTIFACT_EXPIRED.with(message, fact()));
+        }
+        Ok(row)
+    }
+
+    /// A part of an artifact; one whose content was lost counts as expired.
+    pub(super) async fn part(
+        &self,
+        row: &ArtifactRow,
+        from: u64,
+        bytes: u64,
+    ) -> Result<Vec<u8>, ProviderError> {
+        let part = self.blobs.part(&row.id, from, bytes).await;
+        part.map_err(errors::from_store)?.ok_or_else(|| {
+            let message = format!("the content of artifact `{}` is gone", row.id);
+            errors::ARTIFACT_EXPIRED.with(message, [("artifactId", row.id.as_str().into())])
+        })
+    }
+
+    /// Takes away the content of artifacts whose time is up.
+    pub(super) async fn sweep(self: &Arc<Self>, inner: &Inner) -> Result<usize, StoreError> {
+        let stale = inner
+            .store
+            .stale_artifacts(inner.clock.now(), SWEEP)
+            .await?;
+        let swept = stale.len();
+        let mut changes = Vec::new();
+        for row in stale {
+            self.blobs.remove(&row.id).await?;
+            changes.push(Change::Run(RunChange::Gone { artifact: row.id }));
+        }
+        if swept > 0 {
+            let batch = Batch {
+                changes,
+                ..Batch::default()
+            };
+            inner.store.commit(batch).await?;
+        }
+        Ok(swept)
+    }
+}
+
+/// The same step leaves the same ids behind, also if a crash makes it do so again.
+fn id(origin: &Origin<'_>, at: usize, name: &str) -> String {
+    let text = format!(
+        "{}\n{}\n{}\n{at}\n{name}",
+        origin.run, origin.step, origin.attempt
+    );
+    let digest = hex(&Sha256::digest(text.as_bytes()));
+    format!("art_{}", &digest[..24])
+}

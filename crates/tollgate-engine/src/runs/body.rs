@@ -1,0 +1,124 @@
+//! What is kept of a run beside its steps.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tollgate_core::{Principal, SessionKey, Standing, Surface, Timestamp, TrustLevel};
+use tollgate_runs::Note;
+
+use crate::{Caller, session::Lifetime};
+
+/// What is kept of a run beside its steps; its inputs are sealed elsewhere.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Body {
+    pub(super) version: String,
+    pub(super) digest: String,
+    /// The template itself, until the run is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) source: Option<String>,
+    pub(super) timeout_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) began: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<Timestamp>,
+    /// The session the caller named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session_id: Option<String>,
+    /// The conversation its steps belong to.
+    pub(super) conversation: String,
+    pub(super) surface: Surface,
+    pub(super) trust: TrustLevel,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) scope: Option<Arc<[String]>>,
+    pub(super) standing: Standing,
+    /// The call that started it, and its trace.
+    pub(super) call: String,
+    pub(super) traceparent: String,
+    #[serde(default)]
+    pub(super) total: usize,
+    #[serde(default)]
+    pub(super) done: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) result: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<ErrorShown>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) artifacts: Vec<Note>,
+    #[serde(default)]
+    pub(super) tainted: bool,
+}
+
+/// Why a run is no success, in the words of document 004.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ErrorShown {
+    /// One sentence.
+    pub(super) error: String,
+    /// The code.
+    pub(super) error_code: String,
+    /// What to do now.
+    pub(super) recover_hint: String,
+    /// Facts for programs.
+    pub(super) details: serde_json::Map<String, Value>,
+}
+
+impl Body {
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// What is left when nothing can be read.
+    pub(super) fn unreadable() -> Self {
+        Self {
+            version: String::new(),
+            digest: String::new(),
+            source: None,
+            timeout_ms: 0,
+            began: None,
+            ended: None,
+            session_id: None,
+            conversation: String::new(),
+            surface: Surface::Cli,
+            trust: TrustLevel::Remote,
+            scope: None,
+            standing: Standing::default(),
+            call: String::new(),
+            traceparent: String::new(),
+            total: 0,
+            done: 0,
+            result: None,
+            error: None,
+            artifacts: Vec::new(),
+            tainted: false,
+        }
+    }
+
+    pub(super) fn written(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Whoever started the run, for the calls that are made in their name.
+    pub(super) fn caller(&self, session: &SessionKey) -> Caller {
+        let principal: Principal = session.principal.clone();
+        Caller {
+            lifetime: if self.standing.is_stored {
+                Lifetime::Stored
+            } else {
+                Lifetime::Process
+            },
+            trust: self.trust,
+            profile: self.standing.profile.clone(),
+            skill: self.standing.skill.clone(),
+            scope: self.scope.clone(),
+            ..Caller::local(principal, &session.handle, self.surface)
+        }
+    }
+
+    /// How long it took, or has taken so far.
+    pub(super) fn elapsed_ms(&self, now: Timestamp) -> u64 {
+        let from = self.began.map_or(now.0, |began| began.0);
+        let to = self.ended.unwrap_or(now).0;
+        u64::try_from(to.saturating_sub(from)).unwrap_or(0)
+    }
+}

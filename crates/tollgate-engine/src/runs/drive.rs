@@ -1,0 +1,521 @@
+//! Drives one run: events in, actions out, everything kept in between.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::{
+    StoreError, Timestamp,
+    store::{Batch, Change, Durability, RunChange, RunRow},
+};
+use tollgate_runs::{Action, Advance, Call, Ending, Event, Key, Outcome, Run, Status};
+
+use super::{
+    Driven, Live, Shared,
+    artifacts::Origin,
+    body::Body,
+    errors, seal,
+    step::{self, Answered, Relay, Surroundings},
+    view::read_steps,
+};
+use crate::{call::Inner, record};
+
+/// How often a run looks whether another process wants it called off.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long to wait before a store that cannot write is tried again, at most.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A run being driven.
+struct Drive {
+    around: Arc<Surroundings>,
+    run: Run,
+    fence: u64,
+    body: Body,
+    live: watch::Sender<Live>,
+    events: mpsc::UnboundedSender<Heard>,
+    /// Calls under way, to be stopped when the time is up.
+    calls: HashMap<Key, CancellationToken>,
+    /// What has happened and was not taken note of yet.
+    next: VecDeque<Event>,
+}
+
+/// What a driver hears from its calls.
+enum Heard {
+    Event(Event),
+    /// A call has answered; what is kept of it is the run's to say.
+    Answer {
+        call: Call,
+        data: Arc<Value>,
+        tainted: bool,
+        id: String,
+    },
+}
+
+/// Drives a claimed run to its end. `row` is as it was before the claim.
+pub(super) async fn drive(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, driven: Driven) {
+    let id = row.id.clone();
+    let fence = row.fence + 1;
+    let live = driven.live.clone();
+    match open(&shared, &inner, row, &live).await {
+        Ok((drive, events)) => drive.run(events, driven.cancel).await,
+        Err(Unopened { body, reason }) => {
+            fail(&shared, &inner, (&id, fence), body, &reason).await;
+        }
+    }
+    live.send_modify(|live| live.is_over = true);
+    shared
+        .driven
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .remove(&id);
+    shared.wake.notify_one();
+}
+
+/// A run that cannot go on, and why.
+struct Unopened {
+    body: Option<Box<Body>>,
+    reason: String,
+}
+
+async fn open(
+    shared: &Arc<Shared>,
+    inner: &Arc<Inner>,
+    row: RunRow,
+    live: &watch::Sender<Live>,
+) -> Result<(Drive, mpsc::UnboundedReceiver<Heard>), Unopened> {
+    let unopened = |body: Option<&Body>, reason: &str| Unopened {
+        body: body.cloned().map(Box::new),
+        reason: reason.to_owned(),
+    };
+    let Some(mut body) = Body::read(&row.record) else {
+        return Err(unopened(None, "what was kept of it cannot be read"));
+    };
+    let source = body.source.as_deref().unwrap_or_default();
+    let Ok(template) = tollgate_runs::parse(&row.template, source) else {
+        return Err(unopened(Some(&body), "its template can no longer be read"));
+    };
+    let sealed = row.sealed.as_deref().unwrap_or_default();
+    let inputs = seal::open(inner, &row.id, sealed)
+        .and_then(|plain| serde_json::from_slice::<Value>(&plain).ok());
+    let Some(inputs) = inputs else {
+        return Err(unopened(Some(&body), "its inputs can no longer be opened"));
+    };
+    let mut records = read_steps(inner, &row.id)
+        .await
+        .map_err(|error| unopened(Some(&body), &error.to_string()))?;
+    for (_, record) in &mut records {
+        if let Some(artifact) = &record.spilled {
+            let whole = shared
+                .blobs
+                .part(artifact, 0, u64::MAX)
+                .await
+                .ok()
+                .flatten();
+            let data = whole.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            record.data = data.map(Arc::new);
+        }
+    }
+    let about = json!({
+        "id": row.id,
+        "sessionId": body.session_id,
+        "conversation": body.conversation,
+    });
+    let run =
+        Run::new(Arc::new(template), inputs, about, shared.settings.threshold).restored(records);
+    body.began.get_or_insert(inner.clock.now());
+    let (events, inbox) = mpsc::unbounded_channel();
+    let around = Arc::new(Surroundings {
+        shared: Arc::clone(shared),
+        inner: Arc::clone(inner),
+        run: row.id,
+        session: row.session,
+        body: body.clone(),
+    });
+    let drive = Drive {
+        around,
+        run,
+        fence: row.fence + 1,
+        body,
+        live: live.clone(),
+        events,
+        calls: HashMap::new(),
+        next: if row.is_canceled {
+            VecDeque::from([Event::Cancel])
+        } else {
+            VecDeque::from([Event::Begin])
+        },
+    };
+    Ok((drive, inbox))
+}
+
+impl Drive {
+    async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Heard>, cancel: CancellationToken) {
+        let deadline = tokio::time::sleep(self.time_left());
+        tokio::pin!(deadline);
+        let mut look = tokio::time::interval(LOOK);
+        look.tick().await;
+        let mut is_late = false;
+        loop {
+            while let Some(event) = self.next.pop_front() {
+                match self.step(event).await {
+                    Ok(false) => {}
+                    Ok(true) => return,
+                    Err(error) => return self.give_up(&error).await,
+                }
+            }
+            tokio::select! {
+                Some(heard) = inbox.recv() => self.hear(heard, &cancel).await,
+                () = &mut deadline, if !is_late => {
+                    is_late = true;
+                    self.stop_calls();
+                    self.next.push_back(Event::Deadline);
+                }
+                () = cancel.cancelled(), if !self.run.is_canceled() => {
+                    self.next.push_back(Event::Cancel);
+                }
+                _ = look.tick(), if !self.run.is_canceled() => {
+                    if self.is_called_off(&cancel).await {
+                        self.next.push_back(Event::Cancel);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn hear(&mut self, heard: Heard, cancel: &CancellationToken) {
+        let event = match heard {
+            Heard::Event(event) => event,
+            Heard::Answer {
+                call,
+                data,
+                tainted,
+                id,
+            } => return self.settle(call, (data, tainted, id)),
+        };
+        if let Event::Ended { key, .. } = &event {
+            self.calls.remove(key);
+        }
+        // Between steps is where a wish to stop is heard.
+        if self.is_called_off(cancel).await {
+            self.next.push_back(Event::Cancel);
+        }
+        self.next.push_back(event);
+    }
+
+    /// What came of it cannot be kept: it ends here, one way or the other.
+    async fn give_up(&self, error: &StoreError) {
+        self.stop_calls();
+        // Another process has claimed it: nothing of ours counts any more.
+        if matches!(error, StoreError::Conflict) {
+            return;
+        }
+        let reason = format!("what it came to could not be kept: {error}");
+        let body = Some(Box::new(self.body.clone()));
+        let at = (self.around.run.as_str(), self.fence);
+        fail(&self.around.shared, &self.around.inner, at, body, &reason).await;
+    }
+
+    /// What is left of its time; a clock that jumped gives it no more than all of it.
+    fn time_left(&self) -> Duration {
+        let all = Duration::from_millis(self.body.timeout_ms);
+        let now = self.around.inner.clock.now();
+        let gone = self.body.elapsed_ms(now);
+        all.saturating_sub(Duration::from_millis(gone))
+    }
+
+    async fn is_called_off(&self, cancel: &CancellationToken) -> bool {
+        if self.run.is_canceled() {
+            return false;
+        }
+        let wanted = self.around.inner.store.run_canceled(&self.around.run).await;
+        cancel.is_cancelled() || matches!(wanted, Ok(Some(true)))
+    }
+
+    fn stop_calls(&self) {
+        self.calls.values().for_each(CancellationToken::cancel);
+    }
+
+    /// Takes one event; says whether the run is over.
+    async fn step(&mut self, event: Event) -> Result<bool, StoreError> {
+        let advance = self.run.advance(event);
+        let ending = advance.actions.iter().find_map(|action| match action {
+            Action::Finish(ending) => Some(ending.as_ref().clone()),
+            Action::Call(_) | Action::Wait { .. } => None,
+        });
+        self.keep(&advance, ending.as_ref()).await?;
+        self.tell();
+        for action in advance.actions {
+            match action {
+                Action::Call(call) => self.call(call),
+                Action::Wait { key, after_ms } => self.wait(key, after_ms),
+                Action::Finish(_) => {}
+            }
+        }
+        Ok(ending.is_some())
+    }
+
+    fn tell(&self) {
+        let progress = self.run.progress();
+        self.live.send_modify(|live| {
+            live.done = progress.done;
+            live.total = progress.total;
+        });
+    }
+
+    fn call(&mut self, call: Call) {
+        let cancel = CancellationToken::new();
+        self.calls.insert(call.key, cancel.clone());
+        let around = Arc::clone(&self.around);
+        let events = self.events.clone();
+        let relay = Arc::new(Relay {
+            live: self.live.clone(),
+            step: call.name.clone(),
+        });
+        self.live
+            .send_modify(|live| live.message.clone_from(&call.name));
+        tokio::spawn(async move {
+            let heard = match step::make(&around, &call, cancel, relay).await {
+                Answered::Data {
+                    data,
+                    tainted,
+                    call: id,
+                } => Heard::Answer {
+                    call,
+                    data,
+                    tainted,
+                    id,
+                },
+                Answered::Failed(outcome) => ended(&around, call.key, outcome),
+            };
+            drop(events.send(heard));
+        });
+    }
+
+    /// Keeps what an answer leaves behind; then its step has ended.
+    fn settle(&self, call: Call, answer: (Arc<Value>, bool, String)) {
+        let around = Arc::clone(&self.around);
+        let events = self.events.clone();
+        let wanted = self.run.artifacts_of(call.key, &answer.0);
+        tokio::spawn(async move {
+            let outcome = step::settled(&around, &call, wanted, answer).await;
+            drop(events.send(ended(&around, call.key, outcome)));
+        });
+    }
+
+    fn wait(&self, key: Key, after_ms: u64) {
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(after_ms)).await;
+            drop(events.send(Heard::Event(Event::Due(key))));
+        });
+    }
+
+    /// Keeps what changed; an ending is on disk before anyone is told of it.
+    async fn keep(&mut self, advance: &Advance, ending: Option<&Ending>) -> Result<(), StoreError> {
+        let now = self.around.inner.clock.now();
+        let mut changes = Vec::new();
+        for key in &advance.changed {
+            self.run.began(*key, now.0);
+            let Some(record) = self.run.record(*key) else {
+                continue;
+            };
+            let mut record = record.clone();
+            if record.spilled.is_some() {
+                record.data = None;
+            }
+            changes.push(RunChange::Step {
+                id: self.around.run.clone(),
+                fence: self.fence,
+                name: self.run.name(*key),
+                record: serde_json::to_vec(&record).unwrap_or_default(),
+            });
+        }
+        let progress = self.run.progress();
+        let grew = progress.total != self.body.total;
+        self.body.total = progress.total;
+        self.body.done = progress.done;
+        let mut kept = Kept {
+            changes,
+            ..Kept::default()
+        };
+        match ending {
+            Some(ending) => self.close(ending, &mut kept).await?,
+            None if grew => kept.changes.push(RunChange::Move {
+                id: self.around.run.clone(),
+                fence: self.fence,
+                status: Status::Running.as_str().to_owned(),
+                is_over: false,
+                record: self.body.written(),
+                at: now,
+            }),
+            None => {}
+        }
+        kept.commit(&self.around.inner).await
+    }
+
+    async fn close(&mut self, ending: &Ending, kept: &mut Kept) -> Result<(), StoreError> {
+        let inner = Arc::clone(&self.around.inner);
+        let now = inner.clock.now();
+        let id = self.around.run.clone();
+        self.body.ended = Some(now);
+        self.body.source = None;
+        self.body.tainted = self.run.is_tainted();
+        self.body.error = ending
+            .error
+            .as_ref()
+            .map(|error| errors::of_run(&id, error));
+        let steps = self.run.steps();
+        let notes = steps.iter().flat_map(|step| &step.record.artifacts);
+        self.body.artifacts = notes.cloned().collect();
+        self.body.result = Some(self.result(ending).await?);
+        kept.changes.extend(over(
+            &self.around.shared,
+            (&id, self.fence, now),
+            ending.status,
+            &self.body,
+        ));
+        kept.notes.push(json!({
+                "principal": self.around.session.principal.as_str(),
+                "session": self.around.session.handle,
+                "run": id,
+                "status": ending.status.as_str(),
+                "template_digest": self.body.digest,
+                "done": self.body.done,
+                "total": self.body.total,
+                "artifacts": self.body.artifacts.len(),
+                "tainted": self.body.tainted,
+        }));
+        kept.durability = Durability::Disk;
+        Ok(())
+    }
+
+    /// What the run came to; what is too large for one answer is an artifact as well.
+    async fn result(&mut self, ending: &Ending) -> Result<Value, StoreError> {
+        let text = ending.result.to_string();
+        let most = usize::try_from(self.around.shared.settings.inline_bytes).unwrap_or(usize::MAX);
+        if text.len() <= most {
+            return Ok(ending.result.clone());
+        }
+        let origin = Origin {
+            run: &self.around.run,
+            principal: &self.around.session.principal,
+            step: "result",
+            attempt: 1,
+        };
+        let whole = tollgate_runs::NewArtifact {
+            name: "result.json".to_owned(),
+            kind: "json".to_owned(),
+            mime_type: Some("application/json".to_owned()),
+            content: tollgate_runs::Content::Text(text),
+        };
+        let shared = Arc::clone(&self.around.shared);
+        let notes = shared
+            .keep(&self.around.inner, &origin, vec![whole])
+            .await?;
+        let mut summary = json!({"truncated": true});
+        if let Some(known) = ending.result.get("summary") {
+            summary["summary"] = known.clone();
+        }
+        if let Some(note) = notes.first() {
+            summary["artifactId"] = note.artifact_id.as_str().into();
+        }
+        self.body.artifacts.extend(notes);
+        Ok(summary)
+    }
+}
+
+fn ended(around: &Surroundings, key: Key, outcome: Outcome) -> Heard {
+    Heard::Event(Event::Ended {
+        key,
+        outcome: Box::new(outcome),
+        at: around.inner.clock.now().0,
+    })
+}
+
+/// What is kept together; made into a batch as often as the store has to be asked.
+#[derive(Default)]
+struct Kept {
+    changes: Vec<RunChange>,
+    notes: Vec<Value>,
+    durability: Durability,
+}
+
+impl Kept {
+    /// Commits; a store that is busy or full is asked again until it is not.
+    async fn commit(self, inner: &Inner) -> Result<(), StoreError> {
+        if self.changes.is_empty() {
+            return Ok(());
+        }
+        let now = inner.clock.now();
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let batch = Batch {
+                changes: self.changes.iter().cloned().map(Change::Run).collect(),
+                audit: self
+                    .notes
+                    .iter()
+                    .map(|note| record::note("run", now, note.clone()))
+                    .collect(),
+                durability: self.durability,
+            };
+            match inner.store.commit(batch).await {
+                Ok(_) => return Ok(()),
+                Err(StoreError::Busy | StoreError::Full) => {
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(PATIENCE);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The changes that end a run.
+fn over(
+    shared: &Shared,
+    (id, fence, now): (&str, u64, Timestamp),
+    status: Status,
+    body: &Body,
+) -> [RunChange; 2] {
+    [
+        RunChange::Move {
+            id: id.to_owned(),
+            fence,
+            status: status.as_str().to_owned(),
+            is_over: true,
+            record: body.written(),
+            at: now,
+        },
+        RunChange::Until {
+            run: id.to_owned(),
+            until: now.plus(shared.settings.artifact_ttl),
+        },
+    ]
+}
+
+/// Ends a run that cannot be driven, with the reason.
+async fn fail(
+    shared: &Shared,
+    inner: &Inner,
+    (id, fence): (&str, u64),
+    body: Option<Box<Body>>,
+    reason: &str,
+) {
+    let now = inner.clock.now();
+    let mut body = body.map_or_else(Body::unreadable, |body| *body);
+    body.error = Some(errors::broken(id, reason));
+    body.ended = Some(now);
+    body.source = None;
+    let kept = Kept {
+        changes: over(shared, (id, fence, now), Status::Failed, &body).to_vec(),
+        notes: vec![json!({"run": id, "status": Status::Failed.as_str(), "reason": reason})],
+        durability: Durability::Disk,
+    };
+    // If even that cannot be kept, whoever comes next finds the run and ends it.
+    drop(kept.commit(inner).await);
+}

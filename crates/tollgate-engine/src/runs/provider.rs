@@ -1,0 +1,91 @@
+//! The run tools as a provider: they tell their plan, and artifacts can be read.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
+use tollgate_core::{
+    Answer, CallContext, Offers, Payload, Plan, Provider, ProviderError, TemplateSpec, ToolCall,
+    ToolResult, ToolSet, ToolSpec, TrustLevel, offer,
+};
+
+use super::{Shared, start::RunArgs, tools};
+
+/// What the addresses of artifacts begin with.
+pub(super) const ARTIFACTS: &str = "tollgate://artifacts/";
+/// The most of one artifact that is read at once as a resource.
+const MAX_READ: u64 = 1 << 20;
+
+pub(super) struct RunProvider {
+    shared: Arc<Shared>,
+    tools: ToolSet<tools::Handle>,
+}
+
+impl RunProvider {
+    pub(super) fn new(shared: &Arc<Shared>) -> Self {
+        Self {
+            tools: tools::all(shared),
+            shared: Arc::clone(shared),
+        }
+    }
+
+    async fn read(&self, call: &ToolCall, cx: &CallContext) -> Result<Answer, ProviderError> {
+        let uri = call.arguments.value()["uri"].as_str().unwrap_or_default();
+        let id = uri.strip_prefix(ARTIFACTS).unwrap_or_default();
+        let inner = self.shared.engine()?;
+        let row = self.shared.artifact(&inner, &cx.principal, id).await?;
+        let bytes = self.shared.part(&row, 0, MAX_READ).await?;
+        let is_text = row.mime_type.starts_with("text/") || row.mime_type == "application/json";
+        let mut content = json!({"uri": uri, "mimeType": row.mime_type});
+        match std::str::from_utf8(&bytes) {
+            Ok(text) if is_text => content["text"] = text.into(),
+            Ok(_) | Err(_) => content["blob"] = STANDARD.encode(&bytes).into(),
+        }
+        if row.size > MAX_READ {
+            content["_meta"] =
+                json!({"tollgate/truncated": true, "tollgate/total_bytes": row.size});
+        }
+        let contents = json!({"contents": [content]});
+        Ok(Answer::Done(ToolResult::ok(Payload::from(contents))))
+    }
+}
+
+#[async_trait]
+impl Provider for RunProvider {
+    fn id(&self) -> &str {
+        "runs"
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        self.tools.tools().await
+    }
+
+    async fn offers(&self) -> Result<Offers, ProviderError> {
+        Ok(Offers {
+            templates: vec![TemplateSpec::new(
+                &format!("{ARTIFACTS}{{artifactId}}"),
+                "artifact",
+                "Something a run left behind, by its `artifactId`.",
+                "application/octet-stream",
+            )],
+            ..Offers::default()
+        })
+    }
+
+    fn plan(&self, call: &ToolCall, trust: TrustLevel) -> Result<Option<Plan>, ProviderError> {
+        if call.tool.as_str() != tools::RUN {
+            return Ok(None);
+        }
+        let args: RunArgs = serde_json::from_str(call.arguments.raw())
+            .map_err(|error| ProviderError::rejected(error.to_string()))?;
+        self.shared.plan(&args, trust).map(Some)
+    }
+
+    async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
+        match call.tool.as_str() {
+            offer::READ => self.read(&call, &cx).await,
+            _ => self.tools.serve(call, cx).await,
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Starting a run: what it would do, whether it may, and its first record.
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tollgate_core::{
+    CallContext, ErrorCode, Payload, Plan, PlannedCall, ProviderError, Standing, ToolName,
+    TrustLevel,
+    canonical::{Form, Node},
+    store::{Batch, Change, Durability, RunChange, RunRow},
+};
+use tollgate_runs::{Run, Status, StepKind, Template};
+
+use super::{Shared, body::Body, errors, seal};
+use crate::{
+    call::{CALL_BY_NAME, Gateway, Inner},
+    ids, record, schema,
+    skills::RunType,
+};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct RunArgs {
+    /// The template, as `list_task_templates` names it.
+    #[schemars(length(min = 1, max = 64))]
+    pub(super) template_id: String,
+    /// Its version; the newest, if none is named.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 64))]
+    pub(super) template_version: Option<String>,
+    /// The session its steps belong to, which outlives the run; without it the run has one
+    /// of its own.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 128))]
+    pub(super) session_id: Option<String>,
+    /// What the template wants.
+    #[serde(default)]
+    pub(super) inputs: Map<String, Value>,
+    /// How it is run.
+    #[serde(default)]
+    pub(super) options: Options,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Options {
+    /// How long it may take; never more than the template and the runtime allow.
+    #[schemars(range(min = 1))]
+    pub(super) timeout_ms: Option<u64>,
+    /// Whether to wait for the result.
+    pub(super) mode: Mode,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Mode {
+    /// As the template says.
+    #[default]
+    Auto,
+    /// Wait.
+    Sync,
+    /// Answer at once; `get_task_run` tells more.
+    Async,
+}
+
+/// A run that could begin.
+pub(super) struct Ready {
+    pub(super) template: Arc<Template>,
+    pub(super) run: Run,
+    skill: Option<String>,
+}
+
+impl Shared {
+    /// Finds the template and checks what it is given.
+    pub(super) fn ready(&self, args: &RunArgs, trust: TrustLevel) -> Result<Ready, ProviderError> {
+        let template = self.template(args)?;
+        if !template.trust.iter().any(|level| level == trust.as_str()) {
+            let message = format!(
+                "`{}` is not offered to {} callers",
+                template.id,
+                trust.as_str()
+            );
+            let facts = [
+                ("trustLevel", Value::from(trust.as_str())),
+                ("trustLevelSupport", json!(template.trust)),
+            ];
+            return Err(errors::TRUST_LEVEL_NOT_ALLOWED.with(message, facts));
+        }
+        let skill = self.check_skill(&template)?;
+        let inputs = Value::Object(args.inputs.clone());
+        self.check(&template, &inputs)?;
+        let about = json!({"id": "", "sessionId": args.session_id});
+        let run = Run::new(
+            Arc::clone(&template),
+            inputs,
+            about,
+            self.settings.threshold,
+        );
+        Ok(Ready {
+            template,
+            run,
+            skill,
+        })
+    }
+
+    fn template(&self, args: &RunArgs) -> Result<Arc<Template>, ProviderError> {
+        let shelf = self.library.shelf();
+        let id = &args.template_id;
+        let versions = shelf.versions(id);
+        if versions.is_empty() {
+            let known: Vec<&str> = shelf.all().map(|known| known.id.as_str()).collect();
+            let message = format!("there is no template `{id}`");
+            return Err(ProviderError {
+                next_steps: vec!["list_task_templates".to_owned()],
+                ..errors::TEMPLATE_NOT_FOUND.with(message, [("templates", json!(known))])
+            });
+        }
+        let found = shelf.find(id, args.template_version.as_deref());
+        found.map(Arc::clone).ok_or_else(|| {
+            let known: Vec<&str> = versions.iter().map(|it| it.version.as_str()).collect();
+            let wanted = args.template_version.as_deref().unwrap_or_default();
+            let message = format!("`{id}` has no version {wanted}");
+            errors::TEMPLATE_VERSION_UNSUPPORTED.with(message, [("versions", json!(known))])
+        })
+    }
+
+    /// The skill whose rules hold for the run; what only skills that are off allow is refused.
+    fn check_skill(&self, template: &Template) -> Result<Option<String>, ProviderError> {
+        let skills = Gateway(self.engine()?).skills();
+        match skills.run_type(&template.id) {
+            RunType::Refused { skill, reason } => {
+                let message = format!("`{}` belongs to the skill `{skill}`: {reason}", template.id);
+                let mut error = ProviderError::new(ErrorCode::InactiveTool, message);
+                error.details.insert("skill".to_owned(), skill.into());
+                error
+                    .details
+                    .insert("inactive_reason".to_owned(), reason.into());
+                Err(error)
+            }
+            RunType::Of(skill) => Ok(Some(skill)),
+            RunType::Free => Ok(None),
+        }
+    }
+
+    fn check(&self, template: &Template, inputs: &Value) -> Result<(), ProviderError> {
+        let validator = self
+            .validator(&template.digest, &template.inputs_schema)
+            .map_err(|error| {
+                let message = format!("the inputs of `{}` cannot be checked: {error}", template.id);
+                ProviderError::new(ErrorCode::Unsupported, message)
+            })?;
+        let problems = schema::problems(&validator, inputs);
+        let Some(first) = problems.first() else {
+            return Ok(());
+        };
+        let message = format!(
+            "the inputs of `{}` do not fit: {} {}",
+            template.id, first.at, first.message
+        );
+        let all: Vec<Value> = problems
+            .iter()
+            .map(|problem| json!({"at": problem.at, "message": problem.message}))
+            .collect();
+        Err(errors::INVALID_PARAMETER.with(message, [("problems", Value::Array(all))]))
+    }
+
+    /// What a run would be made of, for those who have to agree.
+    pub(super) fn plan(&self, args: &RunArgs, trust: TrustLevel) -> Result<Plan, ProviderError> {
+        let ready = self.ready(args, trust)?;
+        let template = &ready.template;
+        let mut calls = Vec::new();
+        for (name, call) in template.calls() {
+            if matches!(call.tool.as_str(), super::tools::RUN | CALL_BY_NAME) {
+                let message = format!("step `{name}` of `{}` may not call others", template.id);
+                return Err(ProviderError::new(ErrorCode::Unsupported, message));
+            }
+            let tool = ToolName::new(call.tool.clone()).map_err(|error| {
+                let message = format!("step `{name}` of `{}`: {error}", template.id);
+                ProviderError::new(ErrorCode::Unsupported, message)
+            })?;
+            calls.push(PlannedCall {
+                arguments: ready.run.known_arguments(call).map(Payload::from),
+                tool,
+            });
+        }
+        Ok(Plan {
+            binding: format!("{}@{}:{}", template.id, template.version, template.digest),
+            shown: json!({
+                "template": template.id,
+                "version": template.version,
+                "name": template.name,
+                "steps": template.steps.iter().map(shown_step).collect::<Vec<_>>(),
+            }),
+            calls,
+        })
+    }
+
+    /// Writes the run down; from now on it will end, whatever happens.
+    pub(super) async fn open(
+        self: &Arc<Self>,
+        inner: &Arc<Inner>,
+        args: &RunArgs,
+        ready: &Ready,
+        cx: &CallContext,
+    ) -> Result<RunRow, ProviderError> {
+        let open = inner.store.open_runs().await.map_err(errors::from_store)?;
+        if open >= self.settings.queued {
+            let message = format!("{open} runs wait already");
+            return Err(ProviderError {
+                retry_after: Some(Duration::from_secs(5)),
+                ..ProviderError::new(ErrorCode::Overloaded, message)
+            });
+        }
+        let now = inner.clock.now();
+        let template = &ready.template;
+        let id = format!("run_{}", ids::random_hex(12));
+        let inputs = Payload::from(Value::Object(args.inputs.clone()));
+        let sealed = seal::seal(inner, &id, inputs.raw().as_bytes()).ok_or_else(|| {
+            ProviderError::new(ErrorCode::Internal, "the inputs could not be sealed")
+        })?;
+        let body = Body {
+            source: Some(template.source.clone()),
+            version: template.version.clone(),
+            digest: template.digest.clone(),
+            timeout_ms: self.timeout_ms(args, template),
+            session_id: args.session_id.clone(),
+            conversation: args.session_id.clone().unwrap_or_else(|| id.clone()),
+            surface: cx.surface,
+            trust: cx.trust,
+            scope: cx.scope.clone(),
+            standing: Standing {
+                skill: cx.standing.skill.clone().or_else(|| ready.skill.clone()),
+                ..cx.standing.clone()
+            },
+            call: cx.call.as_str().to_owned(),
+            traceparent: cx.trace.traceparent(),
+            total: ready.run.progress().total,
+            ..Body::unreadable()
+        };
+        let row = RunRow {
+            id,
+            session: cx.session.clone(),
+            template: template.id.clone(),
+            status: Status::Queued.as_str().to_owned(),
+            is_over: false,
+            created: now,
+            updated: now,
+            owner: None,
+            fence: 0,
+            is_canceled: false,
+            record: body.written(),
+            sealed: Some(sealed),
+        };
+        let node = Node::of(&inputs).ok();
+        let text = node.map(|node| node.print(Form::Jcs)).unwrap_or_default();
+        let fingerprint = inner.approval_key.fingerprint(text.as_bytes());
+        let note = record::note(
+            "run",
+            now,
+            json!({
+                "call_id": cx.call.as_str(),
+                "trace_id": cx.trace.trace_id,
+                "principal": cx.principal.as_str(),
+                "session": cx.session.handle,
+                "run": row.id,
+                "status": row.status,
+                "template": template.id,
+                "template_version": template.version,
+                "template_digest": template.digest,
+                "input_fingerprint": tollgate_core::canonical::hex(&fingerprint),
+                "consent": cx.standing.consent,
+            }),
+        );
+        let batch = Batch {
+            changes: vec![Change::Run(RunChange::Open(Box::new(row.clone())))],
+            audit: vec![note],
+            durability: Durability::Disk,
+        };
+        inner
+            .store
+            .commit(batch)
+            .await
+            .map_err(errors::from_store)?;
+        self.started
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(row.id.clone());
+        Ok(row)
+    }
+
+    /// The least of what the caller, the template and the runtime allow.
+    fn timeout_ms(&self, args: &RunArgs, template: &Template) -> u64 {
+        let runtime = u64::try_from(self.settings.timeout.as_millis()).unwrap_or(u64::MAX);
+        let most = template.max_timeout_ms.min(runtime);
+        args.options
+            .timeout_ms
+            .map_or(most, |wanted| wanted.min(most))
+    }
+}
+
+fn shown_step(step: &tollgate_runs::Step) -> Value {
+    match &step.kind {
+        StepKind::Call(call) => json!({"id": step.id, "tool": call.tool}),
+        StepKind::Group(group) => json!({
+            "id": step.id,
+            "for_each": group
+                .steps
+                .iter()
+                .map(|inner| json!({"id": inner.id, "tool": inner.call.tool}))
+                .collect::<Vec<_>>(),
+        }),
+    }
+}

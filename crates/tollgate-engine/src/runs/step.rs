@@ -1,0 +1,173 @@
+//! One step: a call through the door in the name of whoever started the run.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tollgate_core::{Event as CallEvent, EventSink, Failure, Payload, SessionKey};
+use tollgate_runs::{Call, Content, NewArtifact, Outcome, StepError};
+
+use super::{Shared, artifacts::Origin, body::Body};
+use crate::{
+    call::{Disposition, Gateway, Inner, Request, StepOf},
+    policy::Consent,
+};
+
+/// What all steps of a run have in common.
+pub(super) struct Surroundings {
+    pub(super) shared: Arc<Shared>,
+    pub(super) inner: Arc<Inner>,
+    pub(super) run: String,
+    pub(super) session: SessionKey,
+    pub(super) body: Body,
+}
+
+/// What came of a call, before artifacts are made of it.
+pub(super) enum Answered {
+    Data {
+        data: Arc<Value>,
+        tainted: bool,
+        call: String,
+    },
+    Failed(Outcome),
+}
+
+/// Makes the call and waits for it.
+pub(super) async fn make(
+    around: &Surroundings,
+    call: &Call,
+    cancel: CancellationToken,
+    events: Arc<dyn EventSink>,
+) -> Answered {
+    let consent = Consent::from_rank(i64::from(around.body.standing.consent));
+    let arguments = Payload::from(call.arguments.clone());
+    let mut request = Request::new(&call.tool, arguments);
+    request.control.yes = consent >= Consent::Agent;
+    // Names the effect, so that a run that goes on after a crash does not repeat it.
+    request.control.idempotency_key =
+        Some(format!("{}/{}/{}", around.run, call.name, call.attempt));
+    request.traceparent = Some(around.body.traceparent.clone());
+    request.attempt = call.attempt;
+    request.cancel = cancel.clone();
+    request.events = events;
+    request.step = Some(Arc::new(StepOf {
+        run: around.run.clone(),
+        step: call.name.clone(),
+        consent,
+        conversation: Some(around.body.conversation.clone()),
+    }));
+    let caller = around.body.caller(&around.session);
+    let gateway = Gateway(Arc::clone(&around.inner));
+    let calling = gateway.call(&caller, request);
+    tokio::pin!(calling);
+    let limit = call.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
+    let mut is_late = false;
+    let outcome = tokio::select! {
+        outcome = &mut calling => outcome,
+        () = tokio::time::sleep(limit) => {
+            is_late = true;
+            cancel.cancel();
+            calling.await
+        }
+    };
+    // The run has it; should it be asked for again, then by its key.
+    if outcome.wants_receipt {
+        drop(gateway.delivered(&outcome).await);
+    }
+    let id = outcome.call.as_str().to_owned();
+    let envelope = outcome.envelope.get();
+    match (&outcome.disposition, &envelope.data, &envelope.error) {
+        (Disposition::Done, data, _) => Answered::Data {
+            data: Arc::new(
+                data.as_ref()
+                    .map_or(Value::Null, |data| data.value().clone()),
+            ),
+            tainted: envelope.meta.tainted,
+            call: id,
+        },
+        (_, _, failure) => Answered::Failed(failed(failure.as_ref(), id, is_late)),
+    }
+}
+
+fn failed(failure: Option<&Failure>, call: String, is_late: bool) -> Outcome {
+    let (code, message, can_retry) = match failure {
+        Some(failure) => {
+            let own = failure.code.kind().to_owned();
+            (
+                failure.document_code.clone().unwrap_or(own),
+                failure.message.clone(),
+                failure.can_retry,
+            )
+        }
+        None => ("internal".to_owned(), "it gave no answer".to_owned(), false),
+    };
+    let code = if is_late { "timeout".to_owned() } else { code };
+    Outcome::Failed {
+        error: StepError { code, message },
+        can_retry,
+        call: Some(call),
+    }
+}
+
+/// Keeps what the template wants kept, and what is too large to be kept in the run.
+pub(super) async fn settled(
+    around: &Surroundings,
+    call: &Call,
+    wanted: Vec<NewArtifact>,
+    (data, tainted, id): (Arc<Value>, bool, String),
+) -> Outcome {
+    let mut artifacts = wanted;
+    let text = data.to_string();
+    let is_large = text.len() > around.shared.settings.spill_bytes;
+    if is_large {
+        artifacts.push(NewArtifact {
+            name: format!("{}.json", call.name),
+            kind: "json".to_owned(),
+            mime_type: Some("application/json".to_owned()),
+            content: Content::Text(text),
+        });
+    }
+    let origin = Origin {
+        run: &around.run,
+        principal: &around.session.principal,
+        step: &call.name,
+        attempt: call.attempt,
+    };
+    match around.shared.keep(&around.inner, &origin, artifacts).await {
+        Ok(notes) => {
+            let spilled = notes.last().filter(|_| is_large);
+            Outcome::Done {
+                spilled: spilled.map(|note| note.artifact_id.clone()),
+                data,
+                artifacts: notes,
+                tainted,
+                call: id,
+            }
+        }
+        Err(error) => Outcome::Failed {
+            error: StepError {
+                code: error.code().kind().to_owned(),
+                message: format!("its artifacts could not be kept: {error}"),
+            },
+            can_retry: false,
+            call: Some(id),
+        },
+    }
+}
+
+/// Takes progress of a step and hands it to those who wait for the run.
+pub(super) struct Relay {
+    pub(super) live: tokio::sync::watch::Sender<super::Live>,
+    pub(super) step: String,
+}
+
+impl EventSink for Relay {
+    fn emit(&self, event: CallEvent) {
+        if let CallEvent::Progress { message, .. } = event {
+            let message = message.unwrap_or_default();
+            self.live.send_modify(|live| {
+                live.message = format!("{}: {message}", self.step);
+            });
+        }
+    }
+}

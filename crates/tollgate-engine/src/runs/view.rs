@@ -1,0 +1,212 @@
+//! Runs as the document shows them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use tollgate_core::{StoreError, store::RunRow};
+use tollgate_runs::{Note, Record};
+
+use super::{
+    Shared,
+    body::{Body, ErrorShown},
+};
+use crate::call::Inner;
+
+/// How far a run has come.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProgressShown {
+    /// Steps there are, as far as that is known.
+    pub total_steps: usize,
+    /// Steps that have ended.
+    pub done_steps: usize,
+}
+
+/// How long a run took.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Metrics {
+    /// In milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// Something a run left behind.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["artifactId", "type", "size"]))]
+pub struct ArtifactShown {
+    /// What `get_artifact` wants.
+    #[schemars(extend("x-identifier" = true))]
+    pub artifact_id: String,
+    /// What kind of thing it is.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How many bytes.
+    pub size: u64,
+    /// What it is called.
+    pub name: String,
+    /// Its type for programs.
+    pub mime_type: String,
+    /// The digest of its content.
+    #[schemars(extend("x-identifier" = true))]
+    pub sha256: String,
+    /// Where it can be read as a resource.
+    pub uri: String,
+}
+
+/// One step of a run.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepShown {
+    /// Its name.
+    pub id: String,
+    /// Where it stands.
+    pub state: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// The same in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The recorded call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-identifier" = true))]
+    pub call_id: Option<String>,
+}
+
+/// A run as it is asked for.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["runId", "templateId", "status", "progress", "metrics"]))]
+pub struct RunView {
+    /// Its id.
+    #[schemars(extend("x-identifier" = true))]
+    pub run_id: String,
+    /// The template it follows.
+    pub template_id: String,
+    /// Of which version.
+    pub template_version: String,
+    /// Where it stands.
+    pub status: String,
+    /// How far it has come.
+    pub progress: ProgressShown,
+    /// How long it took.
+    pub metrics: Metrics,
+    /// What it came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Map<String, Value>>,
+    /// What it left behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<Vec<ArtifactShown>>,
+    /// Why it is no success.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<ErrorShown>,
+    /// When it was made, in milliseconds.
+    pub created_at: i64,
+    /// When it last changed.
+    pub updated_at: i64,
+    /// The session its steps belong to.
+    pub session_id: String,
+    /// Its steps that have begun or ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepShown>,
+    /// Whether anything it is built on holds text that reads like instructions.
+    #[serde(skip)]
+    pub tainted: bool,
+}
+
+/// Where an artifact can be read as a resource.
+pub(super) fn uri(artifact: &str) -> String {
+    format!("{}{artifact}", super::provider::ARTIFACTS)
+}
+
+impl From<&Note> for ArtifactShown {
+    fn from(note: &Note) -> Self {
+        Self {
+            artifact_id: note.artifact_id.clone(),
+            kind: note.kind.clone(),
+            size: note.size,
+            name: note.name.clone(),
+            mime_type: note.mime_type.clone(),
+            sha256: note.sha256.clone(),
+            uri: uri(&note.artifact_id),
+        }
+    }
+}
+
+impl Shared {
+    /// A run with all that is known of it.
+    pub(super) async fn view(&self, inner: &Inner, row: &RunRow) -> Result<RunView, StoreError> {
+        let body = Body::read(&row.record)
+            .ok_or_else(|| StoreError::Corrupt("a run cannot be read".to_owned()))?;
+        let records = read_steps(inner, &row.id).await?;
+        let settled = records
+            .iter()
+            .filter(|(_, record)| record.state.is_settled())
+            .count();
+        let done = if row.is_over { body.done } else { settled };
+        let artifacts: Vec<ArtifactShown> = if row.is_over {
+            body.artifacts.iter().map(Into::into).collect()
+        } else {
+            let notes = records.iter().flat_map(|(_, record)| &record.artifacts);
+            notes.map(Into::into).collect()
+        };
+        Ok(RunView {
+            run_id: row.id.clone(),
+            template_id: row.template.clone(),
+            template_version: body.version.clone(),
+            status: row.status.clone(),
+            progress: ProgressShown {
+                total_steps: body.total.max(done),
+                done_steps: done,
+            },
+            metrics: Metrics {
+                elapsed_ms: body.elapsed_ms(inner.clock.now()),
+            },
+            result: body.result.as_ref().and_then(Value::as_object).cloned(),
+            artifacts: row
+                .is_over
+                .then_some(artifacts)
+                .filter(|all| !all.is_empty()),
+            error: body.error.clone(),
+            created_at: row.created.0,
+            updated_at: row.updated.0,
+            session_id: body.session_id.unwrap_or(body.conversation),
+            steps: records
+                .iter()
+                .map(|(name, record)| shown(name, record))
+                .collect(),
+            tainted: body.tainted,
+        })
+    }
+}
+
+fn shown(name: &str, record: &Record) -> StepShown {
+    let error = record.error.as_ref();
+    StepShown {
+        id: name.to_owned(),
+        state: record.state.as_str().to_owned(),
+        attempts: record.attempts,
+        error_code: error.map(|error| error.code.clone()),
+        message: error.map(|error| error.message.clone()),
+        call_id: record.call.clone(),
+    }
+}
+
+/// What is known of the steps of a run, those that began first first.
+pub(super) async fn read_steps(
+    inner: &Inner,
+    run: &str,
+) -> Result<Vec<(String, Record)>, StoreError> {
+    let rows = inner.store.run_steps(run).await?;
+    let mut records = Vec::with_capacity(rows.len());
+    for (name, bytes) in rows {
+        let record: Record = serde_json::from_slice(&bytes)
+            .map_err(|_| StoreError::Corrupt("a step of a run cannot be read".to_owned()))?;
+        records.push((name, record));
+    }
+    records.sort_by_key(|(_, record)| record.began_at.unwrap_or(i64::MAX));
+    Ok(records)
+}

@@ -1,0 +1,223 @@
+//! Claims runs that wait, and sees to it that none is left behind.
+
+use std::{
+    sync::{Arc, PoisonError, Weak, atomic::Ordering},
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::{sync::watch, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::{
+    StoreError,
+    store::{Batch, Change, Durability, RunChange, RunRow},
+};
+use tollgate_runs::Status;
+
+use super::{Driven, Live, RunView, Runs, Shared, drive};
+use crate::{
+    call::{Gateway, Inner},
+    record,
+};
+
+/// How often somebody looks for runs of other processes.
+const LOOK: Duration = Duration::from_millis(500);
+/// How many runs are looked at in one go.
+const AT_ONCE: u32 = 64;
+/// Sweeping is for those who have nothing else to do, and not every time.
+const SWEEP_EVERY: u32 = 120;
+
+impl Runs {
+    /// Begins to claim and drive runs, until the engine is gone.
+    pub fn work(&self) {
+        if let Ok(inner) = self.0.engine() {
+            self.0.begin(&inner);
+        }
+    }
+
+    /// Waits until every run that was started or is driven here is over.
+    pub async fn settle(&self) {
+        loop {
+            let mut open = false;
+            {
+                let driven = self.0.driven.lock().unwrap_or_else(PoisonError::into_inner);
+                open |= !driven.is_empty();
+            }
+            let started = {
+                let started = self
+                    .0
+                    .started
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                started.clone()
+            };
+            let Ok(inner) = self.0.engine() else { return };
+            for id in started {
+                let row = inner.store.run(&id).await;
+                open |= matches!(row, Ok(Some(row)) if !row.is_over);
+            }
+            if !open {
+                return;
+            }
+            self.0.begin(&inner);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Takes away artifacts whose time is up; tells how many there were.
+    pub async fn sweep(&self) -> Result<usize, StoreError> {
+        match self.0.engine() {
+            Ok(inner) => self.0.sweep(&inner).await,
+            Err(_) => Ok(0),
+        }
+    }
+
+    /// A run with all that is known of it, whoever started it; for people at a shell.
+    pub async fn show(&self, id: &str) -> Result<Option<RunView>, StoreError> {
+        let Ok(inner) = self.0.engine() else {
+            return Ok(None);
+        };
+        match inner.store.run(id).await? {
+            Some(row) => self.0.view(&inner, &row).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether every run that was started here is over.
+    pub async fn is_idle(&self) -> bool {
+        let started = {
+            let started = self
+                .0
+                .started
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            started.clone()
+        };
+        let Ok(inner) = self.0.engine() else {
+            return true;
+        };
+        for id in started {
+            if matches!(inner.store.run(&id).await, Ok(Some(row)) if !row.is_over) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Shared {
+    /// Sees to it that somebody in this process claims runs.
+    pub(super) fn begin(self: &Arc<Self>, inner: &Arc<Inner>) {
+        if !self.is_working.swap(true, Ordering::SeqCst) {
+            tokio::spawn(work(Arc::downgrade(self), Arc::downgrade(inner)));
+        }
+        self.wake.notify_one();
+    }
+
+    /// Claims one run for this process and drives it; `false` if it is not to be had.
+    pub(super) async fn claim(
+        self: &Arc<Self>,
+        inner: &Arc<Inner>,
+        row: RunRow,
+    ) -> Result<bool, StoreError> {
+        if row.owner.is_some() {
+            // What its process had begun is ended first, so that no step runs twice.
+            Gateway(Arc::clone(inner)).recover().await?;
+        }
+        let now = inner.clock.now();
+        let claim = Change::Run(RunChange::Claim {
+            id: row.id.clone(),
+            owner: inner.store.owner().to_owned(),
+            fence: row.fence,
+            most: self.settings.concurrent,
+            status: Status::Running.as_str().to_owned(),
+            at: now,
+        });
+        let note = record::note(
+            "run",
+            now,
+            json!({
+                "principal": row.session.principal.as_str(),
+                "session": row.session.handle,
+                "run": row.id,
+                "status": Status::Running.as_str(),
+                "fence": row.fence + 1,
+                "taken_over": row.owner.is_some(),
+            }),
+        );
+        let batch = Batch {
+            changes: vec![claim],
+            audit: vec![note],
+            durability: Durability::Disk,
+        };
+        match inner.store.commit(batch).await {
+            Ok(_) => {
+                self.drive(inner, row);
+                Ok(true)
+            }
+            Err(StoreError::Conflict) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Drives a run that this process has claimed.
+    pub(super) fn drive(self: &Arc<Self>, inner: &Arc<Inner>, row: RunRow) {
+        let driven = Driven {
+            live: watch::Sender::new(Live::default()),
+            cancel: CancellationToken::new(),
+        };
+        self.driven
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(row.id.clone(), driven.clone());
+        let (shared, inner) = (Arc::clone(self), Arc::clone(inner));
+        tokio::spawn(drive::drive(shared, inner, row, driven));
+    }
+
+    /// Claims what waits, as far as there is room.
+    async fn claim_waiting(self: &Arc<Self>, inner: &Arc<Inner>) -> Result<bool, StoreError> {
+        let driven = self
+            .driven
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len();
+        let room = self
+            .settings
+            .concurrent
+            .saturating_sub(u32::try_from(driven).unwrap_or(u32::MAX));
+        if room == 0 {
+            return Ok(false);
+        }
+        let waiting = inner.store.waiting_runs(room.min(AT_ONCE)).await?;
+        let mut claims = JoinSet::new();
+        for row in waiting {
+            let (shared, inner) = (Arc::clone(self), Arc::clone(inner));
+            claims.spawn(async move { shared.claim(&inner, row).await });
+        }
+        let mut any = false;
+        while let Some(claimed) = claims.join_next().await {
+            any |= matches!(claimed, Ok(Ok(true)));
+        }
+        Ok(any)
+    }
+}
+
+async fn work(shared: Weak<Shared>, inner: Weak<Inner>) {
+    let mut turns = 0_u32;
+    loop {
+        let (Some(alive), Some(engine)) = (shared.upgrade(), inner.upgrade()) else {
+            return;
+        };
+        // A store that fails now is asked again the next time.
+        while matches!(alive.claim_waiting(&engine).await, Ok(true)) {}
+        if turns.is_multiple_of(SWEEP_EVERY) {
+            drop(alive.sweep(&engine).await);
+        }
+        turns = turns.wrapping_add(1);
+        drop(engine);
+        tokio::select! {
+            () = alive.wake.notified() => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}

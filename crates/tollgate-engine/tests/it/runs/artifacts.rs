@@ -1,0 +1,148 @@
+//! What runs leave behind: pieces, digests, ends, owners, a full disk.
+
+use std::time::Duration;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tollgate_core::{Payload, canonical::hex};
+use tollgate_engine::{Request, policy::Action};
+
+use super::{Shop, answers, data};
+use crate::support::{Setup, World, error, spec_read};
+
+const MAKES: &str = "id: makes\nversion: 1.0.0\nname: Makes\nsteps:\n  - id: make\n    tool: shelf.make\n    artifacts:\n      - {name: text, content: '{{ data.text }}'}\n      - {name: '{{ item.path }}', type: file, each: data.files, base64: '{{ item.base64 }}'}\n";
+
+async fn world(size: usize) -> (World, Shop) {
+    let shop = Shop::new(&[MAKES], |_| {});
+    let world = Setup::new()
+        .tool(spec_read("shelf.make"), move |_, _| {
+            answers(
+                json!({"text": "x".repeat(size), "files": [{"path": "a.bin", "base64": "AAEC"}]}),
+            )
+        })
+        .runs(&shop.runs)
+        .build()
+        .await;
+    (world, shop)
+}
+
+async fn ran(world: &World) -> Value {
+    let ran = world
+        .call("run_task_template", r#"{"templateId":"makes"}"#)
+        .await;
+    data(&ran)
+}
+
+async fn piece(world: &World, id: &Value, rest: Value) -> Value {
+    let mut args = json!({"artifactId": id});
+    if let (Value::Object(args), Value::Object(rest)) = (&mut args, rest) {
+        args.extend(rest);
+    }
+    data(&world.call("get_artifact", &args.to_string()).await)
+}
+
+#[tokio::test]
+async fn artifacts_are_read_in_pieces_until_they_are_complete() {
+    let (world, _shop) = world(600_000).await;
+    let run = ran(&world).await;
+    let artifacts = run["artifacts"].as_array().unwrap();
+    let names: Vec<&Value> = artifacts.iter().map(|it| &it["name"]).collect();
+    // The answer itself and the result are too large for the run, so they are artifacts too.
+    assert_eq!(names, ["text", "a.bin", "make.json", "result.json"]);
+    assert_eq!(run["result"]["artifactId"], artifacts[3]["artifactId"]);
+    let mut whole = Vec::new();
+    loop {
+        let part = piece(
+            &world,
+            &artifacts[0]["artifactId"],
+            json!({"offset": whole.len()}),
+        )
+        .await;
+        let bytes = STANDARD.decode(part["data"].as_str().unwrap()).unwrap();
+        assert!(bytes.len() <= 262_144);
+        assert_eq!(part["bytesReturned"], bytes.len());
+        whole.extend(bytes);
+        if part["complete"] == true {
+            break;
+        }
+    }
+    assert_eq!(whole, "x".repeat(600_000).as_bytes());
+    let digest = hex(&Sha256::digest(&whole));
+    assert_eq!(artifacts[0]["sha256"], json!(digest));
+    let noted = world.rows("artifact").await;
+    assert_eq!(noted[0]["sha256"], json!(digest));
+    let bytes = piece(&world, &artifacts[1]["artifactId"], json!({})).await;
+    assert_eq!(
+        (&bytes["data"], &bytes["size"]),
+        (&json!("AAEC"), &json!(3))
+    );
+    let middle = piece(
+        &world,
+        &artifacts[1]["artifactId"],
+        json!({"offset": 1, "limit": 1}),
+    )
+    .await;
+    assert_eq!(middle["data"], "AQ==");
+    let end = piece(&world, &artifacts[1]["artifactId"], json!({"offset": 3})).await;
+    assert_eq!((&end["data"], &end["complete"]), (&json!(""), &json!(true)));
+}
+
+#[tokio::test]
+async fn what_is_not_there_not_yours_or_past_the_end_is_refused() {
+    let (world, _shop) = world(3).await;
+    let run = ran(&world).await;
+    let id = &run["artifacts"][0]["artifactId"];
+    let other = tollgate_engine::Caller::local(
+        tollgate_core::Principal::user(7),
+        "s1",
+        tollgate_core::Surface::Jsonl,
+    );
+    let args = json!({"artifactId": id}).to_string();
+    let foreign = world.call_as(&other, "get_artifact", &args).await;
+    assert_eq!(error(&foreign)["errorCode"], "ARTIFACT_NOT_FOUND");
+    let past = json!({"artifactId": id, "offset": 4}).to_string();
+    let past = world.call("get_artifact", &past).await;
+    assert_eq!(error(&past)["errorCode"], "INVALID_PARAMETER");
+    let none = world
+        .call("get_artifact", r#"{"artifactId":"art_x"}"#)
+        .await;
+    assert_eq!(error(&none)["errorCode"], "ARTIFACT_NOT_FOUND");
+}
+
+#[tokio::test]
+async fn artifacts_are_resources_until_their_time_is_up_and_then_swept() {
+    let (world, shop) = world(3).await;
+    let run = ran(&world).await;
+    let artifact = &run["artifacts"][0];
+    let read = || {
+        let uri = json!({"uri": artifact["uri"]});
+        world.ask(Request::look(Action::Read, Payload::from(uri)))
+    };
+    assert_eq!(data(&read().await)["contents"][0]["text"], "xxx");
+    assert_eq!(shop.blobs.count(), 2);
+    world.later(Duration::from_secs(24 * 3600 + 1));
+    let args = json!({"artifactId": artifact["artifactId"]}).to_string();
+    let expired = world.call("get_artifact", &args).await;
+    assert_eq!(error(&expired)["errorCode"], "ARTIFACT_EXPIRED");
+    assert_eq!(shop.runs.sweep().await.unwrap(), 2);
+    assert_eq!(shop.blobs.count(), 0);
+    let expired = world.call("get_artifact", &args).await;
+    assert_eq!(error(&expired)["errorCode"], "ARTIFACT_EXPIRED");
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_the_step_and_says_so() {
+    let (world, shop) = world(3).await;
+    shop.blobs.fill(true);
+    let failed = world
+        .call("run_task_template", r#"{"templateId":"makes"}"#)
+        .await;
+    let error = error(&failed);
+    assert_eq!(
+        error["details"]["stepErrorCode"], "store_unavailable",
+        "{error}"
+    );
+    shop.blobs.fill(false);
+    assert_eq!(ran(&world).await["status"], "succeeded");
+}

@@ -1,0 +1,138 @@
+//! Runs whose process is gone: taken over, never twice, never stuck.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tempfile::TempDir;
+use tollgate_core::{
+    Store, SystemClock,
+    store::{Batch, Change, RunChange},
+};
+use tollgate_engine::Decided;
+use tollgate_store::SqliteStore;
+
+use super::{Shop, answers, data, over, started};
+use crate::support::{Setup, said, spec_read, spec_write};
+
+const TWO: &str = "id: two\nversion: 1.0.0\nname: Two\ninputsSchema: {type: object, properties: {secret: {type: string}}}\nsteps:\n  - {id: one, tool: shelf.read}\n  - {id: hang, tool: shelf.hang, args: {s: '{{ inputs.secret }}'}}\n";
+
+/// The state as one process has it open.
+fn opened(folder: &Path) -> Arc<dyn Store> {
+    let settings = tollgate_store::Settings::new(folder.join("state"));
+    Arc::new(SqliteStore::open(settings, Arc::new(SystemClock)).unwrap())
+}
+
+/// Does something as a process that is gone afterwards, whatever was under way.
+fn in_a_process_that_dies<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let made = runtime.block_on(work);
+    runtime.shutdown_timeout(Duration::from_secs(10));
+    made
+}
+
+#[test]
+fn a_run_of_a_dead_process_is_taken_over_where_it_was() {
+    let folder = TempDir::new().unwrap();
+    let reads = Arc::new(AtomicUsize::new(0));
+    let setup = |shop: &Shop| {
+        let counted = Arc::clone(&reads);
+        Setup::new()
+            .store(opened(folder.path()))
+            .runs(&shop.runs)
+            .tool(spec_read("shelf.read"), move |_, _| {
+                counted.fetch_add(1, Ordering::SeqCst);
+                answers(json!({"n": 1}))
+            })
+    };
+    let id = in_a_process_that_dies(async {
+        let shop = Shop::new(&[TWO], |_| {});
+        let world = setup(&shop)
+            .tool(spec_read("shelf.hang"), |_, _| std::future::pending())
+            .build()
+            .await;
+        let id = started(&world, "two", json!({"secret": "hunter2"})).await;
+        world.until_seen(2).await;
+        let row = world.gateway.store().run(&id).await.unwrap().unwrap();
+        let kept = [row.record, row.sealed.unwrap()].concat();
+        assert!(!String::from_utf8_lossy(&kept).contains("hunter2"));
+        id
+    });
+    in_a_process_that_dies(async {
+        let shop = Shop::new(&[TWO], |_| {});
+        let world = setup(&shop)
+            .tool(spec_read("shelf.hang"), |call, _| {
+                answers(json!({"got": call.arguments.value()["s"]}))
+            })
+            .build()
+            .await;
+        let run = over(&world, &id).await;
+        assert_eq!(run["status"], "succeeded", "{run}");
+        assert_eq!(run["result"]["hang"], json!({"got": "hunter2"}));
+        assert_eq!(
+            reads.load(Ordering::SeqCst),
+            1,
+            "what had ended is not repeated"
+        );
+        let store = world.gateway.store();
+        let row = store.run(&id).await.unwrap().unwrap();
+        assert!(row.sealed.is_none());
+        // Whoever was thought dead and is not can change nothing any more.
+        let stale = Change::Run(RunChange::Step {
+            id: id.clone(),
+            fence: 1,
+            name: "hang".to_owned(),
+            record: Vec::new(),
+        });
+        let batch = Batch {
+            changes: vec![stale],
+            ..Batch::default()
+        };
+        assert!(store.commit(batch).await.is_err());
+    });
+}
+
+const EFFECT: &str = "id: effect\nversion: 1.0.0\nname: Effect\nsteps:\n  - {id: put, tool: shelf.write, args: {v: 1}}\n";
+
+#[test]
+fn an_effect_that_may_have_happened_is_not_repeated() {
+    let folder = TempDir::new().unwrap();
+    let id = in_a_process_that_dies(async {
+        let shop = Shop::new(&[EFFECT], |_| {});
+        let world = Setup::new()
+            .store(opened(folder.path()))
+            .tool(spec_write("shelf.write"), |_, _| std::future::pending())
+            .runs(&shop.runs)
+            .build()
+            .await;
+        let args = r#"{"templateId":"effect","options":{"mode":"async"}}"#;
+        let asked = world.call("run_task_template", args).await;
+        world.decide(&asked, Decided::Once).await;
+        let queued = world.call("run_task_template", args).await;
+        assert_eq!(said(&queued), "ok");
+        world.until_seen(1).await;
+        data(&queued)["runId"].as_str().unwrap().to_owned()
+    });
+    in_a_process_that_dies(async {
+        let shop = Shop::new(&[EFFECT], |_| {});
+        let world = Setup::new()
+            .store(opened(folder.path()))
+            .tool(spec_write("shelf.write"), |_, _| answers(json!({})))
+            .runs(&shop.runs)
+            .build()
+            .await;
+        let run = over(&world, &id).await;
+        assert_eq!(run["status"], "failed", "{run}");
+        assert_eq!(run["error"]["details"]["stepErrorCode"], "interrupted");
+        assert_eq!(world.fake.count(), 0);
+    });
+}

@@ -1,0 +1,226 @@
+//! Order, thresholds, cancelling, time, room and what belongs to whom.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tollgate_core::{ErrorCode, ProviderError};
+
+use super::{Shop, answers, data, over, seen, started};
+use crate::support::{Setup, World, body, caller, details, error, said, spec_read};
+
+const EACH: &str = "id: each\nversion: 1.0.0\nname: Each\nsupportsPartialSuccess: true\nmaxConcurrency: 3\nsync_if: size(inputs.items) <= 2\nsteps:\n  - {id: item, for_each: inputs.items, tool: shelf.read, args: {n: '{{ item }}'}}\n";
+const SLOW: &str = "id: slow\nversion: 1.0.0\nname: Slow\nmaxTimeoutMs: 60000\nsteps:\n  - {id: wait, tool: shelf.wait}\n  - {id: then, tool: shelf.read, args: {n: 1}}\n";
+
+struct Gate {
+    world: World,
+    _shop: Shop,
+    /// A permit lets one `shelf.wait` go on.
+    door: Arc<Semaphore>,
+}
+
+async fn gate(change: impl FnOnce(&mut tollgate_engine::runs::Settings)) -> Gate {
+    let shop = Shop::new(&[EACH, SLOW], change);
+    let door = Arc::new(Semaphore::new(0));
+    let inside = Arc::clone(&door);
+    let world = Setup::new()
+        .tool(spec_read("shelf.read"), |call, _| async move {
+            let n = call.arguments.value()["n"].as_i64().unwrap_or(0);
+            if n < 0 {
+                return Err(ProviderError::new(ErrorCode::ToolFailed, "too small"));
+            }
+            if n > 1000 {
+                panic!("a step that panics");
+            }
+            answers(json!({"n": n})).await
+        })
+        .tool(spec_read("shelf.wait"), move |_, cx| {
+            let door = Arc::clone(&inside);
+            async move {
+                tokio::select! {
+                    permit = door.acquire() => permit.unwrap().forget(),
+                    () = cx.cancel.cancelled() => return Err(ProviderError::new(ErrorCode::Cancelled, "stopped")),
+                }
+                answers(json!({})).await
+            }
+        })
+        .runs(&shop.runs)
+        .build()
+        .await;
+    Gate {
+        world,
+        _shop: shop,
+        door,
+    }
+}
+
+#[tokio::test]
+async fn the_template_says_whether_to_wait() {
+    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let two = r#"{"templateId":"each","inputs":{"items":[1,2]}}"#;
+    let ran = data(&world.call("run_task_template", two).await);
+    assert_eq!(ran["status"], "succeeded");
+    assert_eq!(ran["progress"], json!({"totalSteps": 2, "doneSteps": 2}));
+    assert_eq!(
+        ran["result"]["summary"],
+        json!({"total": 2, "succeeded": 2, "failed": 0})
+    );
+    let three = r#"{"templateId":"each","inputs":{"items":[1,2,3]}}"#;
+    let queued = data(&world.call("run_task_template", three).await);
+    assert_eq!(queued["status"], "queued");
+    assert!(queued["createdAt"].is_i64());
+    let run = over(&world, queued["runId"].as_str().unwrap()).await;
+    assert_eq!(run["status"], "succeeded");
+    let sync = r#"{"templateId":"each","inputs":{"items":[1,2,3]},"options":{"mode":"sync"}}"#;
+    let ran = data(&world.call("run_task_template", sync).await);
+    assert_eq!(ran["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn enough_items_are_a_partial_success_and_too_few_a_failure() {
+    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let half = r#"{"templateId":"each","inputs":{"items":[1,-1]}}"#;
+    let ran = data(&world.call("run_task_template", half).await);
+    assert_eq!(ran["status"], "partial_success");
+    assert_eq!(ran["result"]["items"][1]["success"], false);
+    assert_eq!(ran["error"]["errorCode"], "STEP_EXECUTION_FAILED");
+    let none = r#"{"templateId":"each","inputs":{"items":[-1,2000]}}"#;
+    let failed = world.call("run_task_template", none).await;
+    let error = error(&failed);
+    assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED");
+    assert_eq!(error["details"]["failedStep"], "item[0]");
+    assert_eq!(error["details"]["stepErrorCode"], "tool_failed");
+    let id = error["details"]["runId"].as_str().unwrap();
+    let run = seen(&world, id).await;
+    assert_eq!(run["status"], "failed");
+    assert_eq!(run["steps"][1]["errorCode"], "provider_crashed");
+}
+
+#[tokio::test]
+async fn a_cancelled_run_lets_its_step_end_and_skips_the_rest() {
+    let Gate { world, _shop, door } = gate(|_| {}).await;
+    let id = started(&world, "slow", json!({})).await;
+    world.until_seen(1).await;
+    let cancel = json!({"runId": id}).to_string();
+    let answer = data(&world.call("cancel_task_run", &cancel).await);
+    assert_eq!(
+        answer,
+        json!({"cancelRequested": true, "currentStatus": "running"})
+    );
+    assert_eq!(seen(&world, &id).await["status"], "running");
+    door.add_permits(1);
+    let run = over(&world, &id).await;
+    assert_eq!(run["status"], "canceled");
+    let states: Vec<&Value> = run["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["state"])
+        .collect();
+    assert_eq!(states, ["succeeded", "skipped"]);
+    let late = data(&world.call("cancel_task_run", &cancel).await);
+    assert_eq!(
+        late,
+        json!({"cancelRequested": false, "currentStatus": "canceled"})
+    );
+    assert_eq!(world.fake.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_ends_when_its_time_is_up() {
+    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let args = r#"{"templateId":"slow","options":{"timeoutMs":50,"mode":"sync"}}"#;
+    let late = world.call("run_task_template", args).await;
+    assert_eq!(error(&late)["errorCode"], "RUN_TIMEOUT", "{}", body(&late));
+    let id = details(&late)["runId"].as_str().unwrap().to_owned();
+    assert_eq!(seen(&world, &id).await["status"], "failed");
+}
+
+#[tokio::test]
+async fn no_more_runs_are_under_way_than_allowed_and_all_get_their_turn() {
+    let Gate { world, _shop, door } = gate(|settings| settings.concurrent = 2).await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(started(&world, "slow", json!({})).await);
+    }
+    world.until_seen(2).await;
+    let count = async |status: &str| {
+        let args = json!({"status": status}).to_string();
+        let listed = data(&world.call("list_task_runs", &args).await);
+        listed["runs"].as_array().unwrap().len()
+    };
+    assert_eq!((count("running").await, count("queued").await), (2, 3));
+    door.add_permits(5);
+    for id in &ids {
+        assert_eq!(over(&world, id).await["status"], "succeeded");
+    }
+    assert_eq!(world.fake.count(), 10);
+}
+
+#[tokio::test]
+async fn too_many_waiting_runs_are_refused() {
+    let Gate { world, _shop, .. } = gate(|settings| settings.queued = 1).await;
+    started(&world, "slow", json!({})).await;
+    let args = r#"{"templateId":"slow","options":{"mode":"async"}}"#;
+    let refused = world.call("run_task_template", args).await;
+    assert_eq!(said(&refused), "overloaded");
+}
+
+#[tokio::test]
+async fn runs_belong_to_who_started_them() {
+    let Gate { world, _shop, door } = gate(|_| {}).await;
+    door.add_permits(1);
+    let id = started(&world, "slow", json!({})).await;
+    over(&world, &id).await;
+    let other = tollgate_engine::Caller::local(
+        tollgate_core::Principal::user(7),
+        "s1",
+        tollgate_core::Surface::Jsonl,
+    );
+    let args = json!({"runId": id}).to_string();
+    for tool in ["get_task_run", "cancel_task_run"] {
+        let refused = world.call_as(&other, tool, &args).await;
+        assert_eq!(error(&refused)["errorCode"], "RUN_NOT_FOUND");
+    }
+    let listed = data(&world.call_as(&other, "list_task_runs", "{}").await);
+    assert_eq!(listed["runs"], json!([]));
+    let own = data(
+        &world
+            .call_as(&caller("another session"), "list_task_runs", "{}")
+            .await,
+    );
+    assert_eq!(own["runs"][0]["runId"], json!(id));
+}
+
+#[tokio::test]
+async fn runs_hold_no_turn_that_their_steps_need() {
+    let shop = Shop::new(&[EACH], |settings| settings.concurrent = 8);
+    let world = Setup::new()
+        .tool(spec_read("shelf.read"), |_, _| answers(json!({})))
+        .settings(|settings| settings.concurrent_calls = 1)
+        .runs(&shop.runs)
+        .build()
+        .await;
+    let args = r#"{"templateId":"each","inputs":{"items":[1,2]}}"#;
+    let calls: Vec<_> = (0..8)
+        .map(|_| world.start(crate::support::request("run_task_template", args)))
+        .collect();
+    for call in calls {
+        let outcome = tokio::time::timeout(Duration::from_secs(60), call).await;
+        assert_eq!(said(&outcome.unwrap().unwrap()), "ok");
+    }
+}
+
+#[tokio::test]
+async fn the_runtime_tells_its_limits_and_its_templates() {
+    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let profile = data(&world.call("get_runtime_profile", "{}").await);
+    assert_eq!(
+        profile["limits"],
+        json!({"maxConcurrentRuns": 5, "maxRunTimeoutMs": 900_000, "maxArtifactInlineBytes": 262_144})
+    );
+    let listed = data(&world.call("list_task_templates", "{}").await);
+    assert_eq!(listed["templates"][0]["templateId"], "each");
+    assert_eq!(listed["templates"][0]["limits"]["maxConcurrency"], 3);
+    assert_eq!(listed["templates"][0]["supportsPartialSuccess"], true);
+}

@@ -1,0 +1,83 @@
+//! Runs through the whole door: consent, order, cancelling, artifacts, crashes.
+
+mod artifacts;
+mod consent;
+mod crash;
+mod flow;
+
+use std::{fs, sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tollgate_core::{Answer, Payload, ProviderError, ToolResult};
+use tollgate_engine::{
+    Outcome,
+    runs::{Runs, Settings},
+};
+use tollgate_runs::Library;
+use tollgate_testkit::MemoryBlobs;
+
+use crate::support::{World, body};
+
+/// Templates in a folder, and runs of them.
+pub(crate) struct Shop {
+    pub(crate) folder: TempDir,
+    pub(crate) blobs: Arc<MemoryBlobs>,
+    pub(crate) runs: Runs,
+}
+
+impl Shop {
+    pub(crate) fn new(templates: &[&str], change: impl FnOnce(&mut Settings)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (at, text) in templates.iter().enumerate() {
+            fs::write(folder.path().join(format!("{at}.yaml")), text).unwrap();
+        }
+        let mut settings = Settings::default();
+        change(&mut settings);
+        let blobs = Arc::new(MemoryBlobs::default());
+        let library = Library::new(&[], vec![folder.path().to_owned()]);
+        let runs = Runs::new(library, settings, Arc::clone(&blobs) as Arc<_>);
+        Self {
+            folder,
+            blobs,
+            runs,
+        }
+    }
+}
+
+/// Answers this.
+pub(crate) async fn answers(value: Value) -> Result<Answer, ProviderError> {
+    Ok(Answer::Done(ToolResult::ok(Payload::from(value))))
+}
+
+/// The data of an answer.
+pub(crate) fn data(outcome: &Outcome) -> Value {
+    body(outcome)["data"].clone()
+}
+
+/// Starts a run and gives its id.
+pub(crate) async fn started(world: &World, template: &str, inputs: Value) -> String {
+    let args = json!({"templateId": template, "inputs": inputs, "options": {"mode": "async"}});
+    let answer = world.call("run_task_template", &args.to_string()).await;
+    let data = data(&answer);
+    assert_eq!(data["status"], "queued", "{:?}", body(&answer));
+    data["runId"].as_str().unwrap().to_owned()
+}
+
+/// Looks at a run.
+pub(crate) async fn seen(world: &World, id: &str) -> Value {
+    let args = json!({"runId": id}).to_string();
+    data(&world.call("get_task_run", &args).await)
+}
+
+/// Waits until a run is over.
+pub(crate) async fn over(world: &World, id: &str) -> Value {
+    loop {
+        let run = seen(world, id).await;
+        let status = run["status"].as_str().unwrap();
+        if !matches!(status, "queued" | "running") {
+            return run;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}

@@ -1,0 +1,155 @@
+//! Runs, their steps and what they leave behind.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use tollgate_core::store::{ArtifactRow, RunChange, RunRow, StoreError};
+
+use super::Refusal;
+
+/// Makes one change, or refuses before it writes.
+pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal> {
+    match change {
+        RunChange::Open(run) => open(db, run),
+        RunChange::Claim {
+            id,
+            owner,
+            fence,
+            most,
+            status,
+            at,
+        } => {
+            let others: i64 = db
+                .prepare_cached(
+                    "SELECT count(*) FROM runs WHERE over = 0 AND owner IS NOT NULL AND id <> ?1",
+                )?
+                .query_row([id], |row| row.get(0))?;
+            if others >= i64::from(*most) {
+                return Err(StoreError::Busy.into());
+            }
+            let changed = db
+                .prepare_cached(
+                    "UPDATE runs SET owner = ?2, fence = fence + 1, status = ?4, updated = ?5
+                     WHERE id = ?1 AND fence = ?3 AND over = 0",
+                )?
+                .execute(params![id, owner, fence.cast_signed(), status, at.0])?;
+            some(changed, StoreError::Conflict)
+        }
+        RunChange::Move {
+            id,
+            fence,
+            status,
+            is_over,
+            record,
+            at,
+        } => {
+            let changed = db
+                .prepare_cached(
+                    "UPDATE runs SET status = ?3, over = ?4, record = ?5, updated = ?6,
+                         owner = CASE WHEN ?4 THEN NULL ELSE owner END,
+                         sealed = CASE WHEN ?4 THEN NULL ELSE sealed END
+                     WHERE id = ?1 AND fence = ?2 AND over = 0",
+                )?
+                .execute(params![
+                    id,
+                    fence.cast_signed(),
+                    status,
+                    is_over,
+                    record,
+                    at.0
+                ])?;
+            some(changed, StoreError::Conflict)
+        }
+        RunChange::Step {
+            id,
+            fence,
+            name,
+            record,
+        } => {
+            let changed = db
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO run_steps (run, name, record)
+                     SELECT number, ?3, ?4 FROM runs WHERE id = ?1 AND fence = ?2 AND over = 0",
+                )?
+                .execute(params![id, fence.cast_signed(), name, record])?;
+            some(changed, StoreError::Conflict)
+        }
+        RunChange::Cancel { id, at } => {
+            let changed = db
+                .prepare_cached(
+                    "UPDATE runs SET canceled = 1, updated = ?2 WHERE id = ?1 AND over = 0",
+                )?
+                .execute(params![id, at.0])?;
+            some(changed, StoreError::Missing)
+        }
+        RunChange::Keep(artifact) => keep(db, artifact),
+        RunChange::Until { run, until } => {
+            db.prepare_cached("UPDATE artifacts SET until = ?2 WHERE run = ?1")?
+                .execute(params![run, until.0])?;
+            Ok(())
+        }
+        RunChange::Gone { artifact } => {
+            db.prepare_cached("UPDATE artifacts SET gone = 1 WHERE id = ?1")?
+                .execute([artifact])?;
+            Ok(())
+        }
+    }
+}
+
+fn open(db: &Connection, run: &RunRow) -> Result<(), Refusal> {
+    let taken = db
+        .prepare_cached("SELECT 1 FROM runs WHERE id = ?1")?
+        .query_row([&run.id], |_| Ok(()))
+        .optional()?;
+    if taken.is_some() {
+        return Err(StoreError::Conflict.into());
+    }
+    db.prepare_cached(
+        "INSERT INTO runs (id, principal, handle, template, status, over, created, updated,
+             owner, fence, canceled, record, sealed)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    )?
+    .execute(params![
+        run.id,
+        run.session.principal.as_str(),
+        run.session.handle,
+        run.template,
+        run.status,
+        run.is_over,
+        run.created.0,
+        run.updated.0,
+        run.owner,
+        run.fence.cast_signed(),
+        run.is_canceled,
+        run.record,
+        run.sealed,
+    ])?;
+    Ok(())
+}
+
+fn keep(db: &Connection, artifact: &ArtifactRow) -> Result<(), Refusal> {
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO artifacts (id, run, principal, name, kind, mime_type, size,
+             sha256, created, until, gone)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute(params![
+        artifact.id,
+        artifact.run,
+        artifact.principal.as_str(),
+        artifact.name,
+        artifact.kind,
+        artifact.mime_type,
+        artifact.size.cast_signed(),
+        artifact.sha256,
+        artifact.created.0,
+        artifact.until.map(|until| until.0),
+        artifact.is_gone,
+    ])?;
+    Ok(())
+}
+
+fn some(changed: usize, refusal: StoreError) -> Result<(), Refusal> {
+    if changed == 0 {
+        return Err(refusal.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,292 @@
+//! `tollgate runs`: what templates were run, how it goes, and what came of it.
+
+use std::{
+    io::{IsTerminal, Write},
+    time::Duration,
+};
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use tollgate_core::{Payload, store::RunQuery};
+use tollgate_engine::{
+    Request,
+    runs::{RunView, StepShown},
+};
+
+use super::{Exit, Scene, Stop, call, console::Paint, replay};
+use crate::wire::Wired;
+
+/// How often a run is looked at while it is watched.
+const LOOK: Duration = Duration::from_millis(200);
+/// How wide the bar is.
+const BAR: usize = 30;
+
+#[derive(Debug, Args)]
+pub(crate) struct Runs {
+    #[command(subcommand)]
+    pub(crate) action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// List runs, the newest first
+    List {
+        /// Only those that stand there: queued, running, succeeded, failed, canceled, partial_success
+        #[arg(long)]
+        status: Option<String>,
+        /// Only those of this template
+        #[arg(long)]
+        template: Option<String>,
+        /// How many at most
+        #[arg(long, short = 'n', default_value_t = 20)]
+        limit: u32,
+    },
+    /// Show one run with its steps
+    Show {
+        /// The run
+        id: String,
+    },
+    /// Ask a run to stop after the step that is under way
+    Cancel {
+        /// The run
+        id: String,
+    },
+    /// Follow a run until it is over
+    Watch {
+        /// The run; the newest, if none is named
+        id: Option<String>,
+    },
+    /// Play the recorded steps of a run back, or make its calls again and show what differs
+    Replay {
+        /// The run
+        id: String,
+        /// Really make the calls again
+        #[arg(long)]
+        live: bool,
+    },
+}
+
+pub(super) async fn run(runs: &Runs, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let wired = scene.wire().await?;
+    let exit = match &runs.action {
+        Action::List {
+            status,
+            template,
+            limit,
+        } => {
+            let query = RunQuery {
+                status: status.clone(),
+                template: template.clone(),
+                limit: *limit,
+                ..RunQuery::default()
+            };
+            list(&query, &wired, scene).await?
+        }
+        Action::Show { id } => {
+            show(&found(&wired, id).await?, scene)?;
+            Exit::Ok
+        }
+        Action::Cancel { id } => cancel(id, &wired, scene).await?,
+        Action::Watch { id } => {
+            let id = match id {
+                Some(id) => id.clone(),
+                None => newest(&wired).await?,
+            };
+            watch(&id, &wired, scene).await?
+        }
+        Action::Replay { id, live } => again(id, *live, &wired, scene).await?,
+    };
+    wired.close().await;
+    Ok(exit)
+}
+
+async fn found(wired: &Wired, id: &str) -> Result<RunView, Stop> {
+    let view = wired.runs.show(id).await?;
+    view.ok_or_else(|| Stop::usage(format!("there is no run `{id}`")))
+}
+
+async fn newest(wired: &Wired) -> Result<String, Stop> {
+    let query = RunQuery {
+        limit: 1,
+        ..RunQuery::default()
+    };
+    let rows = wired.gateway.store().runs(&query).await?;
+    let first = rows.into_iter().next().map(|row| row.id);
+    first.ok_or_else(|| Stop::usage("there is no run"))
+}
+
+async fn list(query: &RunQuery, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let rows = wired.gateway.store().runs(query).await?;
+    if scene.console.is_json() {
+        let runs: Vec<Value> = rows
+            .iter()
+            .map(|row| {
+                json!({
+                    "runId": row.id,
+                    "templateId": row.template,
+                    "status": row.status,
+                    "principal": row.session.principal.as_str(),
+                    "createdAt": row.created.0,
+                    "updatedAt": row.updated.0,
+                })
+            })
+            .collect();
+        scene.console.json(&json!({"runs": runs}))?;
+        return Ok(Exit::Ok);
+    }
+    if rows.is_empty() {
+        scene.console.note("there is no such run");
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|row| {
+            vec![
+                row.id,
+                row.status,
+                row.template,
+                row.created.to_string(),
+                row.session.principal.to_string(),
+            ]
+        })
+        .collect();
+    scene
+        .console
+        .table(&["RUN", "STATUS", "TEMPLATE", "MADE", "BY"], &rows)?;
+    Ok(Exit::Ok)
+}
+
+fn show(view: &RunView, scene: &Scene<'_>) -> Result<(), Stop> {
+    let console = scene.console;
+    if console.is_json() {
+        return Ok(console.json(view)?);
+    }
+    console.line(&format!(
+        "{}  {} {}  {}  {}/{} steps, {} ms",
+        console.paint(Paint::Strong, &view.run_id),
+        view.template_id,
+        view.template_version,
+        console.paint(paint(&view.status), &view.status),
+        view.progress.done_steps,
+        view.progress.total_steps,
+        view.metrics.elapsed_ms,
+    ))?;
+    let rows: Vec<Vec<String>> = view.steps.iter().map(row).collect();
+    if !rows.is_empty() {
+        console.table(&["STEP", "STATE", "TRIES", "CODE", "WHY", "CALL"], &rows)?;
+    }
+    let value = json!(view);
+    for part in ["error", "result", "artifacts"] {
+        if let Some(value) = value.get(part) {
+            console.line(&console.paint(Paint::Faint, part))?;
+            console.pretty(value)?;
+        }
+    }
+    Ok(())
+}
+
+fn row(step: &StepShown) -> Vec<String> {
+    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    vec![
+        step.id.clone(),
+        step.state.clone(),
+        step.attempts.to_string(),
+        text(&step.error_code),
+        text(&step.message),
+        text(&step.call_id),
+    ]
+}
+
+fn paint(status: &str) -> Paint {
+    match status {
+        "succeeded" => Paint::Good,
+        "failed" => Paint::Bad,
+        "canceled" | "partial_success" => Paint::Warn,
+        _ => Paint::Faint,
+    }
+}
+
+async fn cancel(id: &str, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let arguments = Payload::from(json!({"runId": id}));
+    let request = Request::new("cancel_task_run", arguments);
+    let outcome = call::waited(&wired.gateway, &scene.caller(), request).await;
+    call::show(&outcome, scene)?;
+    wired.gateway.delivered(&outcome).await?;
+    Ok(Exit::from(&outcome))
+}
+
+/// Follows a run; it is driven here if nobody else does.
+async fn watch(id: &str, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    wired.runs.work();
+    let is_seen = std::io::stderr().is_terminal();
+    let mut told = String::new();
+    loop {
+        let view = found(wired, id).await?;
+        let line = bar(&view);
+        if line != told {
+            let mut err = std::io::stderr().lock();
+            if is_seen {
+                write!(err, "\r\x1b[2K{line}")?;
+                err.flush()?;
+            } else {
+                writeln!(err, "{line}")?;
+            }
+            told = line;
+        }
+        let is_over = !matches!(view.status.as_str(), "queued" | "running");
+        if is_over {
+            if is_seen {
+                scene.console.note("");
+            }
+            show(&view, scene)?;
+            return Ok(match view.status.as_str() {
+                "succeeded" | "partial_success" => Exit::Ok,
+                _ => Exit::ToolError,
+            });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn bar(view: &RunView) -> String {
+    let (done, total) = (view.progress.done_steps, view.progress.total_steps.max(1));
+    let full = (BAR * done / total).min(BAR);
+    let step = view.steps.iter().rev().find(|step| step.state == "running");
+    format!(
+        "[{}{}] {done}/{total} {} {}",
+        "#".repeat(full),
+        ".".repeat(BAR - full),
+        view.status,
+        step.map_or("", |step| step.id.as_str()),
+    )
+}
+
+async fn again(id: &str, live: bool, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let view = found(wired, id).await?;
+    let mut same = true;
+    let mut steps = Vec::new();
+    for step in &view.steps {
+        let Some(call) = &step.call_id else { continue };
+        for recorded in wired.gateway.recorded(call).await? {
+            let mut value = if live {
+                replay::live(&wired.gateway, &recorded, scene, &mut same).await
+            } else {
+                replay::playback(&recorded)
+            };
+            value["run_step"] = step.id.as_str().into();
+            steps.push(value);
+        }
+    }
+    if scene.console.is_json() {
+        scene.console.json(&json!({"runId": id, "steps": steps}))?;
+    } else {
+        for step in &steps {
+            let name = step["run_step"].as_str().unwrap_or_default();
+            scene
+                .console
+                .line(&scene.console.paint(Paint::Strong, name))?;
+            replay::show(step, scene)?;
+        }
+    }
+    Ok(if same { Exit::Ok } else { Exit::ToolError })
+}

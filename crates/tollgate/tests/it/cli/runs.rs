@@ -1,0 +1,154 @@
+//! Task runs at a shell: one approval, one result, and what can be looked at afterwards.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use crate::support::{TestEnv, approval_id};
+
+const PYTHON: &str = "/usr/bin/python3";
+
+fn can_run() -> bool {
+    let can = cfg!(target_os = "linux") && std::fs::exists(PYTHON).unwrap_or(false);
+    if !can {
+        eprintln!("skipped: there is no {PYTHON}");
+    }
+    can
+}
+
+fn snippet(code: &str, more: Value) -> String {
+    let mut inputs = json!({"language": "python", "code": code});
+    if let (Value::Object(inputs), Value::Object(more)) = (&mut inputs, more) {
+        inputs.extend(more);
+    }
+    json!({"templateId": "run_code_snippet", "inputs": inputs}).to_string()
+}
+
+/// Starts a run that a human agrees to; gives its envelope.
+#[track_caller]
+fn agreed(env: &TestEnv, token: &str, arguments: &str) -> Value {
+    let refused = env
+        .call("run_task_template", arguments, &["--yes"])
+        .exits(3)
+        .json();
+    let preview = &refused["error"]["details"]["preview"];
+    assert_eq!(preview["capability"], "L2");
+    assert_eq!(preview["plan"]["template"], "run_code_snippet");
+    assert_eq!(preview["plan"]["steps"][1]["tool"], "sandbox.exec");
+    let id = approval_id(&refused);
+    env.run(&["approve", &id, "--token", token]).exits(0);
+    env.call("run_task_template", arguments, &[]).json()
+}
+
+#[test]
+fn a_snippet_runs_when_a_human_agrees_once() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let ran = agreed(&env, &token, &snippet("print(6*7)", json!({})));
+    assert_eq!(ran["status"], "ok", "{ran}");
+    let run = &ran["data"];
+    assert_eq!(run["status"], "succeeded");
+    assert_eq!(run["result"]["stdout"], "42\n");
+    assert_eq!(run["result"]["tier"], "native");
+    assert_eq!(run["artifacts"][0]["name"], "stdout");
+    // The approval was for one run.
+    let again = snippet("print(6*7)", json!({}));
+    env.call("run_task_template", &again, &[]).exits(3);
+    let id = run["runId"].as_str().unwrap();
+    let shown = env.run(&["runs", "show", id, "--json"]).exits(0).json();
+    let states: Vec<&Value> = shown["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["state"])
+        .collect();
+    assert_eq!(states, ["succeeded", "succeeded", "skipped"], "{shown}");
+    let listed = env.run(&["runs", "list", "--json"]).exits(0).json();
+    assert_eq!(listed["runs"][0]["runId"], *id);
+    env.run(&["runs", "watch", id, "--json"]).exits(0);
+    let played = env.run(&["runs", "replay", id, "--json"]).exits(0).json();
+    assert_eq!(played["steps"][0]["data"]["stdout"], "42\n", "{played}");
+    env.whole();
+}
+
+#[test]
+fn files_go_in_and_come_out_as_artifacts_and_a_failure_says_what_was_said() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let files = json!({"files": [{"path": "n.txt", "content": "5"}], "stdin": "x"});
+    let code = "import sys\nopen('out.txt','w').write(open('n.txt').read()*3 + sys.stdin.read())";
+    let ran = agreed(&env, &token, &snippet(code, files));
+    let artifacts = ran["data"]["artifacts"].as_array().unwrap();
+    let out = artifacts.iter().find(|it| it["name"] == "out.txt").unwrap();
+    let args = json!({"artifactId": out["artifactId"]}).to_string();
+    let piece = env.ok("get_artifact", &args);
+    let bytes = STANDARD
+        .decode(piece["data"]["data"].as_str().unwrap())
+        .unwrap();
+    assert_eq!(bytes, b"555x");
+    let failed = agreed(
+        &env,
+        &token,
+        &snippet("import sys\nprint('said')\nsys.exit(3)", json!({})),
+    );
+    let error = &failed["error"];
+    assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
+    assert_eq!(error["details"]["failedStep"], "exec");
+    assert_eq!(error["details"]["stepErrorCode"], "EXECUTION_ERROR");
+    assert_eq!(error["details"]["result"]["stdout"], "said\n");
+    assert_eq!(error["details"]["result"]["exit_code"], 3);
+    env.whole();
+}
+
+#[test]
+fn an_async_run_is_done_before_the_command_leaves() {
+    let env = stubbed();
+    let args = json!({"templateId": "three", "options": {"mode": "async"}}).to_string();
+    let ran = env.call("run_task_template", &args, &[]).exits(0);
+    assert!(ran.err.contains("the run goes on"), "{ran:?}");
+    let id = ran.json()["data"]["runId"].as_str().unwrap().to_owned();
+    let shown = env.run(&["runs", "show", &id, "--json"]).exits(0).json();
+    assert_eq!(shown["status"], "succeeded", "{shown}");
+}
+
+fn stubbed() -> TestEnv {
+    let env = TestEnv::with_config(
+        "[providers.stub]\ntools = [\"a.one\", \"a.two\", \"a.three\"]\ndelay_ms = 20\n",
+    );
+    let text = "id: three\nversion: 1.0.0\nname: Three\nsteps:\n  - {id: one, tool: a.one}\n  - {id: two, tool: a.two}\n  - {id: three, tool: a.three}\n";
+    env.write("config/tollgate/templates/three.yaml", text);
+    env
+}
+
+#[test]
+fn templates_are_listed_checked_shown_and_drawn() {
+    let env = stubbed();
+    let listed = env.run(&["templates", "list", "--json"]).exits(0).json();
+    let ids: Vec<&Value> = listed["templates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["templateId"])
+        .collect();
+    assert_eq!(ids, ["run_code_snippet", "three"]);
+    env.run(&["templates", "lint"]).exits(0);
+    let drawn = env.run(&["templates", "graph", "three"]).exits(0);
+    assert!(drawn.out.contains("one --> two"), "{drawn:?}");
+    let shown = env.run(&["templates", "show", "three"]).exits(0);
+    assert!(shown.out.starts_with("id: three"));
+    env.run(&["templates", "show", "nothing"]).exits(2);
+    let bad = env.write("project/bad.yaml", "id: bad\nversion: 1\nname: B\nsteps:\n  - {id: a, tool: gone.tool}\n  - {id: b, after: [b], tool: a.one}\n");
+    let said = env.run(&["templates", "lint", &bad]).exits(1);
+    assert!(said.out.contains("bad.yaml:6:"), "{said:?}");
+    let lame = env.write(
+        "project/lame.yaml",
+        "id: lame\nversion: 1.0.0\nname: L\nsteps:\n  - {id: a, tool: gone.tool}\n",
+    );
+    let said = env.run(&["templates", "lint", &lame]).exits(1);
+    assert!(said.out.contains("gone.tool"), "{said:?}");
+}
