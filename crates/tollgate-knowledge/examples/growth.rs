@@ -30,7 +30,7 @@ fn main() {
     }
     if !is_alone {
         println!(
-            "nodes | file MB | load ms (CPU) | index ms (CPU) | reload ms (CPU) | start p50/p99 us | step p50/p99 us | words p50/p99 us | resident MB"
+            "nodes | file MB | load ms (CPU) | index ms (CPU) | reload ms (CPU) | start p50/p99 us | step p50/p99 us | words p50/p99 us | inner words p50/p99 us | resident MB (peak) | with both versions MB (peak)"
         );
     }
     for size in sizes {
@@ -60,15 +60,23 @@ fn alone(size: usize) {
 }
 
 /// A tree of nodes with four options each, in words of a vocabulary, half of it Chinese.
-fn base(size: usize, change: &str) -> String {
-    let mut text = format!(
-        "{{\"fallback\": \"?\", \"choose\": \"which{change}\", \"slots\": {{\"n\": {{\"type\": \"number\"}}}}, \"nodes\": {{\n"
+fn base(size: usize, is_changed: bool) -> String {
+    let mut text = String::from(
+        "{\"fallback\": \"?\", \"choose\": \"which\", \"slots\": {\"n\": {\"type\": \"number\"}}, \"nodes\": {\n",
     );
     for node in 0..size {
+        if is_changed && node == size / 2 {
+            text.push_str("\"new\": {\"title\": \"something new\"},\n");
+        }
+        let said = if is_changed && node == size / 3 {
+            node + 5
+        } else {
+            node
+        };
         let _ = write!(
             text,
             "\"n{node}\": {{\"title\": \"{} {}\", \"keywords\": [\"{}\"], \"response\": \"{} {} {} {}，{}{}。\", \"options\": [",
-            word(node),
+            word(said),
             word(node / 7 + 3),
             word(node * 31 + 11),
             word(node + 1),
@@ -114,12 +122,12 @@ fn han(number: usize) -> String {
     (0..2 + word % 2).map(character).collect()
 }
 
-fn file(size: usize, change: &str) -> PathBuf {
+fn file(size: usize) -> PathBuf {
     let path = std::env::temp_dir().join(format!(
         "tollgate-growth-{size}-{}.json",
         std::process::id()
     ));
-    if let Err(error) = fs::write(&path, base(size, change)) {
+    if let Err(error) = fs::write(&path, base(size, false)) {
         println!("{}: {error}", path.display());
     }
     path
@@ -142,7 +150,7 @@ fn read(path: &Path) -> Option<Base> {
 }
 
 fn measure(size: usize) {
-    let path = file(size, "");
+    let path = file(size);
     let megabytes = fs::metadata(&path).map_or(0, |metadata| metadata.len()) as f64 / 1e6;
     let begun = Stopwatch::start();
     let Some(base) = read(&path) else {
@@ -150,13 +158,14 @@ fn measure(size: usize) {
     };
     let loaded = begun.read();
     let begun = Stopwatch::start();
-    base.index();
+    base.prepare(None);
     let indexed = begun.read();
+    let loading = (resident(), peak());
     let mut library = Library::new(vec![Arc::new(base)]);
-    drop(fs::write(&path, self::base(size, "2")));
+    drop(fs::write(&path, self::base(size, true)));
     let begun = Stopwatch::start();
     if let Some(changed) = read(&path) {
-        changed.index();
+        changed.prepare(library.bases().first().map(AsRef::as_ref));
         library.replace(Arc::new(changed));
     }
     let reloaded = begun.read();
@@ -181,18 +190,28 @@ fn measure(size: usize) {
     let steps = timed(20_000, |at| {
         drop(library.step(&first, &format!("o{}", at % WAYS + 1), None));
     });
-    let words = timed(500, |at| {
+    let words = timed(questions.len(), |at| {
         drop(library.step(&first, "provide_more_info", Some(&questions[at])));
     });
+    let Ok((inner, _)) = library.step(&first, "o2", None) else {
+        return;
+    };
+    let inner = timed(questions.len(), |at| {
+        drop(library.step(&inner, "provide_more_info", Some(&questions[at])));
+    });
     println!(
-        "{size} | {megabytes:.0} | {} | {} | {} | {} | {} | {} | {:.0}",
+        "{size} | {megabytes:.0} | {} | {} | {} | {} | {} | {} | {} | {:.0} ({:.0}) | {:.0} ({:.0})",
         loaded,
         indexed,
         reloaded,
         starts,
         steps,
         words,
+        inner,
+        loading.0,
+        loading.1,
         resident(),
+        peak(),
     );
     drop(fs::remove_file(path));
 }
@@ -249,7 +268,7 @@ fn timed(times: usize, mut run: impl FnMut(usize)) -> String {
 
 /// Sessions of six steps each, kept as values and as what is stored of them.
 fn sessions() {
-    let path = file(10_000, "");
+    let path = file(10_000);
     let Some(base) = read(&path) else {
         return;
     };
@@ -282,8 +301,17 @@ fn sessions() {
 
 /// What the process has in memory, in megabytes.
 fn resident() -> f64 {
+    memory("VmRSS:")
+}
+
+/// The most that it ever had.
+fn peak() -> f64 {
+    memory("VmHWM:")
+}
+
+fn memory(what: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let line = status.lines().find(|line| line.starts_with(what));
     let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
     kilobytes.unwrap_or(0.0) / 1000.0
 }

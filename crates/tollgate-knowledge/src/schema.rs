@@ -332,8 +332,83 @@ fn units() -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, path::Path};
+
     use super::*;
-    use crate::base::known_fields;
+    use crate::{
+        Format,
+        base::known_fields,
+        read::{self, Entry, Item, Kind},
+    };
+
+    fn value(item: &Item<'_>) -> Value {
+        match &item.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(truth) => Value::from(*truth),
+            Kind::Number(number) => serde_json::from_str(number).unwrap(),
+            Kind::Text(text) => Value::from(&**text),
+            Kind::List(items) => items.iter().map(value).collect(),
+            Kind::Map(fields) => {
+                let fields = fields.iter();
+                fields
+                    .map(|field| (field.key.to_string(), value(&field.value)))
+                    .collect()
+            }
+        }
+    }
+
+    /// A file as an editor sees it.
+    fn file(text: &str, format: Format) -> Value {
+        let mut whole = json!({});
+        read::read(text, format, &mut |entry| {
+            match entry {
+                Entry::Field(field) => whole[&*field.key] = value(&field.value),
+                Entry::Node(field) => whole["nodes"][&*field.key] = value(&field.value),
+            }
+            Ok(())
+        })
+        .unwrap();
+        whole
+    }
+
+    #[test]
+    fn what_is_shipped_fits_the_schema() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folders = ["home-network", "technology-investment"]
+            .map(|name| here.join("../../knowledge").join(name));
+        let entries = folders
+            .iter()
+            .flat_map(|folder| fs::read_dir(folder).unwrap());
+        let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| !path.to_string_lossy().contains(".test."));
+        assert_eq!(files.len(), 3, "{files:?}");
+        files.push(here.join("tests/fixtures/document.json"));
+        for path in files {
+            let text = fs::read_to_string(&path).unwrap();
+            let whole = file(&text, Format::of(&path).unwrap());
+            let wrong: Vec<String> = validator
+                .iter_errors(&whole)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect();
+            assert!(wrong.is_empty(), "{}: {}", path.display(), wrong.join("\n"));
+        }
+    }
+
+    #[test]
+    fn the_schema_refuses_what_the_reader_refuses() {
+        let validator = jsonschema::validator_for(&schema()).unwrap();
+        for text in [
+            r#"{"nodes": {"root": {"respose": "x"}}}"#,
+            r#"{"nodes": [], "title": "x"}"#,
+            r#"{"nodes": {"root": {"options": [{"description": "no id"}]}}}"#,
+            r#"{"nodes": {"root": {}}, "slots": {"a b": {}}}"#,
+            r#"{"nodes": {"root": {}}, "slots": {"a": {"type": "colour"}}}"#,
+        ] {
+            assert!(!validator.is_valid(&file(text, Format::Json)), "{text}");
+            assert!(crate::load_text("k", text, Format::Json).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn every_field_that_is_read_is_explained_and_no_other() {

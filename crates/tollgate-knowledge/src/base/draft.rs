@@ -1,7 +1,7 @@
 //! A base in the making: entries go in one by one, and links are made at the end, when
 //! every node and every slot is known.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use hashbrown::HashTable;
 
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     problem::{Place, Problem, ProblemCode},
     read::{Entry, Fault, Field, Item, Kind},
+    text,
 };
 
 /// The most problems that are collected; more would not help anyone.
@@ -31,6 +32,7 @@ pub(super) struct Draft {
     pub(super) root: Option<(String, Spot)>,
     pub(super) sentences: Sentences,
     pub(super) keywords: Vec<Text>,
+    /// Folded, as what they are looked for in.
     pub(super) synonyms: Vec<Vec<String>>,
     pub(super) texts: String,
     pub(super) files: Vec<Arc<str>>,
@@ -129,7 +131,7 @@ impl Draft {
     }
 
     /// Takes one entry of a file.
-    pub(super) fn take(&mut self, entry: Entry) -> Result<(), Fault> {
+    pub(super) fn take(&mut self, entry: Entry<'_>) -> Result<(), Fault> {
         match entry {
             Entry::Node(field) => self.node(&field),
             Entry::Field(field) => {
@@ -140,18 +142,21 @@ impl Draft {
         }
     }
 
-    fn top(&mut self, field: &Field) {
+    fn top(&mut self, field: &Field<'_>) {
         let item = &field.value;
-        match field.key.as_str() {
-            "id" => self.id = self.id.take().or_else(|| self.id(item)),
+        match &*field.key {
+            "id" => {
+                let id = self.id(item).map(Cow::into_owned);
+                self.id = self.id.take().or(id);
+            }
             "language" => {
                 if let Some(language) = self.string(item) {
-                    self.name_language(language);
+                    self.name_language(language.into_owned());
                 }
             }
             "root" => {
                 let spot = self.spot(item.place);
-                self.root = self.string(item).map(|id| (id, spot));
+                self.root = self.string(item).map(|id| (id.into_owned(), spot));
             }
             "title" => self.sentences.title = self.phrase(item),
             "description" => self.sentences.description = self.phrase(item),
@@ -165,11 +170,11 @@ impl Draft {
             }
             "synonyms" => self.synonyms(item),
             "include" => match &item.kind {
-                Kind::Text(path) => self.includes.push((path.clone(), item.place)),
+                Kind::Text(path) => self.includes.push((path.to_string(), item.place)),
                 Kind::List(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Map(_) => {
                     for one in self.list(item) {
                         if let Some(path) = self.string(one) {
-                            self.includes.push((path, one.place));
+                            self.includes.push((path.into_owned(), one.place));
                         }
                     }
                 }
@@ -199,7 +204,7 @@ impl Draft {
         self.languages[0] = name;
     }
 
-    fn offer(&mut self, item: &Item) {
+    fn offer(&mut self, item: &Item<'_>) {
         let names = Word::ALL.map(Word::as_str);
         for field in self.group(item, &names) {
             let phrase = self.phrase(&field.value);
@@ -210,22 +215,24 @@ impl Draft {
     }
 
     /// Words that mean the same: a list of lists, or a word and its likes.
-    fn synonyms(&mut self, item: &Item) {
+    fn synonyms(&mut self, item: &Item<'_>) {
         if let Kind::Map(fields) = &item.kind {
             for field in fields {
-                let mut words = vec![field.key.clone()];
-                words.extend(self.strings(&field.value));
-                self.synonyms.push(words);
+                let likes = self.strings(&field.value);
+                let words = std::iter::once(text::fold(&field.key));
+                let likes = likes.iter().map(|word| text::fold(word));
+                self.synonyms.push(words.chain(likes).collect());
             }
             return;
         }
         for one in self.list(item) {
             let words = self.strings(one);
-            self.synonyms.push(words);
+            let words = words.iter().map(|word| text::fold(word));
+            self.synonyms.push(words.collect());
         }
     }
 
-    fn node(&mut self, field: &Field) -> Result<(), Fault> {
+    fn node(&mut self, field: &Field<'_>) -> Result<(), Fault> {
         let number = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         if self.texts.len() > u32::MAX as usize / 2 || self.choices.len() > u32::MAX as usize / 4 {
             let message = "the base is too large";
@@ -257,7 +264,7 @@ impl Draft {
         let (mut next, mut then) = (None, None);
         for field in self.group(&field.value, NODE) {
             let value = &field.value;
-            match field.key.as_str() {
+            match &*field.key {
                 "title" => node.title = self.phrase(value),
                 "response" => node.response = self.phrase(value),
                 "options" => {
@@ -271,7 +278,7 @@ impl Draft {
                 "ask" => {
                     let spot = self.spot(value.place);
                     if let Some(name) = self.string(value) {
-                        self.raw.asks.push((number, name, spot));
+                        self.raw.asks.push((number, name.into_owned(), spot));
                         more(&mut node);
                     }
                 }
@@ -311,7 +318,7 @@ impl Draft {
         true
     }
 
-    fn choice(&mut self, item: &Item, first: usize) {
+    fn choice(&mut self, item: &Item<'_>, first: usize) {
         let spot = self.spot(item.place);
         let number = self.choices.len();
         let mut choice = Choice {
@@ -327,7 +334,7 @@ impl Draft {
         let (mut next, mut then, mut has_id) = (None, None, false);
         for field in self.group(item, OPTION) {
             let value = &field.value;
-            match field.key.as_str() {
+            match &*field.key {
                 "id" => {
                     if let Some(id) = self.id(value) {
                         let (this, known) = (&self, &self.choices[first..]);
@@ -346,7 +353,7 @@ impl Draft {
                     if let Some(text) = self.string(value) {
                         let spot = self.spot(value.place);
                         let owner = Owner::Choice(number);
-                        self.raw.conditions.push((owner, text, spot));
+                        self.raw.conditions.push((owner, text.into_owned(), spot));
                         extra(&mut choice);
                     }
                 }
@@ -368,7 +375,7 @@ impl Draft {
         self.choices.push(choice);
     }
 
-    fn sets(&mut self, item: &Item, number: usize, choice: &mut Choice) {
+    fn sets(&mut self, item: &Item<'_>, number: usize, choice: &mut Choice) {
         let Kind::Map(fields) = &item.kind else {
             return self.wrong(item, "slots and their values");
         };
@@ -376,13 +383,13 @@ impl Draft {
         for field in fields {
             if let Some(word) = self.string(&field.value) {
                 let spot = self.spot(field.place);
-                let set = (number, field.key.clone(), word, spot);
+                let set = (number, field.key.to_string(), word.into_owned(), spot);
                 self.raw.sets.push(set);
             }
         }
     }
 
-    fn link(&mut self, next: Option<&Item>, then: Option<&Item>) -> RawLink {
+    fn link(&mut self, next: Option<&Item<'_>>, then: Option<&Item<'_>>) -> RawLink {
         let spot = next.map_or_else(Spot::default, |item| self.spot(item.place));
         let then = then
             .filter(|item| item.kind != Kind::Null)
@@ -400,7 +407,7 @@ impl Draft {
         RawLink { target, then, spot }
     }
 
-    fn branches(&mut self, items: &[Item]) -> RawTarget {
+    fn branches(&mut self, items: &[Item<'_>]) -> RawTarget {
         let group = self.branches.len();
         self.branches.push(Vec::new());
         self.raw.branches.push(Vec::new());
@@ -408,12 +415,12 @@ impl Draft {
             let spot = self.spot(item.place);
             let (mut next, mut then) = (None, None);
             for field in self.group(item, BRANCH) {
-                match field.key.as_str() {
+                match &*field.key {
                     "when" => {
                         if let Some(text) = self.string(&field.value) {
                             let owner = Owner::Branch(group, self.branches[group].len());
                             let spot = self.spot(field.value.place);
-                            self.raw.conditions.push((owner, text, spot));
+                            self.raw.conditions.push((owner, text.into_owned(), spot));
                         }
                     }
                     "next_node" if matches!(field.value.kind, Kind::List(_) | Kind::Map(_)) => {

@@ -2,6 +2,8 @@
 //!
 //! A wrong field never stops the reading, so an author sees all that is wrong at once.
 
+use std::borrow::Cow;
+
 use super::{Phrase, Spoken, Text, draft::Draft};
 use crate::{
     problem::{Place, ProblemCode},
@@ -77,13 +79,13 @@ impl Draft {
         self.report(code, place, message);
     }
 
-    pub(super) fn wrong(&mut self, item: &Item, wanted: &str) {
+    pub(super) fn wrong(&mut self, item: &Item<'_>, wanted: &str) {
         let message = format!("expected {wanted}, found {}", item.what());
         self.complain(ProblemCode::Field, item.place, message);
     }
 
     /// The fields of a group; names that nobody knows are complained about.
-    pub(super) fn group<'i>(&mut self, item: &'i Item, known: &[&str]) -> &'i [Field] {
+    pub(super) fn group<'i>(&mut self, item: &'i Item<'i>, known: &[&str]) -> &'i [Field<'i>] {
         let Kind::Map(fields) = &item.kind else {
             self.wrong(item, "a group of fields");
             return &[];
@@ -107,17 +109,17 @@ impl Draft {
         self.complain(ProblemCode::UnknownField, place, message);
     }
 
-    pub(super) fn string(&mut self, item: &Item) -> Option<String> {
+    pub(super) fn string<'i>(&mut self, item: &'i Item<'_>) -> Option<Cow<'i, str>> {
         let word = item.word();
         if word.is_none() {
             self.wrong(item, "a text");
         }
-        word.map(std::borrow::Cow::into_owned)
+        word
     }
 
-    pub(super) fn id(&mut self, item: &Item) -> Option<String> {
+    pub(super) fn id<'i>(&mut self, item: &'i Item<'_>) -> Option<Cow<'i, str>> {
         let id = self.string(item)?;
-        if id.is_empty() || id.chars().count() > MAX_ID {
+        if id.is_empty() || (id.len() > MAX_ID && id.chars().count() > MAX_ID) {
             let message = format!("an id has 1 to {MAX_ID} characters");
             self.complain(ProblemCode::Field, item.place, message);
             return None;
@@ -125,7 +127,7 @@ impl Draft {
         Some(id)
     }
 
-    pub(super) fn number(&mut self, item: &Item) -> Option<f64> {
+    pub(super) fn number(&mut self, item: &Item<'_>) -> Option<f64> {
         let number = item.word().and_then(|word| word.parse().ok());
         if number.is_none() {
             self.wrong(item, "a number");
@@ -133,7 +135,7 @@ impl Draft {
         number
     }
 
-    pub(super) fn truth(&mut self, item: &Item) -> Option<bool> {
+    pub(super) fn truth(&mut self, item: &Item<'_>) -> Option<bool> {
         match item.word().as_deref() {
             Some("true") => Some(true),
             Some("false") => Some(false),
@@ -144,7 +146,7 @@ impl Draft {
         }
     }
 
-    pub(super) fn list<'i>(&mut self, item: &'i Item) -> &'i [Item] {
+    pub(super) fn list<'i>(&mut self, item: &'i Item<'i>) -> &'i [Item<'i>] {
         match &item.kind {
             Kind::List(items) => items,
             Kind::Null => &[],
@@ -156,11 +158,11 @@ impl Draft {
     }
 
     /// A list of words, or one text with commas between them.
-    pub(super) fn strings(&mut self, item: &Item) -> Vec<String> {
+    pub(super) fn strings<'i>(&mut self, item: &'i Item<'_>) -> Vec<Cow<'i, str>> {
         match &item.kind {
             Kind::Text(text) => text
                 .split([',', '，', '、'])
-                .map(|word| word.trim().to_owned())
+                .map(|word| Cow::Borrowed(word.trim()))
                 .filter(|word| !word.is_empty())
                 .collect(),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::List(_) | Kind::Map(_) => {
@@ -171,8 +173,8 @@ impl Draft {
     }
 
     /// Words in the arena; a group by language is read as all of its words.
-    pub(super) fn words(&mut self, item: &Item) -> Vec<Text> {
-        let lists: Vec<&Item> = match &item.kind {
+    pub(super) fn words(&mut self, item: &Item<'_>) -> Vec<Text> {
+        let lists: Vec<&Item<'_>> = match &item.kind {
             Kind::Map(fields) => fields.iter().map(|field| &field.value).collect(),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
                 vec![item]
@@ -188,7 +190,7 @@ impl Draft {
     }
 
     /// A text, or a group of texts by language.
-    pub(super) fn phrase(&mut self, item: &Item) -> Phrase {
+    pub(super) fn phrase(&mut self, item: &Item<'_>) -> Phrase {
         let start = u32::try_from(self.phrases.len()).unwrap_or(u32::MAX);
         match &item.kind {
             Kind::Null => return Phrase::default(),

@@ -45,6 +45,9 @@ pub(crate) const fn slot_types() -> &'static [&'static str] {
     slots::TYPES
 }
 
+/// From so many nodes on, a thread of its own is worth its while.
+const LARGE: usize = 20_000;
+
 /// The number of a node.
 pub(crate) type NodeId = u32;
 
@@ -222,6 +225,28 @@ impl Base {
     /// The ids of its nodes, in the order of the files.
     pub fn node_ids(&self) -> impl Iterator<Item = &str> {
         self.nodes.iter().map(|node| self.text(node.id))
+    }
+
+    /// Makes what sessions need besides the nodes, so that none of them waits for it.
+    ///
+    /// What an earlier version says the same is taken over from it.
+    pub fn prepare(&self, before: Option<&Self>) {
+        let index = || {
+            let old = before.and_then(|before| Some((before, before.index.get()?)));
+            match old {
+                Some((before, old)) => Index::after(self, before, old),
+                None => Index::build(self),
+            }
+        };
+        if self.nodes.len() < LARGE {
+            self.ways();
+            self.index.get_or_init(index);
+            return;
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.ways());
+            self.index.get_or_init(index);
+        });
     }
 
     /// The search index, made when it is first needed.

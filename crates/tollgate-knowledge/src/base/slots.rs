@@ -1,5 +1,7 @@
 //! The `slots` of a file.
 
+use std::borrow::Cow;
+
 use super::{
     Phrase, Slot, SlotKind,
     draft::Draft,
@@ -15,14 +17,14 @@ use crate::{
 pub(crate) const TYPES: &[&str] = &["text", "number", "choice", "date", "yes_no"];
 
 impl Draft {
-    pub(super) fn slots(&mut self, item: &Item) {
+    pub(super) fn slots(&mut self, item: &Item<'_>) {
         let Kind::Map(fields) = &item.kind else {
             return self.wrong(item, "slots by their names");
         };
         for field in fields {
             let is_plain = |c: char| c.is_alphanumeric() || c == '_';
             let is_word = ["and", "or", "not", "in", "known", "visited"];
-            if !field.key.chars().all(is_plain) || is_word.contains(&field.key.as_str()) {
+            if !field.key.chars().all(is_plain) || is_word.contains(&&*field.key) {
                 let message = "a slot's name has letters, digits and _ only".to_owned();
                 self.complain(ProblemCode::Field, field.place, message);
             }
@@ -36,7 +38,7 @@ impl Draft {
         }
     }
 
-    fn slot(&mut self, field: &Field) -> Slot {
+    fn slot(&mut self, field: &Field<'_>) -> Slot {
         let item = &field.value;
         self.group(item, SLOT);
         let kind = item.get("type").map(|kind| (kind, kind.word()));
@@ -69,29 +71,32 @@ impl Draft {
             }
         };
         Slot {
-            name: field.key.clone(),
+            name: field.key.to_string(),
             kind,
             description: self.said(item, "description"),
             invalid: self.said(item, "invalid"),
         }
     }
 
-    fn said(&mut self, item: &Item, key: &str) -> Phrase {
+    fn said(&mut self, item: &Item<'_>, key: &str) -> Phrase {
         item.get(key)
             .map_or_else(Phrase::default, |value| self.phrase(value))
     }
 
-    fn spelled(&mut self, item: &Item, key: &str) -> Vec<String> {
+    fn spelled(&mut self, item: &Item<'_>, key: &str) -> Vec<String> {
         item.get(key)
             .map_or_else(Vec::new, |value| self.strings(value))
+            .into_iter()
+            .map(Cow::into_owned)
+            .collect()
     }
 
-    fn limit(&mut self, item: &Item, key: &str) -> Option<f64> {
+    fn limit(&mut self, item: &Item<'_>, key: &str) -> Option<f64> {
         let value = item.get(key)?;
         self.number(value)
     }
 
-    fn day(&mut self, item: &Item, key: &str) -> Option<String> {
+    fn day(&mut self, item: &Item<'_>, key: &str) -> Option<String> {
         let value = item.get(key)?;
         let day = value.word().and_then(|word| date(&word));
         if day.is_none() {
@@ -101,10 +106,10 @@ impl Draft {
     }
 
     /// The slot's own unit, and what others are worth in it.
-    fn units(&mut self, item: &Item) -> Vec<(String, f64)> {
+    fn units(&mut self, item: &Item<'_>) -> Vec<(String, f64)> {
         let mut units = Vec::new();
         if let Some(unit) = item.get("unit").and_then(|unit| self.string(unit)) {
-            units.push((unit, 1.0));
+            units.push((unit.into_owned(), 1.0));
         }
         if let Some(others) = item.get("units") {
             let Kind::Map(fields) = &others.kind else {
@@ -113,14 +118,14 @@ impl Draft {
             };
             for field in fields {
                 if let Some(worth) = self.number(&field.value) {
-                    units.push((field.key.clone(), worth));
+                    units.push((field.key.to_string(), worth));
                 }
             }
         }
         units
     }
 
-    fn picks(&mut self, item: &Item) -> Vec<Pick> {
+    fn picks(&mut self, item: &Item<'_>) -> Vec<Pick> {
         let Some(list) = item.get("choices") else {
             let message = "a choice needs `choices`".to_owned();
             self.complain(ProblemCode::Field, item.place, message);
@@ -143,7 +148,7 @@ impl Draft {
                 .get("keywords")
                 .map_or_else(Vec::new, |words| self.words(words));
             picks.push(Pick {
-                id,
+                id: id.into_owned(),
                 description,
                 keywords,
             });

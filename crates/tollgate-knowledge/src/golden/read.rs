@@ -68,7 +68,7 @@ impl Reading {
             .push(Problem::new(code, &self.file, place, message));
     }
 
-    fn unknown(&mut self, field: &Field, known: &[&str]) {
+    fn unknown(&mut self, field: &Field<'_>, known: &[&str]) {
         let message = format!(
             "there is no field `{}` here; there are: {}",
             crate::short(&field.key),
@@ -77,12 +77,12 @@ impl Reading {
         self.wrong(ProblemCode::UnknownField, field.place, message);
     }
 
-    fn expected(&mut self, item: &Item, wanted: &str) {
+    fn expected(&mut self, item: &Item<'_>, wanted: &str) {
         let message = format!("expected {wanted}, found {}", item.what());
         self.wrong(ProblemCode::Field, item.place, message);
     }
 
-    fn list<'i>(&mut self, item: &'i Item) -> &'i [Item] {
+    fn list<'i>(&mut self, item: &'i Item<'i>) -> &'i [Item<'i>] {
         if let Kind::List(items) = &item.kind {
             return items;
         }
@@ -90,7 +90,7 @@ impl Reading {
         &[]
     }
 
-    fn text(&mut self, item: &Item) -> Option<String> {
+    fn text(&mut self, item: &Item<'_>) -> Option<String> {
         let word = item.word();
         if word.is_none() {
             self.expected(item, "a text");
@@ -98,7 +98,7 @@ impl Reading {
         word.map(std::borrow::Cow::into_owned)
     }
 
-    fn texts(&mut self, item: &Item) -> Vec<String> {
+    fn texts(&mut self, item: &Item<'_>) -> Vec<String> {
         match &item.kind {
             Kind::List(items) => items.iter().filter_map(|one| self.text(one)).collect(),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::Map(_) => {
@@ -107,26 +107,23 @@ impl Reading {
         }
     }
 
-    fn fields<'i>(&mut self, item: &'i Item, own: &[&str]) -> &'i [Field] {
+    fn fields<'i>(&mut self, item: &'i Item<'i>, own: &[&str]) -> &'i [Field<'i>] {
         let Kind::Map(fields) = &item.kind else {
             self.expected(item, "a group of fields");
             return &[];
         };
         let known: Vec<&str> = own.iter().chain(EXPECT).copied().collect();
-        for field in fields
-            .iter()
-            .filter(|field| !known.contains(&field.key.as_str()))
-        {
+        for field in fields.iter().filter(|field| !known.contains(&&*field.key)) {
             self.unknown(field, &known);
         }
         fields
     }
 
-    fn all(&mut self, item: &Item) {
+    fn all(&mut self, item: &Item<'_>) {
         for one in self.list(item) {
             let (mut name, mut query, mut turns) = (None, None, Vec::new());
             for field in self.fields(one, CONVERSATION) {
-                match field.key.as_str() {
+                match &*field.key {
                     "name" => name = self.text(&field.value),
                     "query" => query = self.text(&field.value),
                     "steps" => {
@@ -154,10 +151,10 @@ impl Reading {
         }
     }
 
-    fn turn(&mut self, item: &Item) -> Option<Turn> {
+    fn turn(&mut self, item: &Item<'_>) -> Option<Turn> {
         let (mut option, mut input) = (None, None);
         for field in self.fields(item, TURN) {
-            match field.key.as_str() {
+            match &*field.key {
                 "choose" => option = self.text(&field.value),
                 "say" => {
                     option = Some("provide_more_info".to_owned());
@@ -179,7 +176,7 @@ impl Reading {
         })
     }
 
-    fn expect(&mut self, item: &Item) -> Expect {
+    fn expect(&mut self, item: &Item<'_>) -> Expect {
         let mut expect = Expect {
             place: item.place,
             ..Expect::default()
@@ -188,7 +185,7 @@ impl Reading {
             return expect;
         };
         for Field { key, value, .. } in fields {
-            match key.as_str() {
+            match &**key {
                 "node" => expect.node = self.text(value),
                 "says" => expect.says = self.texts(value),
                 "options" => expect.options = Some(self.texts(value)),

@@ -1,4 +1,4 @@
-//! A value from a file, with its place.
+//! A value from a file, with its place. Texts are those of the file wherever they can be.
 
 use std::borrow::Cow;
 
@@ -6,42 +6,42 @@ use crate::problem::Place;
 
 /// A value and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct Item<'t> {
     /// Where it stands.
     pub place: Place,
     /// What it is.
-    pub kind: Kind,
+    pub kind: Kind<'t>,
 }
 
 /// What a value is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum Kind<'t> {
     /// Nothing.
     Null,
     /// True or false.
     Bool(bool),
     /// The number as it was written.
-    Number(String),
+    Number(Cow<'t, str>),
     /// A text.
-    Text(String),
+    Text(Cow<'t, str>),
     /// Values in order.
-    List(Vec<Item>),
+    List(Vec<Item<'t>>),
     /// Named values.
-    Map(Vec<Field>),
+    Map(Vec<Field<'t>>),
 }
 
 /// A named value.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Field {
+pub struct Field<'t> {
     /// The name.
-    pub key: String,
+    pub key: Cow<'t, str>,
     /// Where the name stands.
     pub place: Place,
     /// The value.
-    pub value: Item,
+    pub value: Item<'t>,
 }
 
-impl Item {
+impl Item<'_> {
     /// What an author would call it.
     pub fn what(&self) -> &'static str {
         match &self.kind {

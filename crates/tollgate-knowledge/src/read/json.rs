@@ -2,13 +2,15 @@
 //! strict. Written by hand because places, comments and one node at a time are wanted
 //! together.
 
+use std::borrow::Cow;
+
 use super::{
     Cursor, Fault, Item, Kind, MAX_DEPTH, Sink,
     nested::{self, Each, Nested},
 };
 use crate::problem::Place;
 
-pub(super) fn read(text: &str, sink: Sink<'_>) -> Result<(), Fault> {
+pub(super) fn read<'t>(text: &'t str, sink: Sink<'_, 't>) -> Result<(), Fault> {
     let mut reader = Reader::new(text);
     reader.space()?;
     nested::entries(&mut reader, sink)?;
@@ -92,7 +94,7 @@ impl<'a> Reader<'a> {
         Err(Fault::syntax(start, "this comment is never closed"))
     }
 
-    fn list(&mut self, depth: usize) -> Result<Vec<Item>, Fault> {
+    fn list(&mut self, depth: usize) -> Result<Vec<Item<'a>>, Fault> {
         self.at += 1;
         let mut items = Vec::new();
         loop {
@@ -111,7 +113,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, word: &str, kind: Kind) -> Result<Kind, Fault> {
+    fn word(&mut self, word: &str, kind: Kind<'a>) -> Result<Kind<'a>, Fault> {
         let rest = &self.bytes[self.at..];
         let ends = |byte: &u8| !byte.is_ascii_alphanumeric();
         if rest.starts_with(word.as_bytes()) && rest.get(word.len()).is_none_or(ends) {
@@ -121,7 +123,7 @@ impl<'a> Reader<'a> {
         self.wanted("a value")
     }
 
-    fn number(&mut self) -> Result<Kind, Fault> {
+    fn number(&mut self) -> Result<Kind<'a>, Fault> {
         let rest = &self.text[self.at..];
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.');
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
@@ -131,10 +133,10 @@ impl<'a> Reader<'a> {
             return self.wanted("a number");
         }
         self.at += length;
-        Ok(Kind::Number(written.to_owned()))
+        Ok(Kind::Number(Cow::Borrowed(written)))
     }
 
-    fn string(&mut self) -> Result<String, Fault> {
+    fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
         let start = self.at + 1;
         let mut end = start;
         let mut is_plain = true;
@@ -155,11 +157,12 @@ impl<'a> Reader<'a> {
             }
         }
         let text = if is_plain {
-            self.text[start..end].to_owned()
+            Cow::Borrowed(&self.text[start..end])
         } else {
             let quoted = &self.text[start - 1..=end];
-            serde_json::from_str(quoted)
-                .map_err(|_| Fault::syntax(self.place(), "this text has a bad `\\` escape"))?
+            let read: Result<String, _> = serde_json::from_str(quoted);
+            let bad = "this text has a bad `\\` escape";
+            Cow::Owned(read.map_err(|_| Fault::syntax(self.place(), bad))?)
         };
         self.at = end + 1;
         Ok(text)
@@ -174,12 +177,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Nested for Reader<'_> {
+impl<'a> Nested<'a> for Reader<'a> {
     fn is_at_map(&mut self) -> bool {
         self.peek() == Some(b'{')
     }
 
-    fn item(&mut self, depth: usize) -> Result<Item, Fault> {
+    fn item(&mut self, depth: usize) -> Result<Item<'a>, Fault> {
         let place = self.place();
         if depth > MAX_DEPTH {
             return Err(Fault::too_deep(place));
@@ -197,7 +200,7 @@ impl Nested for Reader<'_> {
         Ok(Item { place, kind })
     }
 
-    fn map(&mut self, each: Each<'_, Self>) -> Result<(), Fault> {
+    fn map(&mut self, each: Each<'_, 'a, Self>) -> Result<(), Fault> {
         if self.peek() != Some(b'{') {
             return self.wanted("`{`");
         }

@@ -49,11 +49,11 @@ impl Format {
 
 /// What a reader finds at the top of a file.
 #[derive(Debug)]
-pub(crate) enum Entry {
+pub(crate) enum Entry<'t> {
     /// One node.
-    Node(Field),
+    Node(Field<'t>),
     /// Any other field.
-    Field(Field),
+    Field(Field<'t>),
 }
 
 /// Why reading stops, before the file's name is known.
@@ -93,10 +93,10 @@ impl Fault {
 }
 
 /// Takes what is found; a fault stops the reading.
-pub(crate) type Sink<'a> = &'a mut dyn FnMut(Entry) -> Result<(), Fault>;
+pub(crate) type Sink<'a, 't> = &'a mut dyn FnMut(Entry<'t>) -> Result<(), Fault>;
 
 /// Reads one file, in order.
-pub(crate) fn read(text: &str, format: Format, sink: Sink<'_>) -> Result<(), Fault> {
+pub(crate) fn read<'t>(text: &'t str, format: Format, sink: Sink<'_, 't>) -> Result<(), Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match format {
         Format::Json => json::read(text, sink),
@@ -106,8 +106,8 @@ pub(crate) fn read(text: &str, format: Format, sink: Sink<'_>) -> Result<(), Fau
 }
 
 /// The named values at the top of any file of this format, for files that are no base.
-pub fn fields(file: &str, text: &str, format: Format) -> Result<Vec<Field>, Problem> {
-    let mut fields: Vec<Field> = Vec::new();
+pub fn fields<'t>(file: &str, text: &'t str, format: Format) -> Result<Vec<Field<'t>>, Problem> {
+    let mut fields: Vec<Field<'t>> = Vec::new();
     let read = read(text, format, &mut |entry| {
         let (Entry::Field(field) | Entry::Node(field)) = entry;
         if fields.iter().any(|known| known.key == field.key) {

@@ -3,26 +3,29 @@
 //! A syntax says where a group begins, how its names are read and what a value is; how a
 //! file becomes entries, and that no name stands twice, is said here once.
 
+use std::borrow::Cow;
+
 use super::{Entry, Fault, Field, Item, NODES, Sink};
 use crate::problem::Place;
 
 /// Is given every name of a group, with the reader at its value.
-pub(super) type Each<'f, R> = &'f mut dyn FnMut(&mut R, String, Place) -> Result<(), Fault>;
+pub(super) type Each<'f, 't, R> =
+    &'f mut dyn FnMut(&mut R, Cow<'t, str>, Place) -> Result<(), Fault>;
 
 /// A syntax whose values are inside each other.
-pub(super) trait Nested {
+pub(super) trait Nested<'t> {
     /// Whether a group of named values comes next.
     fn is_at_map(&mut self) -> bool;
 
     /// Reads a whole value.
-    fn item(&mut self, depth: usize) -> Result<Item, Fault>;
+    fn item(&mut self, depth: usize) -> Result<Item<'t>, Fault>;
 
     /// Reads a group, name by name.
-    fn map(&mut self, each: Each<'_, Self>) -> Result<(), Fault>;
+    fn map(&mut self, each: Each<'_, 't, Self>) -> Result<(), Fault>;
 }
 
 /// Hands over what stands at the top, the nodes one by one.
-pub(super) fn entries<R: Nested>(reader: &mut R, sink: Sink<'_>) -> Result<(), Fault> {
+pub(super) fn entries<'t, R: Nested<'t>>(reader: &mut R, sink: Sink<'_, 't>) -> Result<(), Fault> {
     reader.map(&mut |reader, key, place| {
         if key != NODES || !reader.is_at_map() {
             let value = reader.item(1)?;
@@ -36,8 +39,11 @@ pub(super) fn entries<R: Nested>(reader: &mut R, sink: Sink<'_>) -> Result<(), F
 }
 
 /// The fields of a group that is kept whole.
-pub(super) fn fields<R: Nested>(reader: &mut R, depth: usize) -> Result<Vec<Field>, Fault> {
-    let mut fields: Vec<Field> = Vec::new();
+pub(super) fn fields<'t, R: Nested<'t>>(
+    reader: &mut R,
+    depth: usize,
+) -> Result<Vec<Field<'t>>, Fault> {
+    let mut fields: Vec<Field<'t>> = Vec::new();
     reader.map(&mut |reader, key, place| {
         if fields.iter().any(|field| field.key == key) {
             return Err(Fault::twice(place, &key));

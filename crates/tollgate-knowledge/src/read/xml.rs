@@ -26,7 +26,7 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("unit", "units", "name"),
 ];
 
-pub(super) fn read(text: &str, sink: Sink<'_>) -> Result<(), Fault> {
+pub(super) fn read(text: &str, sink: Sink<'_, '_>) -> Result<(), Fault> {
     let mut walk = Walk {
         reader: Reader::from_str(text),
         cursor: Cursor::new(text),
@@ -59,7 +59,7 @@ pub(super) fn read(text: &str, sink: Sink<'_>) -> Result<(), Fault> {
     walk.finish()
 }
 
-fn top(element: Element, gathered: &mut Gather, sink: Sink<'_>) -> Result<(), Fault> {
+fn top(element: Element, gathered: &mut Gather, sink: Sink<'_, '_>) -> Result<(), Fault> {
     if element.name != "node" {
         return gathered.add(element);
     }
@@ -73,7 +73,7 @@ fn top(element: Element, gathered: &mut Gather, sink: Sink<'_>) -> Result<(), Fa
     };
     let mut element = element;
     let id = element.fields.remove(at);
-    let key = id.value.word().unwrap_or_default().into_owned();
+    let key = id.value.word().unwrap_or_default().into_owned().into();
     sink(Entry::Node(Field {
         key,
         place,
@@ -185,14 +185,14 @@ struct Element {
     name: String,
     place: Place,
     language: Option<String>,
-    fields: Vec<Field>,
+    fields: Vec<Field<'static>>,
     text: String,
 }
 
 impl Element {
     fn open(start: &quick_xml::events::BytesStart<'_>, place: Place) -> Result<Self, Fault> {
         let mut fields = attributes(start, place)?;
-        let is_language = |field: &Field| matches!(field.key.as_str(), "lang" | "xml:lang");
+        let is_language = |field: &Field<'_>| matches!(&*field.key, "lang" | "xml:lang");
         let language = fields
             .iter()
             .position(is_language)
@@ -208,7 +208,7 @@ impl Element {
         })
     }
 
-    fn add(&mut self, field: Field) -> Result<(), Fault> {
+    fn add(&mut self, field: Field<'static>) -> Result<(), Fault> {
         if self.fields.iter().any(|known| known.key == field.key) {
             return Err(Fault::twice(field.place, &field.key));
         }
@@ -217,19 +217,19 @@ impl Element {
     }
 
     /// Only text is a text; anything more is a group in which text is the description.
-    fn into_item(mut self) -> Item {
+    fn into_item(mut self) -> Item<'static> {
         let place = self.place;
         let text = self.text.trim();
         let kind = if self.fields.is_empty() && self.name != "node" {
-            Kind::Text(text.to_owned())
+            Kind::Text(text.to_owned().into())
         } else {
             if !text.is_empty() {
                 let value = Item {
                     place,
-                    kind: Kind::Text(text.to_owned()),
+                    kind: Kind::Text(text.to_owned().into()),
                 };
                 self.fields.push(Field {
-                    key: "description".to_owned(),
+                    key: "description".into(),
                     place,
                     value,
                 });
@@ -243,7 +243,7 @@ impl Element {
 /// Child elements on their way to becoming fields.
 #[derive(Default)]
 struct Gather {
-    fields: Vec<Field>,
+    fields: Vec<Field<'static>>,
 }
 
 impl Gather {
@@ -286,16 +286,20 @@ impl Gather {
             return Err(Fault::twice(place, &key));
         }
         let value = element.into_item();
-        fields.push(Field { key, place, value });
+        fields.push(Field {
+            key: key.into(),
+            place,
+            value,
+        });
         Ok(())
     }
 
-    fn slot(&mut self, key: &str, place: Place, kind: Kind) -> &mut Item {
+    fn slot(&mut self, key: &str, place: Place, kind: Kind<'static>) -> &mut Item<'static> {
         let at = match self.fields.iter().position(|field| field.key == key) {
             Some(at) => at,
             None => {
                 self.fields.push(Field {
-                    key: key.to_owned(),
+                    key: key.to_owned().into(),
                     place,
                     value: Item { place, kind },
                 });
@@ -309,7 +313,7 @@ impl Gather {
 fn attributes(
     start: &quick_xml::events::BytesStart<'_>,
     place: Place,
-) -> Result<Vec<Field>, Fault> {
+) -> Result<Vec<Field<'static>>, Fault> {
     let mut fields = Vec::new();
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| Fault::syntax(place, error.to_string()))?;
@@ -323,10 +327,10 @@ fn attributes(
         let kind = if value.is_empty() {
             Kind::Null
         } else {
-            Kind::Text(value.into_owned())
+            Kind::Text(value.into_owned().into())
         };
         fields.push(Field {
-            key: key.to_owned(),
+            key: key.to_owned().into(),
             place,
             value: Item { place, kind },
         });

@@ -1,6 +1,8 @@
 //! YAML as events. Anchors and aliases are refused: they are how a small file becomes a
 //! huge one, and `include` and sub-flows do their work here.
 
+use std::borrow::Cow;
+
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
 
 use super::{
@@ -9,7 +11,7 @@ use super::{
 };
 use crate::problem::{Place, ProblemCode};
 
-pub(super) fn read(text: &str, sink: Sink<'_>) -> Result<(), Fault> {
+pub(super) fn read<'t>(text: &'t str, sink: Sink<'_, 't>) -> Result<(), Fault> {
     let mut reader = Reader::begin(text)?;
     if reader.is_at_map() {
         nested::entries(&mut reader, sink)?;
@@ -64,12 +66,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Nested for Reader<'_> {
+impl<'a> Nested<'a> for Reader<'a> {
     fn is_at_map(&mut self) -> bool {
         matches!(self.parser.peek(), Some(Ok((Event::MappingStart(..), _))))
     }
 
-    fn item(&mut self, depth: usize) -> Result<Item, Fault> {
+    fn item(&mut self, depth: usize) -> Result<Item<'a>, Fault> {
         if self.is_at_map() {
             let place = self.here();
             if depth > MAX_DEPTH {
@@ -85,7 +87,7 @@ impl Nested for Reader<'_> {
         let kind = match event {
             Event::Scalar(text, style, anchor, _) => {
                 no_anchor(anchor, place)?;
-                scalar(&text, style)
+                scalar(text, style)
             }
             Event::SequenceStart(anchor, _) => {
                 no_anchor(anchor, place)?;
@@ -109,7 +111,7 @@ impl Nested for Reader<'_> {
         Ok(Item { place, kind })
     }
 
-    fn map(&mut self, each: Each<'_, Self>) -> Result<(), Fault> {
+    fn map(&mut self, each: Each<'_, 'a, Self>) -> Result<(), Fault> {
         if let (Event::MappingStart(anchor, _), place) = self.next()? {
             no_anchor(anchor, place)?;
         }
@@ -118,7 +120,7 @@ impl Nested for Reader<'_> {
                 (Event::MappingEnd, _) => return Ok(()),
                 (Event::Scalar(key, _, anchor, _), place) => {
                     no_anchor(anchor, place)?;
-                    each(self, key.into_owned(), place)?;
+                    each(self, key, place)?;
                 }
                 (Event::Alias(_), place) => return Err(aliases(place)),
                 (_, place) => return Err(Fault::syntax(place, "a name is a plain text")),
@@ -128,18 +130,16 @@ impl Nested for Reader<'_> {
 }
 
 /// What a plain word stands for; only what JSON knows is special, so `no` stays a word.
-fn scalar(text: &str, style: ScalarStyle) -> Kind {
+fn scalar(text: Cow<'_, str>, style: ScalarStyle) -> Kind<'_> {
     if style != ScalarStyle::Plain {
-        return Kind::Text(text.to_owned());
+        return Kind::Text(text);
     }
-    match text {
+    match &*text {
         "" | "~" | "null" => Kind::Null,
         "true" => Kind::Bool(true),
         "false" => Kind::Bool(false),
-        _ if serde_json::from_str::<serde_json::Number>(text).is_ok() => {
-            Kind::Number(text.to_owned())
-        }
-        _ => Kind::Text(text.to_owned()),
+        _ if serde_json::from_str::<serde_json::Number>(&text).is_ok() => Kind::Number(text),
+        _ => Kind::Text(text),
     }
 }
 

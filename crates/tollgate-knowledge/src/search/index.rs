@@ -1,185 +1,177 @@
-//! Which nodes have which words, and how much each word says about them.
+//! How much each word says about each node of a base.
 //!
-//! A posting is the distance to the next node and a strength, in a few bytes, appended
-//! in the order of nodes; nothing is sorted and no word is kept as text.
+//! Most words of a new version are those of the version before. So an index has two parts:
+//! the words of an earlier version, shared with it, of which some nodes have moved and some
+//! are gone; and the words of the nodes that have changed since. Every count is exact, so an
+//! index that grew over many versions answers like one that was made at once.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
-use hashbrown::{HashTable, hash_table::Entry};
+use hashbrown::HashTable;
 
-use crate::{
-    base::{Base, NodeId, Target, hash},
-    text::{self, Run, Stems},
+use super::{
+    changes::{NONE, same_nodes},
+    gather::{each_node, leads},
+    words::{LONG, Term, Words, best_of, each_word},
 };
-
-/// How much a word counts, by where it stands.
-const KEYWORD: u8 = 8;
-const TITLE: u8 = 6;
-/// The text of an option says what the node is about that it leads to.
-const LED_BY: u8 = 4;
-const OPTION: u8 = 1;
-const RESPONSE: u8 = 2;
-/// From this strength on, the node is named by the word and not only mentions it.
-pub(super) const NAMED: u8 = 4;
-/// The most options that speak for the node they lead to.
-const MOST_LEADS: usize = 8;
+use crate::base::{Base, NodeId};
 
 /// The fewest nodes that are worth a thread of their own.
 const PART: usize = 20_000;
 /// The most parts that are indexed at once.
 const MOST_PARTS: usize = 4;
+/// When one node in so many has changed, an index of one part is made again.
+const MOST_CHANGED: usize = 8;
+/// Asking for one node costs about as much as reading so many postings.
+const SEEK: usize = 32;
+/// How fast more of the same word stops counting.
+const SATURATION: f32 = 1.2;
+/// How much long texts are held back.
+const LENGTH: f32 = 0.4;
 
 /// The words of one base.
 #[derive(Debug, Default)]
 pub struct Index {
-    terms: HashTable<Term>,
+    main: Arc<Words>,
+    /// How many nodes the main part was made of.
+    size: usize,
+    moves: Option<Moves>,
+    /// The words of nodes that are not in the main part.
+    late: Words,
+    /// How many nodes of the main part that have a word are gone.
+    gone: HashTable<(u64, u32)>,
+    /// For long words of which the main part does not know all.
+    best: HashTable<Best>,
     lengths: Vec<u16>,
     usual_length: f32,
 }
 
-#[derive(Debug, PartialEq)]
-struct Term {
+/// Where the nodes of the main part are now.
+#[derive(Debug)]
+struct Moves {
+    /// By number in the main part.
+    now: Vec<NodeId>,
+    /// By number now; none for those that are not in the main part.
+    before: Vec<NodeId>,
+}
+
+/// The nodes that a word says most about, in order.
+#[derive(Debug)]
+struct Best {
     key: u64,
-    count: u32,
-    last: NodeId,
-    postings: Vec<u8>,
+    nodes: Box<[(NodeId, u8)]>,
 }
 
 impl Index {
     /// Indexes a base; a large one in parts at once, which are then put together.
-    pub fn build(base: &Base) -> Self {
-        let leads = leads(base);
+    pub(crate) fn build(base: &Base) -> Self {
+        let leads = leads(base, |_| true);
         let count = base.nodes.len();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let parts = threads.min(MOST_PARTS).min(count / PART + 1);
         let size = count.div_ceil(parts).max(1);
-        let mut index = if parts == 1 {
-            Self::part(base, &leads, 0..count)
+        let (mut words, lengths) = if parts == 1 {
+            part(base, &leads, 0..count)
         } else {
             std::thread::scope(|scope| {
                 let ranges = (0..parts).map(|part| part * size..((part + 1) * size).min(count));
                 let leads = &leads;
                 let started: Vec<_> = ranges
-                    .map(|range| scope.spawn(move || Self::part(base, leads, range)))
+                    .map(|range| scope.spawn(move || part(base, leads, range)))
                     .collect();
-                let mut whole = Self::default();
+                let (mut words, mut lengths) = (Words::default(), Vec::with_capacity(count));
                 for part in started {
                     match part.join() {
-                        Ok(part) => whole.join(part),
+                        Ok((more, longer)) => {
+                            words.join(more);
+                            lengths.extend(longer);
+                        }
                         Err(panic) => std::panic::resume_unwind(panic),
                     }
                 }
-                whole
+                (words, lengths)
             })
         };
-        index.finish();
-        index
-    }
-
-    /// The words of some nodes.
-    fn part(base: &Base, leads: &[(NodeId, u32)], nodes: Range<usize>) -> Self {
-        let mut building = Building {
-            base,
-            stems: Stems::new(),
-            known: HashTable::new(),
-            words: Vec::new(),
-            folded: String::new(),
+        words.finish(Some(&lengths));
+        let index = Self {
+            main: Arc::new(words),
+            size: count,
+            lengths,
+            ..Self::default()
         };
-        let mut index = Self::default();
-        let first = leads.partition_point(|(target, _)| (*target as usize) < nodes.start);
-        let mut lead = leads[first..].iter().peekable();
-        let numbers = nodes.start..;
-        for (node, number) in base.nodes[nodes].iter().zip(numbers) {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
-            building.words.clear();
-            for phrase in base.spoken(node.title) {
-                building.add(base.text(phrase.text), TITLE);
-            }
-            for word in base.keywords(node.words()) {
-                building.add(word, KEYWORD);
-            }
-            if number == base.root {
-                // A word for the whole base gives way to a word for one of its nodes.
-                for word in base.keywords(&base.keywords) {
-                    building.add(word, LED_BY);
-                }
-            }
-            for phrase in base.spoken(node.response) {
-                building.add(base.text(phrase.text), RESPONSE);
-            }
-            for choice in base.choices(node) {
-                for phrase in base.spoken(choice.description) {
-                    building.add(base.text(phrase.text), OPTION);
-                }
-            }
-            let mut taken = 0;
-            while let Some((_, choice)) = lead.next_if(|(target, _)| *target == number) {
-                if taken < MOST_LEADS {
-                    let choice = &base.choices[*choice as usize];
-                    for phrase in base.spoken(choice.description) {
-                        building.add(base.text(phrase.text), LED_BY);
-                    }
-                    for word in base.keywords(choice.words()) {
-                        building.add(word, KEYWORD);
-                    }
-                }
-                taken += 1;
-            }
-            index.append(number, &mut building.words);
-        }
-        index
+        index.finished()
     }
 
-    /// Puts the words of later nodes behind those of earlier ones.
-    fn join(&mut self, part: Self) {
-        self.lengths.extend(part.lengths);
-        if self.terms.is_empty() {
-            self.terms = part.terms;
-            return;
-        }
-        for term in part.terms {
-            let key = term.key;
-            let same = self.terms.entry(key, |one| one.key == key, |one| one.key);
-            match same {
-                Entry::Vacant(place) => drop(place.insert(term)),
-                Entry::Occupied(mut known) => known.get_mut().extend(&term),
+    /// Indexes what is not the same as in the version before.
+    pub(crate) fn after(base: &Base, before: &Base, old: &Self) -> Self {
+        let numbers = same_nodes(base, before);
+        let in_main = |number: NodeId| match number {
+            NONE => NONE,
+            number => old.in_main(number),
+        };
+        let moved: Vec<NodeId> = numbers.iter().map(|&number| in_main(number)).collect();
+        let mut now = vec![NONE; old.size];
+        for (node, &number) in (0..).zip(&moved) {
+            if let Some(place) = now.get_mut(number as usize) {
+                *place = node;
             }
         }
+        let late = moved.iter().filter(|number| **number == NONE).count();
+        let gone = now.iter().filter(|node| **node == NONE).count();
+        if (late + gone) * MOST_CHANGED > moved.len() {
+            return Self::build(base);
+        }
+        let mut lengths: Vec<u16> = numbers
+            .iter()
+            .map(|&number| old.lengths.get(number as usize).copied().unwrap_or(0))
+            .collect();
+        let mut words = Words::default();
+        let own = leads(base, |node| moved[node as usize] == NONE);
+        let changed = (0..).zip(&moved).filter(|(_, number)| **number == NONE);
+        each_node(base, &own, changed.map(|(node, _)| node), |node, said| {
+            lengths[node as usize] = length(said);
+            words.append(node, said);
+        });
+        words.finish(None);
+        let index = Self {
+            main: Arc::clone(&old.main),
+            size: old.size,
+            late: words,
+            gone: old.gone_since(before, &now),
+            moves: Some(Moves { now, before: moved }),
+            lengths,
+            ..Self::default()
+        };
+        index.finished()
     }
 
-    fn append(&mut self, node: NodeId, words: &mut [(u64, u8)]) {
-        self.lengths
-            .push(u16::try_from(words.len()).unwrap_or(u16::MAX));
-        words.sort_unstable();
-        let mut at = 0;
-        while let Some(&(key, _)) = words.get(at) {
-            let same = words[at..].iter().take_while(|(other, _)| *other == key);
-            let (count, strength) = same.fold((0, 0_u8), |(count, sum), (_, strength)| {
-                (count + 1, sum.saturating_add(*strength))
+    /// What is gone from the main part, given where its nodes are now.
+    fn gone_since(&self, before: &Base, now: &[NodeId]) -> HashTable<(u64, u32)> {
+        let is_lost = |node: NodeId| {
+            let number = self.in_main(node);
+            number != NONE && now[number as usize] == NONE
+        };
+        let mut gone = self.gone.clone();
+        let all = 0..u32::try_from(before.nodes.len()).unwrap_or(NONE);
+        let lost = all.filter(|&node| is_lost(node));
+        each_node(before, &leads(before, is_lost), lost, |_, said| {
+            each_word(said, |key, _| {
+                let entry = gone.entry(key, |one| one.0 == key, |one| one.0);
+                entry.or_insert((key, 0)).get_mut().1 += 1;
             });
-            at += count;
-            let found = self
-                .terms
-                .entry(key, |term| term.key == key, |term| term.key);
-            let term = found
-                .or_insert_with(|| Term {
-                    key,
-                    count: 0,
-                    last: 0,
-                    postings: Vec::new(),
-                })
-                .into_mut();
-            push_number(&mut term.postings, node - term.last);
-            term.postings.push(strength);
-            term.last = node;
-            term.count += 1;
+        });
+        gone
+    }
+
+    /// The number of a node in the main part.
+    fn in_main(&self, node: NodeId) -> NodeId {
+        match &self.moves {
+            None => node,
+            Some(moves) => moves.before.get(node as usize).copied().unwrap_or(NONE),
         }
     }
 
-    fn finish(&mut self) {
-        for term in self.terms.iter_mut() {
-            term.postings.shrink_to_fit();
-        }
+    fn finished(mut self) -> Self {
         let sum: f64 = self.lengths.iter().map(|&length| f64::from(length)).sum();
         #[expect(
             clippy::cast_precision_loss,
@@ -188,6 +180,17 @@ impl Index {
         )]
         let usual = (sum / self.lengths.len().max(1) as f64) as f32;
         self.usual_length = usual.max(1.0);
+        let late = self.late.terms().map(|term| term.key);
+        let mut touched: Vec<u64> = self.gone.iter().map(|one| one.0).chain(late).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        touched.retain(|&key| self.count(key) > LONG);
+        for key in touched {
+            let nodes = self.best_of(self.read(key)).into_boxed_slice();
+            let best = Best { key, nodes };
+            self.best.insert_unique(key, best, |one| one.key);
+        }
+        self
     }
 
     /// How many nodes it covers.
@@ -200,42 +203,81 @@ impl Index {
         self.lengths.is_empty()
     }
 
-    /// How many different words it knows.
-    pub fn words(&self) -> usize {
-        self.terms.len()
-    }
-
-    pub(super) fn relative_length(&self, node: NodeId) -> f32 {
+    /// What one word says about one node.
+    pub(super) fn worth(&self, node: NodeId, strength: u8) -> f32 {
         let length = self.lengths.get(node as usize).copied().unwrap_or(0);
-        f32::from(length) / self.usual_length
+        let longer = 1.0 - LENGTH + LENGTH * f32::from(length) / self.usual_length;
+        let often = f32::from(strength) / 2.0;
+        often * (SATURATION + 1.0) / (often + SATURATION * longer)
     }
 
-    fn term(&self, key: u64) -> Option<&Term> {
-        self.terms.find(key, |term| term.key == key)
+    /// How many nodes have a word.
+    fn count(&self, key: u64) -> usize {
+        let of = |words: &Words| words.term(key).map_or(0, |term| term.count);
+        let gone = self
+            .gone
+            .find(key, |one| one.0 == key)
+            .map_or(0, |one| one.1);
+        (of(&self.main) + of(&self.late)).saturating_sub(gone) as usize
     }
 
     /// At most how many nodes have all of the keys.
     pub(super) fn frequency(&self, keys: &[u64]) -> usize {
-        let counts = keys
-            .iter()
-            .map(|&key| self.term(key).map_or(0, |term| term.count as usize));
-        counts.min().unwrap_or(0)
+        keys.iter().map(|&key| self.count(key)).min().unwrap_or(0)
+    }
+
+    /// About how many postings are read to find the nodes that have all of the keys.
+    pub(super) fn cost(&self, keys: &[u64]) -> usize {
+        let fewest = self.frequency(keys);
+        let costs = keys.iter().map(|&key| self.count(key).min(fewest * SEEK));
+        costs.sum()
+    }
+
+    /// The nodes that have a word, in order.
+    fn read(&self, key: u64) -> Vec<(NodeId, u8)> {
+        let main = self.main.term(key).map(Term::nodes);
+        let Some(moves) = &self.moves else {
+            return main.map_or_else(Vec::new, Iterator::collect);
+        };
+        let mut late = self
+            .late
+            .term(key)
+            .map(Term::nodes)
+            .into_iter()
+            .flatten()
+            .peekable();
+        let mut found = Vec::with_capacity(self.count(key));
+        for (number, strength) in main.into_iter().flatten() {
+            let node = moves.now[number as usize];
+            if node != NONE {
+                while let Some(one) = late.next_if(|one| one.0 < node) {
+                    found.push(one);
+                }
+                found.push((node, strength));
+            }
+        }
+        found.extend(late);
+        found
+    }
+
+    /// How strong a word is at one node.
+    fn strength(&self, key: u64, node: NodeId) -> Option<u8> {
+        match self.in_main(node) {
+            NONE => self.late.term(key)?.strength(node),
+            number => self.main.term(key)?.strength(number),
+        }
     }
 
     /// The nodes that have all of the keys, in order, with the strength of the weakest.
     pub(super) fn find(&self, keys: &[u64]) -> Vec<(NodeId, u8)> {
-        let terms: Option<Vec<&Term>> = keys.iter().map(|&key| self.term(key)).collect();
-        let Some(mut terms) = terms else {
-            return Vec::new();
-        };
-        terms.sort_by_key(|term| term.count);
-        let mut terms = terms.into_iter();
-        let Some(first) = terms.next() else {
-            return Vec::new();
-        };
-        let mut found: Vec<(NodeId, u8)> = first.nodes().collect();
-        for term in terms {
-            let mut others = term.nodes().peekable();
+        let mut keys = self.rarest_first(keys).into_iter();
+        let mut found = keys.next().map_or_else(Vec::new, |key| self.read(key));
+        for key in keys {
+            if self.count(key) > found.len() * SEEK {
+                self.narrow(&mut found, key);
+                continue;
+            }
+            let mut others = self.read(key).into_iter().peekable();
             found.retain_mut(|(node, strength)| {
                 while others.next_if(|(other, _)| *other < *node).is_some() {}
                 match others.peek() {
@@ -249,114 +291,84 @@ impl Index {
         }
         found
     }
-}
 
-impl Term {
-    /// Adds the postings of later nodes; only the first of them counts from elsewhere.
-    fn extend(&mut self, later: &Self) {
-        let Some((first, _)) = later.nodes().next() else {
-            return;
+    /// Of the nodes that have all of the keys some that the rarest key says most about.
+    pub(super) fn find_best(&self, keys: &[u64]) -> Vec<(NodeId, u8)> {
+        let mut keys = self.rarest_first(keys).into_iter();
+        let Some(first) = keys.next() else {
+            return Vec::new();
         };
-        let length = later.postings.iter().position(|byte| byte & 0x80 == 0);
-        push_number(&mut self.postings, first - self.last);
-        self.postings
-            .extend_from_slice(&later.postings[length.map_or(0, |last| last + 1)..]);
-        self.last = later.last;
-        self.count += later.count;
-    }
-
-    fn nodes(&self) -> impl Iterator<Item = (NodeId, u8)> {
-        let mut rest = self.postings.as_slice();
-        let mut node = 0;
-        std::iter::from_fn(move || {
-            let mut distance: u32 = 0;
-            let mut shift = 0;
-            loop {
-                let (&byte, after) = rest.split_first()?;
-                rest = after;
-                distance |= u32::from(byte & 0x7f) << shift;
-                if byte & 0x80 == 0 {
-                    break;
-                }
-                shift += 7;
-            }
-            let (&strength, after) = rest.split_first()?;
-            rest = after;
-            node += distance;
-            Some((node, strength))
-        })
-    }
-}
-
-fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        bytes.push((number as u8 & 0x7f) | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
-/// Which options lead to which nodes, in the order of nodes.
-fn leads(base: &Base) -> Vec<(NodeId, u32)> {
-    let mut leads: Vec<(NodeId, u32)> = base
-        .choices
-        .iter()
-        .zip(0..)
-        .filter_map(|(choice, number)| match choice.link.target {
-            Target::Node(node) => Some((node, number)),
-            Target::End | Target::Broken | Target::Branches(_) => None,
-        })
-        .collect();
-    leads.sort_unstable();
-    leads
-}
-
-/// The words of one node after the other.
-struct Building<'a> {
-    base: &'a Base,
-    stems: Stems,
-    /// Keys of words that were stemmed before.
-    known: HashTable<(u64, u64)>,
-    words: Vec<(u64, u8)>,
-    folded: String,
-}
-
-impl Building<'_> {
-    fn add(&mut self, words: &str, strength: u8) {
-        debug_assert!(!self.base.nodes.is_empty());
-        self.folded.clear();
-        if words.is_ascii() {
-            self.folded.push_str(words);
-            self.folded.make_ascii_lowercase();
-        } else {
-            self.folded = text::fold(words);
+        let mut found = self.best(first);
+        for key in keys {
+            self.narrow(&mut found, key);
         }
-        for run in text::runs(&self.folded) {
-            match run {
-                Run::Word(word) => {
-                    let own = hash(word);
-                    let (stems, known) = (&self.stems, &mut self.known);
-                    let entry = known.entry(own, |pair| pair.0 == own, |pair| pair.0);
-                    let key = entry.or_insert_with(|| (own, stems.key(word))).get().1;
-                    self.words.push((key, strength));
-                }
-                Run::Dense(word) => {
-                    let mut characters = word.chars().peekable();
-                    let is_alone = word.chars().nth(1).is_none();
-                    while let Some(first) = characters.next() {
-                        if let Some(&second) = characters.peek() {
-                            let key = text::pair_key(first, Some(second));
-                            self.words.push((key, strength));
-                        }
-                        if is_alone || strength >= NAMED {
-                            let key = text::pair_key(first, None);
-                            self.words.push((key, strength));
-                        }
-                    }
-                }
+        found
+    }
+
+    fn rarest_first(&self, keys: &[u64]) -> Vec<u64> {
+        let mut keys = keys.to_vec();
+        keys.sort_by_key(|&key| self.count(key));
+        keys
+    }
+
+    /// Keeps the nodes that have one more word, asking for each of them.
+    fn narrow(&self, found: &mut Vec<(NodeId, u8)>, key: u64) {
+        found.retain_mut(|(node, strength)| match self.strength(key, *node) {
+            Some(more) => {
+                *strength = (*strength).min(more);
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// The nodes that a word says most about, in order.
+    fn best(&self, key: u64) -> Vec<(NodeId, u8)> {
+        if let Some(best) = self.best.find(key, |one| one.key == key) {
+            return best.nodes.to_vec();
+        }
+        if self.count(key) <= LONG {
+            return self.best_of(self.read(key));
+        }
+        // It is nowhere new and nowhere gone, so the main part knows.
+        let best = self.main.term(key).map_or(&[][..], Term::best);
+        match &self.moves {
+            None => best.to_vec(),
+            Some(moves) => {
+                let now = |(node, strength): &(NodeId, u8)| (moves.now[*node as usize], *strength);
+                best.iter().map(now).collect()
             }
         }
     }
+
+    fn best_of(&self, nodes: Vec<(NodeId, u8)>) -> Vec<(NodeId, u8)> {
+        best_of(nodes, |node| {
+            self.lengths.get(node as usize).copied().unwrap_or(0)
+        })
+    }
+
+    /// The strength of the weakest of the keys at one node, if it has them all.
+    pub(super) fn weakest(&self, keys: &[u64], node: NodeId) -> Option<u8> {
+        let strengths = keys.iter().map(|&key| self.strength(key, node));
+        strengths.collect::<Option<Vec<u8>>>()?.into_iter().min()
+    }
+}
+
+/// The words of some nodes, and how many each has.
+fn part(base: &Base, leads: &[(NodeId, u32)], nodes: Range<usize>) -> (Words, Vec<u16>) {
+    let mut words = Words::default();
+    let mut lengths = Vec::with_capacity(nodes.len());
+    let number = |at: usize| u32::try_from(at).unwrap_or(NONE);
+    let numbers = number(nodes.start)..number(nodes.end);
+    each_node(base, leads, numbers, |node, said| {
+        lengths.push(length(said));
+        words.append(node, said);
+    });
+    (words, lengths)
+}
+
+fn length(said: &[(u64, u8)]) -> u16 {
+    u16::try_from(said.len()).unwrap_or(u16::MAX)
 }
 
 #[cfg(test)]
@@ -364,27 +376,115 @@ mod tests {
     use super::*;
     use crate::{Format, load_text};
 
-    #[test]
-    fn parts_put_together_are_the_whole() {
-        let mut text = String::from("{\"nodes\": {");
-        for node in 0..1000 {
-            let (word, next) = (node % 37, (node * 7) % 1000);
+    /// Nodes in order: id, words, and the node that the only option leads to.
+    type Nodes = Vec<(String, String, String)>;
+
+    fn nodes(count: usize) -> Nodes {
+        let node = |at: usize| {
+            let (word, next) = (at % 37, (at * 7) % count);
+            let words = format!("word{word} 天气{word} own{at}");
+            (format!("n{at}"), words, format!("n{next}"))
+        };
+        (0..count).map(node).collect()
+    }
+
+    fn base(nodes: &Nodes, root: &str) -> Base {
+        let mut text = format!("{{\"root\": \"{root}\", \"keywords\": [\"all\"], \"nodes\": {{");
+        for (id, words, next) in nodes {
             text.push_str(&format!(
-                "\"n{node}\": {{\"title\": \"word{word} 天气{word}\", \"options\": [{{\"id\": \"a\", \"description\": \"go{next}\", \"next_node\": \"n{next}\"}}]}},"
+                "\"{id}\": {{\"title\": \"{words}\", \"options\": [{{\"id\": \"a\", \"description\": \"go {words}\", \"next_node\": \"{next}\"}}]}},"
             ));
         }
         text.push_str("}}");
-        let base = load_text("k", &text, Format::Json).unwrap();
-        let leads = leads(&base);
-        let whole = Index::part(&base, &leads, 0..1000);
-        let mut joined = Index::default();
-        for range in [0..1, 1..400, 400..400, 400..999, 999..1000] {
-            joined.join(Index::part(&base, &leads, range));
+        load_text("k", &text, Format::Json).unwrap()
+    }
+
+    fn assert_same(one: &Index, other: &Index) {
+        assert_eq!(one.lengths, other.lengths);
+        assert_eq!(one.usual_length.to_bits(), other.usual_length.to_bits());
+        let words = |index: &Index| {
+            let terms = index.main.terms().chain(index.late.terms());
+            let mut keys: Vec<u64> = terms.map(|term| term.key).collect();
+            keys.retain(|&key| index.count(key) > 0);
+            keys.sort_unstable();
+            keys.dedup();
+            keys
+        };
+        assert_eq!(words(one), words(other));
+        for key in words(one) {
+            let nodes = one.read(key);
+            assert_eq!(nodes, other.read(key));
+            assert_eq!(one.count(key), nodes.len());
+            assert_eq!(one.find_best(&[key]), other.find_best(&[key]));
+            for (node, strength) in nodes {
+                assert_eq!(one.strength(key, node), Some(strength));
+                assert_eq!(other.strength(key, node), Some(strength));
+            }
         }
-        assert_eq!(joined.lengths, whole.lengths);
-        assert_eq!(joined.terms.len(), whole.terms.len());
-        for term in &whole.terms {
+    }
+
+    #[test]
+    fn parts_put_together_are_the_whole() {
+        let base = base(&nodes(1000), "n0");
+        let all = leads(&base, |_| true);
+        let (whole, lengths) = part(&base, &all, 0..1000);
+        let (mut joined, mut longer) = (Words::default(), Vec::new());
+        for range in [0..1, 1..400, 400..400, 400..999, 999..1000] {
+            let (words, more) = part(&base, &all, range);
+            joined.join(words);
+            longer.extend(more);
+        }
+        assert_eq!(longer, lengths);
+        assert_eq!(joined.terms().count(), whole.terms().count());
+        for term in whole.terms() {
             assert_eq!(joined.term(term.key), Some(term));
         }
+    }
+
+    #[test]
+    fn an_index_that_grew_is_the_one_made_at_once() {
+        let mut nodes = nodes(3000);
+        let mut root = "n0";
+        let mut before = base(&nodes, root);
+        before.prepare(None);
+        for change in 0..8 {
+            match change {
+                0 => nodes[1500].1 = "quite another 电脑".to_owned(),
+                1 => nodes.insert(700, ("new".into(), "word3 fresh".into(), "n5".into())),
+                2 => drop(nodes.remove(2000)),
+                3 => {
+                    let moved = nodes.remove(2500);
+                    nodes.insert(10, moved);
+                }
+                4 => nodes[40].2 = "n41".to_owned(),
+                5 => root = "n9",
+                6 => nodes[1500].1 = "word1".to_owned(),
+                _ => {
+                    let moved = nodes.remove(3);
+                    nodes.insert(2900, moved);
+                }
+            }
+            let now = base(&nodes, root);
+            now.prepare(Some(&before));
+            let grown = now.index();
+            assert!(Arc::ptr_eq(&grown.main, &before.index().main), "{change}");
+            assert!(!grown.late.is_empty(), "{change}");
+            assert_same(grown, &Index::build(&now));
+            before = now;
+        }
+    }
+
+    #[test]
+    fn when_much_has_changed_all_is_indexed() {
+        let mut nodes = nodes(3000);
+        let before = base(&nodes, "n0");
+        before.prepare(None);
+        for node in &mut nodes[..600] {
+            node.1.push_str(" more");
+        }
+        let now = base(&nodes, "n0");
+        now.prepare(Some(&before));
+        assert!(now.index().late.is_empty());
+        assert_same(now.index(), &Index::build(&now));
     }
 }

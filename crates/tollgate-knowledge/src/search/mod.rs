@@ -1,31 +1,33 @@
 //! Finding the node that a question is about.
 //!
 //! Deterministic: the same files and the same words give the same answer in every
-//! process. Work is bounded, so one question costs about the same at any size.
+//! process. Work is bounded, so one question costs about the same at any size: where a word
+//! stands in more nodes than may be looked at, those count that it says most about.
 
+mod changes;
+mod gather;
 mod index;
 mod query;
+mod words;
 
 pub use index::Index;
 pub(crate) use query::Query;
 
 use crate::base::{Base, NodeId};
 
-/// The most postings one question reads; rare words come first.
-const WORK: usize = 300_000;
-/// From one node in so many on, a table of all nodes is worth its while.
-const SPARSE: usize = 16;
-/// How fast more of the same word stops counting.
-const SATURATION: f32 = 1.2;
-/// How much long texts are held back.
-const LENGTH: f32 = 0.4;
-/// The part of a question's weight that a node has to have.
+/// How many nodes are asked for the words whose nodes were not all looked at.
+const COMPLETED: usize = 24;
+
+/// What a search wants of a node, and how much it may look at.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Enough {
-    /// When a keyword, a title or an option that leads there was said.
+    /// The part of the question's weight that is enough when a keyword, a title or an
+    /// option that leads to the node was said.
     pub(crate) named: f32,
-    /// When it is only mentioned there.
+    /// The part that is enough when it is only mentioned there.
     pub(crate) mentioned: f32,
+    /// The most postings that are read whole; rare words come first.
+    pub(crate) work: usize,
 }
 
 impl Enough {
@@ -33,16 +35,19 @@ impl Enough {
     pub(crate) const ENTRY: Self = Self {
         named: 0.1,
         mentioned: 0.3,
+        work: 300_000,
     };
     /// For words in the middle of a session, which could be about anything.
     pub(crate) const ONWARD: Self = Self {
         named: 0.3,
         mentioned: 0.5,
+        work: 1_500,
     };
     /// For words where something else was asked for: only what is clearly about a node.
     pub(crate) const INSTEAD: Self = Self {
         named: 0.6,
         mentioned: f32::INFINITY,
+        work: 1_500,
     };
 }
 
@@ -55,22 +60,42 @@ pub(crate) struct Hit {
     pub(crate) score: f32,
 }
 
+/// What a node that has some of the words is worth.
 #[derive(Clone, Copy, Default)]
 struct Tally {
+    node: NodeId,
     score: f32,
     covered: f32,
     named: bool,
+    /// Which of the concepts it has, as far as there are bits.
+    has: u64,
+}
+
+impl Tally {
+    fn add(&mut self, concept: &Concept<'_>, worth: f32, strength: u8) {
+        self.score += concept.weight * worth;
+        self.covered += concept.weight;
+        self.named |= strength >= gather::NAMED;
+        self.has |= concept.bit;
+    }
+}
+
+/// Something that was said.
+struct Concept<'a> {
+    weight: f32,
+    bit: u64,
+    /// The ways to say it, if not every node that has one of them was looked at.
+    cut: Option<&'a [Vec<u64>]>,
 }
 
 /// The nodes that are close to the question, best first.
 pub(crate) fn search(
     bases: &[&Base],
-    words: &str,
+    query: &Query,
     enough: Enough,
     keep: &dyn Fn(usize, NodeId) -> bool,
     most: usize,
 ) -> Vec<Hit> {
-    let query = Query::new(words);
     let mut hits = Vec::new();
     let indexes: Vec<&Index> = bases.iter().map(|base| base.index()).collect();
     let nodes: usize = indexes.iter().map(|index| index.len()).sum();
@@ -89,19 +114,19 @@ pub(crate) fn search(
             .collect();
         weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
         let total: f32 = weighed.iter().map(|(weight, _)| weight).sum();
-        let tallies = tally(indexes[number], &weighed);
-        for (node, tally) in tallies {
-            let part = tally.covered / total.max(f32::MIN_POSITIVE);
+        let total = total.max(f32::MIN_POSITIVE);
+        let least = total * enough.named.min(enough.mentioned);
+        for tally in tallies(indexes[number], &weighed, enough.work, least) {
             let wanted = if tally.named {
                 enough.named
             } else {
                 enough.mentioned
             };
-            let is_entry = base.at(node).is_entry();
-            if part >= wanted && is_entry && keep(number, node) {
+            let is_entry = base.at(tally.node).is_entry();
+            if tally.covered / total >= wanted && is_entry && keep(number, tally.node) {
                 hits.push(Hit {
                     base: number,
-                    node,
+                    node: tally.node,
                     score: tally.score,
                 });
             }
@@ -127,90 +152,167 @@ fn rarity(nodes: usize, found: usize) -> f32 {
     (1.0 + (nodes - found + 0.5).max(0.0) / (found + 0.5)).ln()
 }
 
-/// What each node that has any of the words is worth, in the order of nodes.
-fn tally(index: &Index, concepts: &[(f32, &Vec<Vec<u64>>)]) -> Vec<(NodeId, Tally)> {
-    let mut work = WORK;
-    let mut found: Vec<(f32, Vec<(NodeId, u8)>)> = Vec::with_capacity(concepts.len());
-    for (weight, alternatives) in concepts {
-        let mut best: Vec<(NodeId, u8)> = Vec::new();
-        for keys in alternatives.iter() {
-            let nodes = index.find(keys);
-            if nodes.len() > work {
-                continue;
-            }
-            work -= nodes.len();
-            best = if best.is_empty() {
-                nodes
-            } else {
-                merge(&best, &nodes)
-            };
+/// What each node is worth that has enough of the words, or may have.
+fn tallies(
+    index: &Index,
+    weighed: &[(f32, &Vec<Vec<u64>>)],
+    work: usize,
+    least: f32,
+) -> Vec<Tally> {
+    let (concepts, mut found) = found(index, weighed, work);
+    // Each concept was found in the order of nodes, so this only merges.
+    found.sort();
+    let of_node = |one: &u64, other: &u64| one >> 32 == other >> 32;
+    let may_add: f32 = cut(&concepts).map(|concept| concept.weight).sum();
+    // Rounding must not cost what has exactly enough its place.
+    let least = (least - may_add) * 0.999;
+    let mut tallies = Vec::new();
+    for postings in found.chunk_by(of_node) {
+        // Of several ways to say the same the strongest is the last.
+        let once = || {
+            let same = postings.chunk_by(|one, other| one >> 8 == other >> 8);
+            same.filter_map(|same| same.last().copied().map(unpacked))
+        };
+        let covered: f32 = once().map(|(_, at, _)| concepts[at].weight).sum();
+        if covered < least {
+            continue;
         }
-        found.push((*weight, best));
-    }
-    let add = |tally: &mut Tally, weight: f32, node: NodeId, strength: u8| {
-        let often = f32::from(strength) / 2.0;
-        let longer = 1.0 - LENGTH + LENGTH * index.relative_length(node);
-        tally.score += weight * often * (SATURATION + 1.0) / (often + SATURATION * longer);
-        tally.covered += weight;
-        tally.named |= strength >= index::NAMED;
-    };
-    let postings: usize = found.iter().map(|(_, nodes)| nodes.len()).sum();
-    if postings < index.len() / SPARSE {
-        // Few of many nodes: what each word finds is added to what the words before found.
-        let mut tallies: Vec<(NodeId, Tally)> = Vec::new();
-        for (weight, nodes) in &found {
-            let mut before = std::mem::take(&mut tallies).into_iter().peekable();
-            for &(node, strength) in nodes {
-                tallies.extend(std::iter::from_fn(|| before.next_if(|one| one.0 < node)));
-                let known = before.next_if(|one| one.0 == node);
-                let mut tally = known.map_or_else(Tally::default, |one| one.1);
-                add(&mut tally, *weight, node, strength);
-                tallies.push((node, tally));
-            }
-            tallies.extend(before);
+        let mut tally = Tally::default();
+        for (node, at, strength) in once() {
+            tally.node = node;
+            tally.add(&concepts[at], index.worth(node, strength), strength);
         }
-        return tallies;
+        tallies.push(tally);
     }
-    let mut tallies = vec![Tally::default(); index.len()];
-    for (weight, nodes) in &found {
-        for &(node, strength) in nodes {
-            if let Some(tally) = tallies.get_mut(node as usize) {
-                add(tally, *weight, node, strength);
-            }
-        }
-    }
-    let numbered = tallies.into_iter().zip(0..);
-    numbered
-        .filter(|(tally, _)| tally.score > 0.0)
-        .map(|(tally, node)| (node, tally))
-        .collect()
+    complete(index, &concepts, &mut tallies);
+    tallies
 }
 
-/// Both lists in one, the stronger of two winning.
-fn merge(a: &[(NodeId, u8)], b: &[(NodeId, u8)]) -> Vec<(NodeId, u8)> {
-    let mut merged = Vec::with_capacity(a.len() + b.len());
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() || j < b.len() {
-        match (a.get(i), b.get(j)) {
-            (Some(&(x, s)), Some(&(y, t))) if x == y => {
-                merged.push((x, s.max(t)));
-                i += 1;
-                j += 1;
+/// A node, the number of a concept, and the strength in one number that sorts in this order.
+fn packed(node: NodeId, concept: u16, strength: u8) -> u64 {
+    u64::from(node) << 32 | u64::from(concept) << 8 | u64::from(strength)
+}
+
+fn unpacked(one: u64) -> (NodeId, usize, u8) {
+    ((one >> 32) as NodeId, (one >> 8) as u16 as usize, one as u8)
+}
+
+/// Looks at the nodes of every concept, or at the best of them when there are too many.
+fn found<'a>(
+    index: &Index,
+    weighed: &[(f32, &'a Vec<Vec<u64>>)],
+    mut work: usize,
+) -> (Vec<Concept<'a>>, Vec<u64>) {
+    let mut found = Vec::new();
+    let mut concepts = Vec::with_capacity(weighed.len());
+    for ((weight, alternatives), at) in weighed.iter().zip(0_u16..) {
+        let mut concept = Concept {
+            weight: *weight,
+            bit: 1_u64.checked_shl(u32::from(at)).unwrap_or(0),
+            cut: None,
+        };
+        for keys in *alternatives {
+            let cost = index.cost(keys);
+            let nodes = if cost <= work {
+                work -= cost;
+                index.find(keys)
+            } else {
+                concept.cut = Some(alternatives);
+                index.find_best(keys)
+            };
+            found.extend(nodes.iter().map(|one| packed(one.0, at, one.1)));
+        }
+        concepts.push(concept);
+    }
+    (concepts, found)
+}
+
+/// The concepts of which not every node was looked at.
+fn cut<'c, 'a>(concepts: &'c [Concept<'a>]) -> impl Iterator<Item = &'c Concept<'a>> {
+    let cut = |concept: &&Concept<'_>| concept.cut.is_some() && concept.bit != 0;
+    concepts.iter().filter(cut)
+}
+
+/// Asks the nodes that are ahead for the concepts whose nodes were not all looked at.
+fn complete(index: &Index, concepts: &[Concept<'_>], tallies: &mut [Tally]) {
+    if cut(concepts).next().is_none() {
+        return;
+    }
+    let order = |one: &Tally, other: &Tally| {
+        let scores = other.score.total_cmp(&one.score);
+        scores.then(one.node.cmp(&other.node))
+    };
+    if tallies.len() > COMPLETED {
+        tallies.select_nth_unstable_by(COMPLETED, order);
+    }
+    for tally in tallies.iter_mut().take(COMPLETED) {
+        for concept in cut(concepts) {
+            if tally.has & concept.bit != 0 {
+                continue;
             }
-            (Some(&left), Some(&right)) if left.0 < right.0 => {
-                merged.push(left);
-                i += 1;
+            let ways = concept.cut.into_iter().flatten();
+            let strengths = ways.filter_map(|keys| index.weakest(keys, tally.node));
+            if let Some(strength) = strengths.max() {
+                tally.add(concept, index.worth(tally.node, strength), strength);
             }
-            (Some(&left), None) => {
-                merged.push(left);
-                i += 1;
-            }
-            (_, Some(&right)) => {
-                merged.push(right);
-                j += 1;
-            }
-            (None, None) => break,
         }
     }
-    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, load_text};
+
+    /// Every node mentions a router and every second one a cable; some are about them.
+    fn base() -> Base {
+        let mut text = String::from("{\"nodes\": {");
+        for node in 0..4000 {
+            let title = match node {
+                1234 => "Router cable",
+                2500 => "Antenna",
+                3001 => "网线接口",
+                _ => "",
+            };
+            let also = if node % 2 == 0 {
+                "a cable, 网线"
+            } else {
+                "接口"
+            };
+            text.push_str(&format!(
+                "\"n{node}\": {{\"title\": \"{title}\", \"response\": \"the router has {also}\"}},"
+            ));
+        }
+        text.push_str("}}");
+        load_text("k", &text, Format::Json).unwrap()
+    }
+
+    #[test]
+    fn what_is_named_is_found_among_many_that_only_mention_it() {
+        let base = base();
+        for (words, wanted) in [
+            ("router cable", 1234),
+            ("the cable of my router, please", 1234),
+            ("router antenna", 2500),
+            ("网线接口", 3001),
+        ] {
+            for enough in [Enough::ENTRY, Enough::ONWARD] {
+                let query = Query::new(words);
+                let hits = search(&[&base], &query, enough, &|_, _| true, 64);
+                let best = hits.first().map(|hit| hit.node);
+                assert_eq!(best, Some(wanted), "{words}: {enough:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn common_words_are_not_read_whole() {
+        let base = base();
+        let query = Query::new("router");
+        let weighed = query.for_base(&base);
+        let weighed: Vec<_> = weighed.iter().map(|concept| (1.0, concept)).collect();
+        let tallied = |work| tallies(base.index(), &weighed, work, 0.0).len();
+        assert_eq!(tallied(Enough::ENTRY.work), 4000);
+        assert!(tallied(Enough::ONWARD.work) < 100);
+    }
 }

@@ -14,6 +14,8 @@ const MAX_WORDS: usize = 64;
 pub(crate) struct Query {
     folded: String,
     concepts: Vec<Vec<u64>>,
+    /// What its words between spaces begin with.
+    firsts: Vec<char>,
 }
 
 impl Query {
@@ -28,7 +30,25 @@ impl Query {
             is_new
         });
         concepts.truncate(MAX_WORDS);
-        Self { folded, concepts }
+        let mut firsts: Vec<char> = text::runs(&folded)
+            .filter_map(|run| match run {
+                Run::Word(word) => word.chars().next(),
+                Run::Dense(_) => None,
+            })
+            .collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        Self {
+            folded,
+            concepts,
+            firsts,
+        }
+    }
+
+    /// Whether a word can have the stem of one of its own: stemming leaves the beginning.
+    pub(crate) fn can_have(&self, word: &str) -> bool {
+        let first = word.chars().next();
+        first.is_some_and(|first| self.firsts.contains(&first))
     }
 
     /// The concepts of the words themselves, each a list of keys that belong together.
@@ -44,15 +64,13 @@ impl Query {
             .map(|keys| vec![keys.clone()])
             .collect();
         for group in &base.synonyms {
-            let said = group
-                .iter()
-                .any(|word| text::has_word(&self.folded, &text::fold(word)));
+            let said = group.iter().any(|word| text::has_word(&self.folded, word));
             if !said {
                 continue;
             }
             let alternatives: Vec<Vec<u64>> = group
                 .iter()
-                .map(|word| keys(&text::fold(word)).concat())
+                .map(|word| keys(word).concat())
                 .filter(|keys| !keys.is_empty())
                 .collect();
             // The word that was said is one of them; it is replaced and not counted twice.

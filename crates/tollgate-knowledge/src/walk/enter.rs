@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Library, Matched, Offer, Session, StepError, View, session::Candidate, settle::Walk};
 use crate::{
     base::{Base, NodeId},
-    search::{self, Enough, Hit},
+    search::{self, Enough, Hit, Query},
 };
 
 /// The most candidates to choose from.
@@ -21,7 +21,8 @@ impl Library {
         }
         let first = self.bases().first().ok_or(StepError::NoBase)?;
         let bases: Vec<&Base> = self.bases().iter().map(AsRef::as_ref).collect();
-        let hits = search::search(&bases, query, Enough::ENTRY, &|_, _| true, MOST_CANDIDATES);
+        let said = Query::new(query);
+        let hits = search::search(&bases, &said, Enough::ENTRY, &|_, _| true, MOST_CANDIDATES);
         let root = || begin(first, first.root, query, Matched::Root);
         match close(&hits) {
             [] if bases.len() > 1 => {

@@ -11,6 +11,8 @@ use crate::{
 const ENOUGH: f32 = 0.3;
 /// The most nodes that fit and are asked whether they lie ahead.
 const MOST_AHEAD: usize = 64;
+/// The most nodes that are looked at for a way to them.
+const MOST_STEPS: usize = 400;
 
 impl Walk<'_> {
     /// Makes the most of the user's words.
@@ -42,11 +44,12 @@ impl Walk<'_> {
                 Err(Misfit::Other) => {}
             }
         }
-        if let Some(choice) = self.meant(&visible, &Query::new(words)) {
+        let query = Query::new(words);
+        if let Some(choice) = self.meant(&visible, &query) {
             self.matched = Some(Matched::Option);
             return self.take(choice, None);
         }
-        if let Some(node) = self.ahead(here, words) {
+        if let Some(node) = self.ahead(here, &query) {
             self.matched = Some(Matched::Node);
             self.session.leave(Word::MoreInfo.as_str(), words);
             return self.enter(node);
@@ -135,16 +138,17 @@ impl Walk<'_> {
     }
 
     /// The best node among those that can still be reached.
-    fn ahead(&self, here: NodeId, words: &str) -> Option<NodeId> {
+    fn ahead(&self, here: NodeId, query: &Query) -> Option<NodeId> {
         let enough = match self.base.asked(self.base.at(here)) {
             Some(_) => Enough::INSTEAD,
             None => Enough::ONWARD,
         };
         let keep = |_: usize, node: NodeId| node != here;
-        let hits = search::search(&[self.base], words, enough, &keep, MOST_AHEAD);
+        let hits = search::search(&[self.base], query, enough, &keep, MOST_AHEAD);
         let ways = self.base.ways();
+        let mut steps = MOST_STEPS;
         let mut hits = hits.iter().map(|hit| hit.node);
-        hits.find(|node| ways.lead(self.base, here, *node))
+        hits.find(|node| ways.lead(self.base, here, *node, &mut steps))
     }
 }
 
@@ -158,7 +162,7 @@ fn said_by<'b>(base: &'b Base, choice: &'b Choice, texts: &mut Vec<&'b str>) {
 fn best(texts: &[Vec<&str>], query: &Query) -> Option<usize> {
     let concepts = query.concepts();
     let count = |texts: &Vec<&str>| {
-        let keys = keys(texts);
+        let keys = keys(texts, query);
         let has = |concept: &&Vec<u64>| concept.iter().all(|key| keys.contains(key));
         concepts.iter().filter(has).count()
     };
@@ -170,13 +174,15 @@ fn best(texts: &[Vec<&str>], query: &Query) -> Option<usize> {
     fits.then(|| counts.iter().position(|count| *count == most))?
 }
 
-fn keys(texts: &[&str]) -> Vec<u64> {
+/// The keys of texts, as far as the question could have them too.
+fn keys(texts: &[&str], query: &Query) -> Vec<u64> {
     let stems = Stems::new();
     let mut keys = Vec::new();
     for words in texts {
         for run in text::runs(&text::fold(words)) {
             match run {
-                Run::Word(word) => keys.push(stems.key(word)),
+                Run::Word(word) if query.can_have(word) => keys.push(stems.key(word)),
+                Run::Word(_) => {}
                 Run::Dense(word) => {
                     keys.extend(text::pairs(word));
                     keys.extend(word.chars().map(|c| text::pair_key(c, None)));

@@ -7,6 +7,8 @@ use crate::base::Base;
 
 /// How many versions that are no longer current are kept.
 const MOST_RETIRED: usize = 16;
+/// How many nodes the older ones of them have together at most.
+const MOST_NODES: usize = 500_000;
 
 /// Every base there is. Cheap to clone; a change makes a new one.
 #[derive(Debug, Clone, Default)]
@@ -33,8 +35,7 @@ impl Library {
             Some(known) if known.version == base.version => {}
             Some(known) => {
                 let old = std::mem::replace(known, base);
-                self.retired.push_front(old);
-                self.retired.truncate(MOST_RETIRED);
+                self.keep(old);
             }
             None => self.current.push(base),
         }
@@ -44,9 +45,21 @@ impl Library {
     pub fn retire(&mut self, id: &str) {
         if let Some(at) = self.current.iter().position(|known| known.id == id) {
             let old = self.current.remove(at);
-            self.retired.push_front(old);
-            self.retired.truncate(MOST_RETIRED);
+            self.keep(old);
         }
+    }
+
+    /// Keeps a version for the sessions that walk in it: the last one always, older ones as
+    /// long as they are few and small.
+    fn keep(&mut self, old: Arc<Base>) {
+        let mut nodes = 0;
+        let fits = |base: &&Arc<Base>| {
+            nodes += base.node_count();
+            nodes <= MOST_NODES
+        };
+        let older = self.retired.iter().take_while(fits).count();
+        self.retired.truncate(older.min(MOST_RETIRED - 1));
+        self.retired.push_front(old);
     }
 
     /// Puts the bases into this order; others come behind.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use tollgate_knowledge::{
-    GraphFormat, GraphOptions, Library, Limits, conversation_files, conversations, graph, lint,
-    load,
+    GraphFormat, GraphOptions, Library, Limits, conversation_files, conversations,
+    dictionary_is_loaded, graph, lint, load,
 };
 
 fn shipped() -> Vec<PathBuf> {
@@ -64,6 +64,20 @@ fn every_node_is_said_in_each_language_and_drawn() {
             assert!(!node["response"].is_null(), "{id}");
         }
     }
+}
+
+/// Every test is a process of its own, so nobody else has asked in Chinese here.
+#[test]
+fn the_dictionary_is_loaded_by_the_first_chinese_question() {
+    let load = |path: &PathBuf| Arc::new(load(path, Limits::default()).0.unwrap());
+    let library = Library::new(shipped().iter().map(load).collect());
+    for base in library.bases() {
+        base.prepare(None);
+    }
+    library.start("my wifi is weak in the kitchen").unwrap();
+    assert!(!dictionary_is_loaded());
+    library.start("我想了解半导体设备").unwrap();
+    assert!(dictionary_is_loaded());
 }
 
 #[test]

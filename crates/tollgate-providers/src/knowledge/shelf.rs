@@ -159,7 +159,7 @@ impl State {
                     (None, Some(complaint))
                 }
                 Ok(base) => {
-                    base.index();
+                    base.prepare(library.base(base.id()).map(AsRef::as_ref));
                     let id = base.id().to_owned();
                     // A base that is called otherwise now is not there twice.
                     if let Some(old) = self.books[at].id.as_ref().filter(|old| **old != id) {

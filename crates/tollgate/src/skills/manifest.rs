@@ -127,24 +127,24 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Manifest, Vec<Problem>> {
 }
 
 /// The fields of a manifest, and what is wrong with them.
-struct Reading {
+struct Reading<'t> {
     file: Arc<str>,
-    fields: Vec<Field>,
+    fields: Vec<Field<'t>>,
     problems: Vec<Problem>,
 }
 
-impl Reading {
+impl<'t> Reading<'t> {
     fn complain(&mut self, code: ProblemCode, place: Place, message: String) {
         let problem = Problem::new(code, &self.file, place, message);
         self.problems.push(problem);
     }
 
-    fn wrong(&mut self, name: &str, wanted: &str, item: &Item) {
+    fn wrong(&mut self, name: &str, wanted: &str, item: &Item<'_>) {
         let message = format!("`{name}` is {wanted}, and this is {}", item.what());
         self.complain(ProblemCode::Field, item.place, message);
     }
 
-    fn take(&mut self, name: &str) -> Option<Item> {
+    fn take(&mut self, name: &str) -> Option<Item<'t>> {
         let at = self.fields.iter().position(|field| field.key == name)?;
         Some(self.fields.remove(at).value)
     }
@@ -156,7 +156,7 @@ impl Reading {
             return None;
         };
         match &item.kind {
-            Kind::Text(text) if !text.trim().is_empty() => Some((text.clone(), item.place)),
+            Kind::Text(text) if !text.trim().is_empty() => Some((text.to_string(), item.place)),
             Kind::Null
             | Kind::Bool(_)
             | Kind::Number(_)
@@ -223,11 +223,11 @@ impl Reading {
             if stem.is_empty() || !stem.chars().all(plain) {
                 let message = format!("`{text}` is no name of `{name}`");
                 self.complain(ProblemCode::Field, item.place, message);
-            } else if all.contains(text) {
+            } else if all.iter().any(|known| known == text) {
                 let message = format!("`{text}` stands here twice");
                 self.complain(ProblemCode::Duplicate, item.place, message);
             } else {
-                all.push(text.clone());
+                all.push(text.to_string());
             }
         }
         all
