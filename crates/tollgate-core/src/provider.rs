@@ -47,6 +47,12 @@ pub trait Provider: Send + Sync {
         Ok(None)
     }
 
+    /// Why it would refuse every call of a tool right now, if it would. Asked before a human
+    /// is asked to agree to a call; it does not wait for anything.
+    fn refuses(&self, _tool: &str) -> Option<ProviderError> {
+        None
+    }
+
     /// What it offers beside tools. Called at start-up and after a change.
     async fn offers(&self) -> Result<Offers, ProviderError> {
         Ok(Offers::default())

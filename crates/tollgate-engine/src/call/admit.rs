@@ -317,6 +317,9 @@ pub(super) async fn permit(
     }
     note(trail, consent, &verdict);
     trail.approval = approval;
+    if approval.is_some() || matches!(verdict.decision, Decision::NeedsConsent(_)) {
+        can_run(&valid)?;
+    }
     match verdict.decision {
         Decision::Allow => Ok(Permission::Granted(Permitted {
             valid,
@@ -336,6 +339,16 @@ pub(super) async fn permit(
 }
 
 pub(super) use super::cache::Peeked;
+
+/// Refuses what its provider would refuse anyway: nobody is asked to agree to that, and no
+/// approval is used up for it.
+fn can_run(valid: &Valid) -> Result<(), Stop> {
+    let spec = &valid.listing.spec;
+    match valid.listing.provider.refuses(spec.name.as_str()) {
+        Some(error) => Err(error.into_failure(spec.annotations.idempotent).into()),
+        None => Ok(()),
+    }
+}
 
 pub(super) fn check_trust(trust: TrustLevel, spec: &ToolSpec) -> Result<(), Stop> {
     if spec.trust.contains(&trust) {

@@ -105,16 +105,27 @@ pub(super) fn lacking(server: &str, error: &RpcError, asks: AskKinds) -> Option<
             Some((name.to_owned(), kind(method, Payload::empty_object())?))
         })
         .collect();
+    (!lacks.is_empty()).then(|| beyond(server, lacks))
+}
+
+/// The same of an older server, which asked what this client cannot be asked.
+pub(super) fn unasked(server: &str, method: &str) -> Option<InputRequest> {
+    let ask = kind(method, Payload::empty_object())?;
+    let asks = BTreeMap::from([("question".to_owned(), ask)]);
+    Some(beyond(server, asks))
+}
+
+fn beyond(server: &str, asks: BTreeMap<String, InputAsk>) -> InputRequest {
     let state = State {
         server: server.to_owned(),
         request_state: None,
         held: None,
         task: None,
     };
-    (!lacks.is_empty()).then(|| InputRequest {
-        asks: lacks,
+    InputRequest {
+        asks,
         state: serde_json::to_vec(&state).unwrap_or_default(),
-    })
+    }
 }
 
 /// One question of a modern server.

@@ -133,7 +133,7 @@ impl Upstream {
     }
 
     /// The tool as it is known now; it may be gone since it was listed.
-    fn usable(&self, tool: &str) -> Result<Arc<Entry>, ProviderError> {
+    pub(super) fn usable(&self, tool: &str) -> Result<Arc<Entry>, ProviderError> {
         let find = || {
             self.known()
                 .and_then(|known| known.tools.get(tool).cloned())
@@ -317,6 +317,7 @@ impl Upstream {
         let mut patience = Patience::new(Instant::now(), timeout, whole);
         let silence = tokio::time::sleep_until(patience.end());
         tokio::pin!(silence);
+        let mut unasked = None;
         loop {
             let next = tokio::select! {
                 biased;
@@ -334,10 +335,13 @@ impl Upstream {
             };
             match next.map_err(|error| self.broken(error))? {
                 Next::Answer(Ok(payload)) => {
-                    return Ok(Step::Answered(payload, Box::new(running)));
+                    return Ok(match unasked.filter(|_| is_error(&payload)) {
+                        Some(lacks) => Step::Lacks(lacks),
+                        None => Step::Answered(payload, Box::new(running)),
+                    });
                 }
                 Next::Answer(Err(error)) => {
-                    let lacks = ask::lacking(&self.settings.name, &error, cx.asks);
+                    let lacks = ask::lacking(&self.settings.name, &error, cx.asks).or(unasked);
                     return lacks.map(Step::Lacks).ok_or_else(|| self.refused(&error));
                 }
                 Next::Said(Heard::Told(method, params)) => {
@@ -351,6 +355,8 @@ impl Upstream {
                         let question = Question { id, method, params };
                         return Ok(Step::Asked(Box::new(running), question));
                     }
+                    // Some do without; if this one fails then, that is why.
+                    unasked = unasked.or_else(|| ask::unasked(&self.settings.name, &method));
                     running.peer.brush_off(&id, &method).await;
                 }
                 Next::Said(Heard::Answered(..)) => {}

@@ -27,6 +27,8 @@ mod spoken;
 mod sse;
 mod stdio;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::{
@@ -103,6 +105,11 @@ pub(crate) struct Upstream {
 
 /// A provider for each server.
 pub(crate) fn providers(settings: Settings) -> Vec<Arc<dyn Provider>> {
+    let handle = |upstream| -> Arc<dyn Provider> { Arc::new(Handle(upstream)) };
+    upstreams(settings).into_iter().map(handle).collect()
+}
+
+fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
     let Settings {
         servers,
         lock,
@@ -152,8 +159,7 @@ pub(crate) fn providers(settings: Settings) -> Vec<Arc<dyn Provider>> {
     if let Some(control) = control {
         control.knows(all.iter().map(Arc::downgrade).collect());
     }
-    let handle = |upstream| -> Arc<dyn Provider> { Arc::new(Handle(upstream)) };
-    all.into_iter().map(handle).collect()
+    all
 }
 
 impl Upstream {
@@ -349,6 +355,14 @@ impl Provider for Handle {
 
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
         self.0.serve(call, cx).await
+    }
+
+    fn refuses(&self, tool: &str) -> Option<ProviderError> {
+        if matches!(self.0.phase(), Phase::Closed) {
+            return Some(closed(&self.0.settings.name));
+        }
+        let is_known = self.0.known()?.tools.contains_key(tool);
+        is_known.then(|| self.0.usable(tool).err()).flatten()
     }
 
     fn watch(&self, notices: Arc<dyn NoticeSink>) {

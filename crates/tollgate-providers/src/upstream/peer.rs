@@ -73,7 +73,7 @@ pub(super) struct Listed {
 
 impl Peer {
     /// Speaks the modern era.
-    fn modern(link: Arc<Link>, said: &Payload) -> Self {
+    pub(super) fn modern(link: Arc<Link>, said: &Payload) -> Self {
         Self {
             link,
             modern: true,

@@ -260,6 +260,42 @@ impl Exchange {
     }
 }
 
+/// What a test says in the place of a child.
+#[cfg(test)]
+pub(super) struct Pretended {
+    pub(super) said: mpsc::Sender<Heard>,
+    pub(super) answer: oneshot::Sender<Result<Result<Payload, RpcError>, LinkError>>,
+    _lost: watch::Sender<Option<String>>,
+}
+
+#[cfg(test)]
+impl Exchange {
+    /// A request to nobody.
+    pub(super) fn pretended(id: u64) -> (Self, Pretended) {
+        let (answer, answered) = oneshot::channel();
+        let (said, hears) = mpsc::channel(BACKLOG);
+        let (end, lost) = watch::channel(None);
+        let shared = Shared {
+            waiting: Mutex::default(),
+            message_bytes: 0,
+            chatter: mpsc::channel(1).0,
+        };
+        let exchange = Self {
+            id,
+            shared: Arc::new(shared),
+            answer: answered,
+            said: hears,
+            lost,
+        };
+        let pretended = Pretended {
+            said,
+            answer,
+            _lost: end,
+        };
+        (exchange, pretended)
+    }
+}
+
 impl Drop for Exchange {
     fn drop(&mut self) {
         self.shared.take(self.id);

@@ -15,3 +15,5 @@ mod knowledge;
 mod stub;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod upstream;

@@ -6,8 +6,8 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::PathBuf,
 };
 
@@ -34,6 +34,14 @@ pub(crate) struct Word {
     pub(crate) process: Option<u32>,
     /// What it said, or what happened to it.
     pub(crate) text: String,
+}
+
+/// How far somebody has read what a server said.
+#[derive(Debug, Default)]
+pub(crate) struct Mark {
+    /// The file by its number, since its name goes to the next one.
+    file: u64,
+    read: u64,
 }
 
 impl Words {
@@ -89,6 +97,41 @@ impl Words {
         Ok(words.into_iter().skip(skipped).collect())
     }
 
+    /// The lines of a server behind a mark, which moves on; none is given twice or left out
+    /// unless so much is said meanwhile that it is no longer kept.
+    pub(crate) fn since(&self, server: &str, mark: &mut Mark) -> io::Result<Vec<Word>> {
+        let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let guard = match File::open(self.folder.join("guard")) {
+            Ok(guard) => guard,
+            Err(error) if missing(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        guard.lock_shared()?;
+        let (now, before) = self.files(server);
+        let mut files = Vec::new();
+        for path in [before, now] {
+            match File::open(path) {
+                Ok(file) => files.push((file.metadata()?.ino(), file)),
+                Err(error) if missing(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let begun = files.iter().position(|(number, _)| *number == mark.file);
+        let mut text = Vec::new();
+        for (number, mut file) in files.into_iter().skip(begun.unwrap_or(0)) {
+            let is_same = number == mark.file && mark.read <= file.metadata()?.len();
+            let from = if is_same { mark.read } else { 0 };
+            file.seek(SeekFrom::Start(from))?;
+            let length = file.read_to_end(&mut text)?;
+            *mark = Mark {
+                file: number,
+                read: from + length as u64,
+            };
+        }
+        let text = String::from_utf8_lossy(&text);
+        Ok(text.lines().filter_map(read).collect())
+    }
+
     /// The file that is written, and the one before it.
     fn files(&self, server: &str) -> (PathBuf, PathBuf) {
         let file = |ending: &str| self.folder.join(format!("{server}.{ending}"));
@@ -118,6 +161,29 @@ fn private(file: &std::path::Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_follows_misses_nothing_when_the_file_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let words = Words::new(folder.path().join("mcp"));
+        let mut mark = Mark::default();
+        assert!(words.since("s", &mut mark).unwrap().is_empty());
+        let line = "x".repeat(1000);
+        let mut heard = Vec::new();
+        for number in 0..700 {
+            let text = format!("{number} {line}");
+            words.add(Timestamp(0), "s", Some(7), &text).unwrap();
+            if number % 90 == 0 {
+                heard.extend(words.since("s", &mut mark).unwrap());
+            }
+        }
+        heard.extend(words.since("s", &mut mark).unwrap());
+        assert!(words.since("s", &mut mark).unwrap().is_empty());
+        let first = |word: &Word| word.text.split(' ').next().unwrap().to_owned();
+        let numbers: Vec<String> = heard.iter().map(first).collect();
+        let wanted: Vec<String> = (0..700).map(|number: usize| number.to_string()).collect();
+        assert_eq!(numbers, wanted);
+    }
 
     #[test]
     fn the_last_lines_are_kept_and_never_too_many() {

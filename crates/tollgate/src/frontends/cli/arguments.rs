@@ -153,6 +153,9 @@ pub(crate) enum McpAction {
         /// How many lines of each server
         #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
         lines: usize,
+        /// Go on showing what is said from now on, until interrupted
+        #[arg(long, short = 'f')]
+        follow: bool,
     },
     /// Start a server again in every process that runs it
     Restart {

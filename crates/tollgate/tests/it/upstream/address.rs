@@ -174,7 +174,7 @@ fn a_slow_answer_is_given_up_and_the_server_sees_it() {
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: hello\n\n",
     ] {
         let web = with_bad(move |_| Then::Hang(begun.to_owned()));
-        let failed = failure(&web, "timeout_ms = 300");
+        let failed = failure(&web, "timeout_ms = 1000");
         assert_eq!(failed["kind"], "timeout", "{failed:#}");
         // Closing the stream is the word for it.
         while web.left.lock().unwrap().is_empty() {

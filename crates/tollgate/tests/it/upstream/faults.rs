@@ -78,7 +78,7 @@ fn a_stopped_server_is_noticed_and_replaced() {
 
 #[test]
 fn silence_ends_with_a_timeout_and_a_word_to_the_server() {
-    let env = with("legacy", "timeout_ms = 300");
+    let env = with("legacy", "[mcp.servers.tools.silent]\ntimeout_ms = 300");
     let mut session = Session::with_tool(&env, "mcp.s.silent");
     let answer = session.call("mcp.s.silent", json!({}));
     assert_eq!(failure(&answer)["kind"], "timeout", "{answer:#}");
@@ -121,7 +121,7 @@ fn a_server_that_talks_without_end_is_replaced() {
     let answer = session.call("mcp.s.flood", json!({}));
     assert_eq!(failure(&answer)["kind"], "connection_error", "{answer:#}");
     assert_ne!(until_well(&mut session), first);
-    assert!(!runs(first));
+    wait_for_end(first);
 }
 
 #[test]
@@ -139,9 +139,13 @@ fn one_bad_server_takes_nothing_from_another() {
 
 #[test]
 fn a_slow_server_appears_when_it_is_there() {
-    let env = with("legacy late", "");
+    let env = TestEnv::new();
+    let file = env.path("begin");
+    let words = format!("legacy until={}", file.display());
+    env.configure(&section("s", &words, "trust_annotations = true"));
     let mut session = Session::start(&env);
     assert!(session.tool("mcp.s.echo").is_none());
+    fs::write(file, "").unwrap();
     session.until("notifications/tools/list_changed");
     assert!(session.tool("mcp.s.echo").is_some());
 }
@@ -201,5 +205,5 @@ fn a_command_leaves_no_server_behind() {
     let env = with("legacy", "");
     let said = env.ok("mcp.s.pid", "{}");
     let server = said["data"]["content"][0]["text"].as_str().unwrap();
-    assert!(!runs(server.parse().unwrap()));
+    wait_for_end(server.parse().unwrap());
 }

@@ -2,10 +2,11 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{Session, section, text, with, with_one_start};
-use crate::support::TestEnv;
+use crate::support::{Lines, TestEnv};
 
 fn lines(env: &TestEnv, server: &str) -> Vec<Value> {
     let ran = env.run(&["mcp", "logs", server, "--json"]).exits(0).json();
@@ -37,6 +38,25 @@ fn what_a_server_said_can_be_read_while_another_process_runs_it() {
     let folder = env.state_dir().join("mcp");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&folder), mode(&folder.join("s.log"))), (0o700, 0o600));
+}
+
+#[test]
+fn who_follows_hears_what_is_said_from_now_on() {
+    let env = with("legacy", "");
+    let mut follows = Lines::command(&env, &["mcp", "logs", "s", "--follow", "--json"]);
+    let mut session = Session::with_tool(&env, "mcp.s.loud");
+    let begins = follows.next().unwrap();
+    assert_eq!(begins["server"], "s", "{begins:#}");
+    session.call("mcp.s.loud", json!({"bytes": 1}));
+    loop {
+        let line = follows.next().unwrap();
+        if line["text"] == "the last shout" {
+            assert!(line["process"].is_u64(), "{line:#}");
+            break;
+        }
+    }
+    kill_process(Pid::from_child(&follows.child), Signal::TERM).unwrap();
+    assert_eq!(follows.wait(), Some(0));
 }
 
 #[test]

@@ -56,6 +56,20 @@ fn a_description_that_changes_while_it_runs_is_set_aside_until_it_is_accepted() 
 }
 
 #[test]
+fn nobody_is_asked_to_agree_to_a_tool_that_is_set_aside() {
+    let env = TestEnv::with_config(&section("s", "legacy", "pin = \"ask\""));
+    let refused = env.call("mcp.s.echo", "{}", &[]).exits(1).json();
+    assert_eq!(refused["error"]["kind"], "inactive_tool", "{refused:#}");
+    let waiting = env.run(&["approvals", "--json"]).exits(0).json();
+    assert_eq!(waiting["approvals"], json!([]), "{waiting:#}");
+    let token = env.approver();
+    env.run(&["mcp", "accept", "s", "echo", "--token", &token])
+        .exits(0);
+    let asked = env.call("mcp.s.echo", "{}", &[]).exits(3).json();
+    assert_eq!(asked["error"]["kind"], "confirmation_required", "{asked:#}");
+}
+
+#[test]
 fn equal_names_of_two_servers_never_meet() {
     let own = "trust_annotations = true";
     let config = [section("one", "legacy", own), section("two", "modern", own)];

@@ -22,7 +22,16 @@ pub(super) async fn run(action: &McpAction, scene: &Scene<'_>) -> Result<Exit, S
             tool,
             token,
         } => pins::accept(server, tool.as_deref(), token.as_deref(), scene).await,
-        McpAction::Logs { server, lines } => logs::run(server.as_deref(), *lines, scene),
+        McpAction::Logs {
+            server,
+            lines,
+            follow: false,
+        } => logs::run(server.as_deref(), *lines, scene),
+        McpAction::Logs {
+            server,
+            lines,
+            follow: true,
+        } => logs::follow(server.as_deref(), *lines, scene).await,
         McpAction::Restart { server } => restart::run(server, scene).await,
         McpAction::Import(it) => import::run(it, scene),
     }

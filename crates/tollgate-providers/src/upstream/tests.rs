@@ -1,0 +1,114 @@
+//! How long a server is waited for, by a clock that moves only when everybody waits.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+use tollgate_core::{ErrorCode, Payload, ProviderError};
+use tollgate_testkit::fakes::context;
+
+use super::{
+    Server, Settings, Transport,
+    call::{Running, Step},
+    http::Http,
+    link::{Exchange, Link},
+    peer::Peer,
+    rpc::Heard,
+    stdio::{self, Pretended},
+    upstreams,
+};
+
+const SILENCE: Duration = Duration::from_secs(10);
+const WHOLE: Duration = Duration::from_secs(60);
+
+/// Follows a request to a server that a test speaks for; says how long that took.
+async fn follow<F: Future<Output = ()> + Send + 'static>(
+    speak: impl FnOnce(Pretended) -> F,
+) -> (Result<Step, ProviderError>, Duration) {
+    let url = "http://127.0.0.1:9/".to_owned();
+    let chatter = tokio::sync::mpsc::channel(1).0;
+    let link = Http::new(&url, &[], None, 1 << 20, chatter).unwrap();
+    let transport = Transport::Http {
+        url,
+        headers: Vec::new(),
+        oauth: None,
+    };
+    let server = Server {
+        max_timeout: WHOLE,
+        ..Server::new("s", transport)
+    };
+    let upstream = upstreams(Settings {
+        servers: vec![server],
+        ..Settings::default()
+    });
+    let cx = context();
+    let (exchange, pretended) = stdio::Exchange::pretended(7);
+    let running = Running {
+        peer: Arc::new(Peer::modern(
+            Arc::new(Link::Http(link)),
+            &Payload::empty_object(),
+        )),
+        id: 7,
+        exchange: Exchange::Stdio(exchange),
+        turn: upstream[0].turn(&cx).await.unwrap(),
+    };
+    let begun = Instant::now();
+    let speaks = tokio::spawn(speak(pretended));
+    let step = upstream[0].follow(running, SILENCE, &cx).await;
+    let took = begun.elapsed();
+    speaks.abort();
+    (step, took)
+}
+
+fn progress() -> Heard {
+    let params = Payload::from(json!({"progressToken": 7, "progress": 1}));
+    Heard::Told("notifications/progress".to_owned(), params)
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_extends_the_wait() {
+    let (step, took) = follow(|server| async move {
+        for _ in 0..5 {
+            sleep(Duration::from_secs(8)).await;
+            server.said.send(progress()).await.unwrap();
+        }
+        sleep(Duration::from_secs(8)).await;
+        drop(server.answer.send(Ok(Ok(Payload::empty_object()))));
+    })
+    .await;
+    assert!(matches!(step, Ok(Step::Answered(..))));
+    assert_eq!(took.as_secs(), 48);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_the_wait_and_other_words_do_not_extend_it() {
+    let (step, took) = follow(|server| async move {
+        sleep(Duration::from_secs(8)).await;
+        let said = Payload::from(json!({"level": "info", "data": "still here"}));
+        let told = Heard::Told("notifications/message".to_owned(), said);
+        server.said.send(told).await.unwrap();
+        sleep(WHOLE).await;
+    })
+    .await;
+    let error = step.err().unwrap();
+    assert_eq!(error.code, ErrorCode::TimedOut);
+    assert!(error.message.contains("10000 ms"), "{error}");
+    assert_eq!(took.as_secs(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_progress_extends_the_wait_beyond_the_cap() {
+    let (step, took) = follow(|server| async move {
+        loop {
+            sleep(Duration::from_secs(7)).await;
+            if server.said.send(progress()).await.is_err() {
+                return;
+            }
+        }
+    })
+    .await;
+    let error = step.err().unwrap();
+    assert_eq!(error.code, ErrorCode::TimedOut);
+    assert!(error.message.contains("60000 ms"), "{error}");
+    assert_eq!(took, WHOLE);
+}
