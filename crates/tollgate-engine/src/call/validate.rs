@@ -28,6 +28,9 @@ use crate::{
     schema::{self, Problem},
 };
 
+/// The most characters of an idempotency key.
+const MAX_KEY: usize = 255;
+
 /// A call whose arguments fit the tool.
 pub(super) struct Valid {
     pub(super) action: Action,
@@ -72,6 +75,17 @@ impl Checked {
     }
 }
 
+/// The name of an effect is kept for long, so it is short.
+fn check_key(key: Option<&str>) -> Result<(), Stop> {
+    match key {
+        Some(key) if key.is_empty() || key.chars().count() > MAX_KEY => {
+            let message = format!("an idempotency key has 1 to {MAX_KEY} characters");
+            Err(Stop::new(ErrorCode::InvalidArguments, message))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Result<Valid, Stop> {
     let Resolved { listing, request } = resolved;
     if request.arguments.raw().len() > inner.settings.argument_bytes {
@@ -79,6 +93,7 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         let message = format!("the arguments are larger than {limit} bytes");
         return Err(Stop::new(ErrorCode::RequestTooLarge, message));
     }
+    check_key(request.control.idempotency_key.as_deref())?;
     let known = match inner.known.find(&listing, request.arguments.raw()) {
         Some(known) => known,
         None => Arc::new(work_out(inner, &listing, request.arguments, trail)?),

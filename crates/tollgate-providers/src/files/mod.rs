@@ -126,8 +126,7 @@ fn lost(uri: &str) -> ProviderError {
 
 /// A path that only leads down; every escape is read once, and what is odd then is refused.
 fn below(path: &str) -> Option<PathBuf> {
-    let text = unescaped(path).filter(|text| !text.contains('%'))?;
-    relative(&text)
+    relative(&unescaped(path)?)
 }
 
 fn read(uri: &str, root: &Path, path: &Path) -> Result<Value, ProviderError> {

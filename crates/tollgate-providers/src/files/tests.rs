@@ -11,6 +11,8 @@ fn files() -> (TempDir, Files) {
     let root = dir.path().join("open");
     fs::create_dir_all(root.join("sub")).unwrap();
     fs::write(root.join("note.md"), "# Note").unwrap();
+    fs::write(root.join("sub/100%.txt"), "all of it").unwrap();
+    fs::write(root.join("sub/%2e%2e"), "a name like an escape").unwrap();
     fs::write(root.join("sub/pixel.png"), [0x89, 0x50, 0xff, 0x00]).unwrap();
     fs::write(dir.path().join("secret.txt"), "secret").unwrap();
     fs::create_dir(dir.path().join("open-too")).unwrap();
@@ -40,6 +42,13 @@ fn files_and_folders_are_read() {
         content(&files, "files://docs/in.md").unwrap()["text"],
         "# Note"
     );
+    for (uri, wanted) in [
+        ("files://docs/sub/100%25.txt", "all of it"),
+        ("files://docs/sub/%252e%252e", "a name like an escape"),
+    ] {
+        assert_eq!(content(&files, uri).unwrap()["text"], wanted, "{uri}");
+    }
+    assert!(content(&files, "files://docs/sub/100%.txt").is_err());
     let pixel = content(&files, "files://docs/sub/pixel.png").unwrap();
     assert_eq!(pixel["blob"], "iVD/AA==");
     let folder = content(&files, "files://docs/").unwrap();

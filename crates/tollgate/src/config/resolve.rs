@@ -1,9 +1,12 @@
 //! Turns what was written into what is meant, and checks what no single key can.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use tollgate_core::ToolName;
 
 use super::{
     Config, Consent, Discovery, Limits, Log, LogTarget, Profile, Providers, Record, Review,
@@ -27,6 +30,7 @@ impl Config {
         let state = state(&raw.state, environment, &mut errors);
         check_profile(&raw, &layers, &mut errors);
         check_headers(&raw, &layers, &mut errors);
+        check_stubs(&raw, &layers, &mut errors);
         let policies = layers.policies(raw.policy.files);
         for (file, origin) in &policies {
             must_exist(&file.path, "policy.files", origin, &mut errors);
@@ -225,6 +229,36 @@ fn check_headers(raw: &RawConfig, layers: &Layers, errors: &mut Vec<ConfigError>
             let key = format!("telemetry.headers.{name:?}");
             errors.push(ConfigError::new(origin, "not the name of an HTTP header").at(key));
         }
+    }
+}
+
+/// Every stub has a name of its own, however a client spells it.
+fn check_stubs(raw: &RawConfig, layers: &Layers, errors: &mut Vec<ConfigError>) {
+    let stub = &raw.providers.stub;
+    let mut report = |key: &str, message: String| {
+        let origin = layers.origin(&["providers", "stub", key]);
+        errors.push(ConfigError::new(origin, message).at(format!("providers.stub.{key}")));
+    };
+    let mut spelled: BTreeMap<String, &str> = BTreeMap::new();
+    for name in &stub.tools {
+        let shown = name.escape_debug();
+        match ToolName::new(name.clone()) {
+            Err(error) => report("tools", format!("`{shown}` is no name of a tool: {error}")),
+            Ok(tool) => {
+                let safe = tool.safe();
+                if let Some(other) = spelled.insert(safe.clone(), name) {
+                    let message = format!("`{other}` and `{shown}` are both spelled `{safe}`");
+                    report("tools", message);
+                }
+            }
+        }
+    }
+    for name in stub.writes.iter().filter(|name| !stub.tools.contains(name)) {
+        let shown = name.escape_debug();
+        report(
+            "writes",
+            format!("`{shown}` is not one of `providers.stub.tools`"),
+        );
     }
 }
 

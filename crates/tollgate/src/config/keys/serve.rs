@@ -54,7 +54,8 @@ pub struct RawServe {
     /// How long calls may finish after the server was told to stop, in seconds.
     #[schemars(range(min = 0, max = 3600))]
     pub drain_seconds: u64,
-    /// How many sessions of older MCP clients are kept; the longest unused goes first.
+    /// How many sessions of older MCP clients are kept; when there are too many, the longest
+    /// unused goes of whoever has the most.
     #[schemars(range(min = 1, max = 1_048_576), extend("x-untrusted" = "lower"))]
     pub sessions: u64,
     /// How long an unused session of an older MCP client is kept, in seconds.

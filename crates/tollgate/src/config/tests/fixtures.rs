@@ -81,6 +81,10 @@ fn invalid_files_say_all_that_is_wrong() {
     serving.toml:7: serve.oauth.algorithms[1]: `none` is not a choice (one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, EdDSA)
     serving.toml:10: resources.roots."Up/..": not a name for a root (at most 64 lower-case letters, digits, `-` and `_`)
 
+    stubs.toml:2: providers.stub.tools: `shelf.read` and `shelf/read` are both spelled `shelf_read`
+    stubs.toml:2: providers.stub.tools: `two words` is no name of a tool: a tool name holds the character ' '
+    stubs.toml:3: providers.stub.writes: `shelf.write` is not one of `providers.stub.tools`
+
     syntax.toml:2: not TOML: string values must be quoted, expected literal string
     syntax.toml:4: not TOML: unclosed table, expected `]`
     syntax.toml:9: not TOML: duplicate key

@@ -111,8 +111,14 @@ impl Conversation {
         }
     }
 
-    /// A question on its way, and where its answer will arrive.
-    pub(super) fn question(&self, method: &str, params: &Payload) -> (String, Waiting<'_>) {
+    /// A question on its way, and where its answer will arrive. `tell` reaches the client if
+    /// nobody wants the answer any more.
+    pub(super) fn question<'a>(
+        &'a self,
+        method: &str,
+        params: &Payload,
+        tell: &'a (dyn Fn(String) + Sync),
+    ) -> (String, Waiting<'a>) {
         let id = format!("tollgate-{}", self.asked.fetch_add(1, Ordering::Relaxed));
         let (sender, receiver) = oneshot::channel();
         locked(&self.open).insert(id.clone(), sender);
@@ -121,16 +127,19 @@ impl Conversation {
             conversation: self,
             id,
             receiver: Some(receiver),
+            tell,
         };
         (message, waiting)
     }
 }
 
-/// A question that waits; dropping it takes the question back.
+/// A question that waits; dropping it takes the question back, and the client hears of it so
+/// that it can close its dialog.
 pub(super) struct Waiting<'a> {
     conversation: &'a Conversation,
     id: String,
     receiver: Option<oneshot::Receiver<Result<Payload, String>>>,
+    tell: &'a (dyn Fn(String) + Sync),
 }
 
 impl Waiting<'_> {
@@ -148,7 +157,11 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        locked(&self.conversation.open).remove(&self.id);
+        let unanswered = locked(&self.conversation.open).remove(&self.id);
+        if unanswered.is_some() {
+            let params = json!({"requestId": self.id, "reason": "nobody waits for the answer"});
+            (self.tell)(rpc::notification("notifications/cancelled", &params));
+        }
     }
 }
 

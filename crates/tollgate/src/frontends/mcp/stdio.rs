@@ -10,22 +10,23 @@ use std::{
 };
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use tokio::{
     io::AsyncWriteExt,
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
-use tollgate_core::{ErrorCode, Payload, TrustLevel};
+use tollgate_core::{CallId, ErrorCode, Payload, TrustLevel};
 use tollgate_engine::{Caller, random_hex, session::Lifetime};
 
 use super::{
-    Exchange, Server, Transport, caller,
+    Exchange, Server, Transport, batch, caller,
     era::{Client, Era, Said, VERSION_KEY},
     legacy::{Conversation, cancelled, locked},
     meta_of,
     outlet::{AskFailed, Outlet},
-    rpc::{self, Asked, Id, Incoming, RpcError, Told, code},
+    rpc::{self, Asked, Id, Incoming, RpcError, Told, Unreadable, code},
     select::Selection,
 };
 use crate::frontends::{
@@ -52,6 +53,28 @@ impl From<String> for Outgoing {
             written: None,
         }
     }
+}
+
+/// Something that has to be answered.
+enum Wanted {
+    Answer(Box<Begun>),
+    Refusal(Unreadable),
+}
+
+/// A request that was taken up.
+struct Begun {
+    asked: Asked,
+    key: String,
+    client: Result<Client, RpcError>,
+    /// The answer, where it is known already.
+    remembered: Option<Result<String, RpcError>>,
+    cancel: CancellationToken,
+}
+
+/// An answer, and the call whose outcome it carries.
+struct Answer {
+    text: String,
+    call: Option<CallId>,
 }
 
 /// What all requests of this connection share.
@@ -196,27 +219,78 @@ impl Connection {
             Line::TooLong(limit) => {
                 let message = format!("a message is longer than {limit} bytes");
                 let error = RpcError::new(code::INVALID_REQUEST, message);
-                tasks.spawn(async move { connection.refuse(None, error).await });
+                tasks.spawn(connection.deliver(Wanted::Refusal(Unreadable { id: None, error })));
                 return;
             }
             Line::NotUtf8 => {
                 let error = RpcError::new(code::PARSE, "a message is not UTF-8");
-                tasks.spawn(async move { connection.refuse(None, error).await });
+                tasks.spawn(connection.deliver(Wanted::Refusal(Unreadable { id: None, error })));
                 return;
             }
         };
-        match rpc::read(&text) {
-            Ok(Incoming::Asked(asked)) => self.ask(asked, tasks),
-            Ok(Incoming::Told(told)) => self.hear(&told),
-            Ok(Incoming::Answered(answered)) => {
-                if let Some(conversation) = self.conversation() {
-                    conversation.resolve(answered);
+        let messages = if batch::is_one(&text) && self.has_batches() {
+            match batch::split(&text) {
+                Ok(messages) => return self.take_batch(messages, tasks),
+                Err(unreadable) => vec![Err(unreadable)],
+            }
+        } else {
+            vec![rpc::read(&text)]
+        };
+        for wanted in self.heard(messages) {
+            tasks.spawn(connection.clone().deliver(wanted));
+        }
+    }
+
+    /// Whether the client agreed on the version that has batches.
+    fn has_batches(&self) -> bool {
+        self.conversation()
+            .is_some_and(|conversation| conversation.client().version == batch::VERSION)
+    }
+
+    /// Takes messages in order; gives what has to be answered.
+    fn heard(&self, messages: Vec<Result<Incoming, Unreadable>>) -> Vec<Wanted> {
+        let mut wanted = Vec::new();
+        for message in messages {
+            match message {
+                Ok(Incoming::Asked(asked)) => wanted.push(self.begin(asked)),
+                Ok(Incoming::Told(told)) => self.hear(&told),
+                Ok(Incoming::Answered(answered)) => {
+                    if let Some(conversation) = self.conversation() {
+                        conversation.resolve(answered);
+                    }
                 }
+                Err(unreadable) => wanted.push(Wanted::Refusal(unreadable)),
             }
-            Err(unreadable) => {
-                tasks
-                    .spawn(async move { connection.refuse(unreadable.id, unreadable.error).await });
+        }
+        wanted
+    }
+
+    /// Answers a batch with one message.
+    fn take_batch(
+        self: &Arc<Self>,
+        messages: Vec<Result<Incoming, Unreadable>>,
+        tasks: &mut JoinSet<()>,
+    ) {
+        let wanted = self.heard(messages);
+        if wanted.is_empty() {
+            return;
+        }
+        let connection = Arc::clone(self);
+        tasks.spawn(async move {
+            let each = wanted.into_iter().map(|one| connection.answer(one));
+            let answers: Vec<Answer> = join_all(each).await.into_iter().flatten().collect();
+            if answers.is_empty() {
+                return;
             }
+            let text = batch::joined(answers.iter().map(|answer| answer.text.as_str()));
+            let calls = answers.into_iter().filter_map(|answer| answer.call);
+            connection.send(text, calls.collect()).await;
+        });
+    }
+
+    async fn deliver(self: Arc<Self>, wanted: Wanted) {
+        if let Some(Answer { text, call }) = self.answer(wanted).await {
+            self.send(text, call.into_iter().collect()).await;
         }
     }
 
@@ -229,16 +303,17 @@ impl Connection {
         }
     }
 
-    fn ask(self: &Arc<Self>, asked: Asked, tasks: &mut JoinSet<()>) {
-        let connection = Arc::clone(self);
+    /// Takes a request up, so that it can be cancelled from now on.
+    fn begin(&self, asked: Asked) -> Wanted {
         let cancel = CancellationToken::new();
         let key = asked.id.key();
         {
             let mut running = locked(&self.running);
             if running.contains_key(&key) {
-                let error = RpcError::new(code::INVALID_REQUEST, "this id is in use");
-                tasks.spawn(async move { connection.refuse(Some(asked.id), error).await });
-                return;
+                return Wanted::Refusal(Unreadable {
+                    id: Some(asked.id),
+                    error: RpcError::new(code::INVALID_REQUEST, "this id is in use"),
+                });
             }
             running.insert(key.clone(), cancel.clone());
         }
@@ -250,10 +325,13 @@ impl Connection {
             }
             _ => None,
         };
-        tasks.spawn(async move {
-            connection.answer(asked, client, remembered, cancel).await;
-            locked(&connection.running).remove(&key);
-        });
+        Wanted::Answer(Box::new(Begun {
+            asked,
+            key,
+            client,
+            remembered,
+            cancel,
+        }))
     }
 
     /// Who makes this request, by what it says or by the handshake before it.
@@ -277,21 +355,40 @@ impl Connection {
         }
     }
 
-    async fn answer(
-        self: &Arc<Self>,
-        asked: Asked,
-        client: Result<Client, RpcError>,
-        remembered: Option<Result<String, RpcError>>,
-        cancel: CancellationToken,
-    ) {
+    /// The answer to what was taken up; none if it was taken back.
+    async fn answer(self: &Arc<Self>, wanted: Wanted) -> Option<Answer> {
+        let begun = match wanted {
+            Wanted::Answer(begun) => begun,
+            Wanted::Refusal(unreadable) => return Some(self.refused(unreadable).await),
+        };
+        let key = begun.key.clone();
+        let answer = self.run(*begun).await;
+        locked(&self.running).remove(&key);
+        answer
+    }
+
+    async fn run(self: &Arc<Self>, begun: Begun) -> Option<Answer> {
+        let Begun {
+            asked,
+            client,
+            remembered,
+            cancel,
+            ..
+        } = begun;
         let id = asked.id.clone();
         let said = Said::of(&meta_of(&asked.params));
         let (client, said) = match (client, said) {
             (Ok(client), Ok(said)) => (client, said),
-            (Err(error), _) | (_, Err(error)) => return self.refuse(Some(id), error).await,
+            (Err(error), _) | (_, Err(error)) => {
+                let id = Some(id);
+                return Some(self.refused(Unreadable { id, error }).await);
+            }
         };
         if let Some(result) = remembered {
-            return self.send(&id, &result).await;
+            return Some(Answer {
+                text: printed(&id, &result),
+                call: None,
+            });
         }
         let mut caller = self.caller.clone();
         if let Some(session) = &said.session {
@@ -307,37 +404,42 @@ impl Connection {
             said,
         };
         let reply = self.server.handle(&mut exchange).await;
-        if cancel.is_cancelled() {
+        (!cancel.is_cancelled()).then(|| Answer {
+            text: printed(&id, &reply.result),
+            call: reply.undelivered,
+        })
+    }
+
+    /// Sends a message, and says so for the calls whose answers it carries.
+    async fn send(&self, text: String, calls: Vec<CallId>) {
+        if calls.is_empty() {
+            drop(self.out.send(text.into()).await);
             return;
         }
-        let Some(call) = &reply.undelivered else {
-            return self.send(&id, &reply.result).await;
-        };
         let (written, arrived) = oneshot::channel();
         let message = Outgoing {
-            text: printed(&id, &reply.result),
+            text,
             written: Some(written),
         };
         drop(self.out.send(message).await);
         // Whoever reads nothing any more has not got the answer.
         if arrived.await.is_ok() {
-            drop(self.server.gateway.arrived(call).await);
+            for call in &calls {
+                drop(self.server.gateway.arrived(call).await);
+            }
         }
     }
 
-    async fn send(&self, id: &Id, result: &Result<String, RpcError>) {
-        drop(self.out.send(printed(id, result).into()).await);
-    }
-
-    /// Answers and records what is no request.
-    async fn refuse(&self, id: Option<Id>, error: RpcError) {
+    /// Records what is no request; gives what is said to it.
+    async fn refused(&self, unreadable: Unreadable) -> Answer {
+        let Unreadable { id, error } = unreadable;
         let code = ErrorCode::MalformedRequest;
-        self.server
-            .gateway
-            .refuse(&self.caller, code, &error.message)
-            .await;
-        let message = rpc::failure(id.as_ref(), &error);
-        drop(self.out.send(message.into()).await);
+        let gateway = &self.server.gateway;
+        gateway.refuse(&self.caller, code, &error.message).await;
+        Answer {
+            text: rpc::failure(id.as_ref(), &error),
+            call: None,
+        }
     }
 }
 
@@ -360,7 +462,8 @@ impl Outlet for Connection {
 
     async fn ask(&self, method: &str, params: &Payload) -> Result<Payload, AskFailed> {
         let conversation = self.conversation().ok_or(AskFailed::Impossible)?;
-        let (message, waiting) = conversation.question(method, params);
+        let taken_back = |message: String| drop(self.out.try_send(message.into()));
+        let (message, waiting) = conversation.question(method, params, &taken_back);
         if self.out.send(message.into()).await.is_err() {
             return Err(AskFailed::Silent);
         }

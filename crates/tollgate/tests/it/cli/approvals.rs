@@ -214,6 +214,19 @@ fn a_named_effect_runs_once_however_often_it_is_sent() {
 }
 
 #[test]
+fn the_name_of_an_effect_is_short() {
+    let env = TestEnv::with_config(STUBS);
+    for key in [String::new(), "x".repeat(256)] {
+        let refused = env.call("shelf.write", BOOK, &["--idempotency-key", &key]);
+        assert_eq!(refused.json()["error"]["kind"], "invalid_arguments");
+    }
+    let key = "名".repeat(255);
+    env.call("shelf.write", BOOK, &["--idempotency-key", &key])
+        .exits(3);
+    assert_eq!(intents(&env), 0);
+}
+
+#[test]
 fn an_answer_that_never_arrived_is_given_again_without_a_second_effect() {
     let env = TestEnv::with_config(STUBS);
     let token = env.approver();

@@ -27,19 +27,20 @@ impl Hosts {
         }
     }
 
-    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Response> {
+    /// Says what is wrong with the host or the origin of a request.
+    pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), &'static str> {
         let host = uri
             .authority()
             .map(|authority| authority.as_str().to_owned());
         let host = host.or_else(|| text(headers, header::HOST));
         let Some(host) = host.filter(|host| self.answers(&host.to_ascii_lowercase())) else {
-            return Err(forbidden("this host is not served here"));
+            return Err("this host is not served here");
         };
         if headers.get_all(header::HOST).iter().count() > 1 {
-            return Err(forbidden("a request has one host"));
+            return Err("a request has one host");
         }
         if headers.get_all(header::ORIGIN).iter().count() > 1 {
-            return Err(forbidden("a request has one origin"));
+            return Err("a request has one origin");
         }
         match headers.get(header::ORIGIN) {
             None => Ok(()),
@@ -50,7 +51,7 @@ impl Hosts {
                 if same || self.origins.contains(&origin) {
                     Ok(())
                 } else {
-                    Err(forbidden("this origin is not served here"))
+                    Err("this origin is not served here")
                 }
             }
         }
@@ -87,10 +88,6 @@ fn without_port(host: &str) -> &str {
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
-}
-
-fn forbidden(message: &'static str) -> Response {
-    (StatusCode::FORBIDDEN, format!("{message}\n")).into_response()
 }
 
 /// Answers a browser that asks first; its origin has been checked.

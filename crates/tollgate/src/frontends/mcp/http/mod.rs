@@ -3,6 +3,7 @@
 //! Invariant: nothing is read of a request before its host, its origin and its sender have
 //! been checked, and everything that is read is bounded in size and time.
 
+mod batch;
 mod body;
 mod connection;
 mod guard;
@@ -234,7 +235,9 @@ fn own_url(headers: &HeaderMap, path: &str) -> String {
 
 /// Checks host, origin and sender before anything else of a request is looked at.
 async fn admit(web: &Web, parts: &Parts) -> Result<Identity, Response> {
-    web.hosts.check(&parts.headers, &parts.uri)?;
+    if let Err(message) = web.hosts.check(&parts.headers, &parts.uri) {
+        return Err(strange(web, message).await);
+    }
     let peer = parts.extensions.get::<Peer>().copied();
     let loopback = peer.is_some_and(|Peer(peer)| peer.ip().to_canonical().is_loopback());
     match web.auth.identify(&parts.headers, loopback).await {
@@ -243,16 +246,26 @@ async fn admit(web: &Web, parts: &Parts) -> Result<Identity, Response> {
     }
 }
 
-/// Answers somebody who is not let in, and writes it down as long as that is no flood.
-async fn turned_away(web: &Web, parts: &Parts, refused: &Refused) -> Response {
+/// Answers a request for another host or from another origin; whose it is nobody asks.
+async fn strange(web: &Web, message: &'static str) -> Response {
+    noted(web, ErrorCode::MalformedRequest, message).await;
+    (StatusCode::FORBIDDEN, format!("{message}\n")).into_response()
+}
+
+/// Writes down that somebody unknown was not let in, as long as that is no flood.
+async fn noted(web: &Web, code: ErrorCode, message: &str) {
     web.metrics.refused();
     let nobody = Principal::from_stored("unauthenticated".to_owned());
     if web.limits.enter(&nobody, Instant::now()).is_ok() {
         let caller = super::caller(nobody, "http", TrustLevel::Remote);
-        let message = "a request without a valid token was refused";
-        let code = ErrorCode::Unauthorized;
         web.server.gateway.refuse(&caller, code, message).await;
     }
+}
+
+/// Answers somebody who is not let in.
+async fn turned_away(web: &Web, parts: &Parts, refused: &Refused) -> Response {
+    let message = "a request without a valid token was refused";
+    noted(web, ErrorCode::Unauthorized, message).await;
     let status = match refused {
         Refused::Missing | Refused::Invalid(_) => StatusCode::UNAUTHORIZED,
         Refused::Insufficient(_) => StatusCode::FORBIDDEN,
@@ -276,7 +289,7 @@ async fn mcp(web: Arc<Web>, request: Request) -> Response {
     if request.method() == Method::OPTIONS {
         return match web.hosts.check(request.headers(), request.uri()) {
             Ok(()) => guard::preflight(origin),
-            Err(refused) => refused,
+            Err(message) => strange(&web, message).await,
         };
     }
     let (parts, body) = request.into_parts();
@@ -286,8 +299,8 @@ async fn mcp(web: Arc<Web>, request: Request) -> Response {
     };
     let response = match parts.method {
         Method::POST => post::run(web, identity, parts, body).await,
-        Method::GET => old::listen(&web, &identity, &parts.headers),
-        Method::DELETE => old::end(&web, &identity, &parts.headers),
+        Method::GET => old::listen(&web, &identity, &parts.headers).await,
+        Method::DELETE => old::end(&web, &identity, &parts.headers).await,
         _ => not_allowed(),
     };
     guard::shared(response, origin)

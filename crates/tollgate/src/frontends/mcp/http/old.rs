@@ -23,7 +23,7 @@ use crate::frontends::{
     mcp::{
         Exchange, Reply,
         era::{Client, LEGACY, LEGACY_VERSIONS, Said},
-        legacy::{Conversation, cancelled, locked},
+        legacy::{Conversation, locked},
         meta_of,
         outlet::{AskFailed, Outlet},
         rpc::{self, Answered, Asked, Id, RpcError, Told, code},
@@ -69,61 +69,59 @@ pub(super) async fn begin(web: Arc<Web>, caller: Caller, parts: &Parts, asked: A
 }
 
 /// The session a request names: none, one of its sender, or one that is not there.
-fn named(
+pub(super) async fn named(
     web: &Web,
     caller: &Caller,
     headers: &HeaderMap,
+    id: Option<&Id>,
 ) -> Result<Option<Arc<Session>>, Response> {
-    let Some(id) = headers::text(headers, SESSION) else {
+    let Some(name) = headers::text(headers, SESSION) else {
         return Ok(None);
     };
-    let found = web.sessions.find(id, &caller.session.principal);
-    found.map(Some).ok_or_else(|| {
-        let error = RpcError::new(
-            code::INVALID_REQUEST,
-            "there is no such session: begin anew",
-        );
-        body::json(StatusCode::NOT_FOUND, rpc::failure(None, &error), None)
-    })
+    match web.sessions.find(name, &caller.session.principal) {
+        Some(session) => Ok(Some(session)),
+        None => Err(gone(web, caller, id).await),
+    }
+}
+
+/// Answers whoever names a session that is not there, or is somebody else's.
+async fn gone(web: &Web, caller: &Caller, id: Option<&Id>) -> Response {
+    let message = "there is no such session: begin anew";
+    let error = RpcError::new(code::INVALID_REQUEST, message);
+    post::refused(web, caller, StatusCode::NOT_FOUND, id, error).await
 }
 
 /// A notification.
-pub(super) fn hear(web: &Web, caller: &Caller, headers: &HeaderMap, told: &Told) -> Response {
-    let session = match named(web, caller, headers) {
-        Ok(session) => session,
+pub(super) async fn hear(web: &Web, caller: &Caller, headers: &HeaderMap, told: &Told) -> Response {
+    match named(web, caller, headers, None).await {
+        Ok(Some(session)) => session.hear(told),
+        Ok(None) => {}
         Err(gone) => return gone,
-    };
-    if let Some(session) = session
-        && told.method == "notifications/cancelled"
-        && let Some(id) = cancelled(&told.params)
-        && let Some(running) = locked(&session.running).get(&id)
-    {
-        running.cancel();
     }
     post::accepted()
 }
 
 /// An answer to a question of ours.
-pub(super) fn answered(
+pub(super) async fn answered(
     web: &Web,
     caller: &Caller,
     headers: &HeaderMap,
     answered: Answered,
 ) -> Response {
-    match named(web, caller, headers) {
+    match named(web, caller, headers, None).await {
         Ok(Some(session)) => {
             session.conversation.resolve(answered);
             post::accepted()
         }
         Ok(None) => {
             let error = RpcError::new(code::INVALID_REQUEST, "this answers nothing that was asked");
-            body::json(StatusCode::BAD_REQUEST, rpc::failure(None, &error), None)
+            post::refused(web, caller, StatusCode::BAD_REQUEST, None, error).await
         }
         Err(gone) => gone,
     }
 }
 
-fn exchange(
+pub(super) fn exchange(
     web: &Web,
     mut caller: Caller,
     parts: &Parts,
@@ -164,11 +162,11 @@ impl Outlet for Mute {
 
 /// Any other request.
 pub(super) async fn ask(web: Arc<Web>, mut caller: Caller, parts: Parts, asked: Asked) -> Response {
-    let session = match named(&web, &caller, &parts.headers) {
+    let id = asked.id.clone();
+    let session = match named(&web, &caller, &parts.headers, Some(&id)).await {
         Ok(session) => session,
         Err(gone) => return gone,
     };
-    let id = asked.id.clone();
     let client = match (&session, headers::text(&parts.headers, headers::VERSION)) {
         (Some(session), _) => session.conversation.client(),
         (None, version) => Client::unknown(version.unwrap_or(LEGACY_VERSIONS[2])),
@@ -193,7 +191,7 @@ pub(super) async fn ask(web: Arc<Web>, mut caller: Caller, parts: Parts, asked: 
     }
 }
 
-async fn run(web: &Web, mut exchange: Exchange) -> Reply {
+pub(super) async fn run(web: &Web, mut exchange: Exchange) -> Reply {
     let _running = web.metrics.running();
     let started = Instant::now();
     let reply = web.server.handle(&mut exchange).await;
@@ -203,7 +201,7 @@ async fn run(web: &Web, mut exchange: Exchange) -> Reply {
     reply
 }
 
-fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
+pub(super) fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
     match result {
         Ok(result) => rpc::answer(id, result),
         Err(error) => rpc::failure(Some(id), error),
@@ -234,7 +232,11 @@ impl Outlet for Within {
     }
 
     async fn ask(&self, method: &str, params: &Payload) -> Result<Payload, AskFailed> {
-        let (message, waiting) = self.session.conversation.question(method, params);
+        let taken_back = |message: String| {
+            self.log.add(&message);
+        };
+        let conversation = &self.session.conversation;
+        let (message, waiting) = conversation.question(method, params, &taken_back);
         self.log.add(&message);
         tokio::select! {
             answer = waiting.answer() => answer,
@@ -325,12 +327,12 @@ fn read_on(log: Arc<Log>, number: u64, seen: usize, primed: bool) -> Response {
 }
 
 /// `GET`: what concerns no request, or the rest of one that broke off.
-pub(super) fn listen(web: &Arc<Web>, identity: &Identity, headers: &HeaderMap) -> Response {
-    let Some(id) = headers::text(headers, SESSION) else {
-        return not_allowed();
-    };
-    let Some(session) = web.sessions.find(id, &identity.principal) else {
-        return StatusCode::NOT_FOUND.into_response();
+pub(super) async fn listen(web: &Arc<Web>, identity: &Identity, headers: &HeaderMap) -> Response {
+    let caller = post::caller_of(identity);
+    let session = match named(web, &caller, headers, None).await {
+        Ok(Some(session)) => session,
+        Ok(None) => return not_allowed(),
+        Err(gone) => return gone,
     };
     if let Some(last) = headers::text(headers, LAST_EVENT) {
         let place = last.split_once('-').and_then(|(number, seen)| {
@@ -405,14 +407,14 @@ impl Drop for Listening {
 }
 
 /// `DELETE`: ends a session.
-pub(super) fn end(web: &Web, identity: &Identity, headers: &HeaderMap) -> Response {
-    let id = headers::text(headers, SESSION);
-    match id.and_then(|id| web.sessions.find(id, &identity.principal)) {
-        Some(session) => {
+pub(super) async fn end(web: &Web, identity: &Identity, headers: &HeaderMap) -> Response {
+    let caller = post::caller_of(identity);
+    match named(web, &caller, headers, None).await {
+        Ok(Some(session)) => {
             web.sessions.end(&session);
             StatusCode::NO_CONTENT.into_response()
         }
-        None if id.is_some() => StatusCode::NOT_FOUND.into_response(),
-        None => not_allowed(),
+        Ok(None) => not_allowed(),
+        Err(gone) => gone,
     }
 }

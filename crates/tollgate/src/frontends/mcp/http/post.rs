@@ -15,7 +15,7 @@ use serde_json::Value;
 use tollgate_core::ErrorCode;
 use tollgate_engine::Caller;
 
-use super::{Web, body, headers, modern, old};
+use super::{Web, batch, body, headers, modern, old};
 use crate::frontends::{
     auth::Identity,
     mcp::{
@@ -43,10 +43,20 @@ pub(super) async fn run(
             return refused(&web, &caller, status, None, error).await;
         }
     };
+    if super::super::batch::is_one(&text) {
+        match batch::session(&web, &caller, &parts).await {
+            Ok(Some(session)) => return batch::run(web, caller, parts, session, &text).await,
+            // For everybody else it is no message.
+            Ok(None) => {}
+            Err(gone) => return gone,
+        }
+    }
     match rpc::read(&text) {
         Ok(Incoming::Asked(asked)) => ask(web, caller, parts, asked, left).await,
-        Ok(Incoming::Told(told)) => old::hear(&web, &caller, &parts.headers, &told),
-        Ok(Incoming::Answered(answered)) => old::answered(&web, &caller, &parts.headers, answered),
+        Ok(Incoming::Told(told)) => old::hear(&web, &caller, &parts.headers, &told).await,
+        Ok(Incoming::Answered(answered)) => {
+            old::answered(&web, &caller, &parts.headers, answered).await
+        }
         Err(unreadable) => {
             let status = StatusCode::BAD_REQUEST;
             refused(
@@ -62,7 +72,7 @@ pub(super) async fn run(
 }
 
 /// Whoever makes the requests of this identity.
-fn caller_of(identity: &Identity) -> Caller {
+pub(super) fn caller_of(identity: &Identity) -> Caller {
     let mut caller = caller(identity.principal.clone(), DEFAULT_SESSION, identity.trust);
     caller.scope = identity.toolsets.as_deref().map(Arc::from);
     caller.limit = identity.session_limit;

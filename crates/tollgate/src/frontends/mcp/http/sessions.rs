@@ -14,7 +14,10 @@ use tollgate_core::Principal;
 use tollgate_engine::random_hex;
 
 use super::{
-    super::legacy::{Conversation, locked},
+    super::{
+        legacy::{Conversation, cancelled, locked},
+        rpc::Told,
+    },
     stream::Log,
 };
 
@@ -64,6 +67,16 @@ impl Session {
         found.map(|(_, log)| Arc::clone(log))
     }
 
+    /// Takes a notification of the client.
+    pub(super) fn hear(&self, told: &Told) {
+        if told.method == "notifications/cancelled"
+            && let Some(id) = cancelled(&told.params)
+            && let Some(running) = locked(&self.running).get(&id)
+        {
+            running.cancel();
+        }
+    }
+
     fn is_idle(&self, ttl: Duration, now: Instant) -> bool {
         now.duration_since(*locked(&self.used)) > ttl
             && !self.listened.load(Ordering::Relaxed)
@@ -71,11 +84,43 @@ impl Session {
     }
 }
 
-/// Every session.
+/// Every session. Whoever begins too many loses their own, never somebody else's.
 pub(super) struct Sessions {
-    all: Mutex<HashMap<String, Arc<Session>>>,
+    all: Mutex<All>,
     most: usize,
     ttl: Duration,
+}
+
+#[derive(Default)]
+struct All {
+    by_id: HashMap<String, Arc<Session>>,
+    counts: HashMap<Principal, usize>,
+}
+
+impl All {
+    fn remove(&mut self, id: &str) -> Option<Arc<Session>> {
+        let session = self.by_id.remove(id)?;
+        if let Some(count) = self.counts.get_mut(&session.principal) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&session.principal);
+            }
+        }
+        Some(session)
+    }
+
+    /// The session that was unused longest, of one principal.
+    fn oldest(&self, of: &Principal) -> Option<String> {
+        let own = self.by_id.values().filter(|one| one.principal == *of);
+        let oldest = own.min_by_key(|session| *locked(&session.used));
+        oldest.map(|session| session.id.clone())
+    }
+
+    /// Whoever has the most sessions.
+    fn busiest(&self) -> Option<Principal> {
+        let most = self.counts.iter().max_by_key(|(_, count)| **count);
+        most.map(|(principal, _)| principal.clone())
+    }
 }
 
 impl Sessions {
@@ -87,7 +132,8 @@ impl Sessions {
         }
     }
 
-    /// Begins a session; the one unused longest gives way if there are too many.
+    /// Begins a session. If there are too many, the one gives way that was unused longest of
+    /// whoever has the most; nobody with fewer sessions than the newcomer loses any.
     pub(super) fn begin(&self, principal: Principal, conversation: Conversation) -> Arc<Session> {
         let session = Arc::new(Session {
             id: random_hex(16),
@@ -101,30 +147,29 @@ impl Sessions {
             used: Mutex::new(Instant::now()),
         });
         let mut all = locked(&self.all);
-        if all.len() >= self.most {
-            let oldest = all
-                .values()
-                .min_by_key(|session| *locked(&session.used))
-                .map(|session| session.id.clone());
+        if all.by_id.len() >= self.most {
+            let busiest = all.busiest();
+            let oldest = busiest.and_then(|principal| all.oldest(&principal));
             if let Some(gone) = oldest.and_then(|oldest| all.remove(&oldest)) {
                 gone.ended.cancel();
             }
         }
-        all.insert(session.id.clone(), Arc::clone(&session));
+        *all.counts.entry(session.principal.clone()).or_default() += 1;
+        all.by_id.insert(session.id.clone(), Arc::clone(&session));
         session
     }
 
     /// The session of this principal; another's is no session at all.
     pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
         let all = locked(&self.all);
-        let session = all.get(id).filter(|it| it.principal == *principal)?;
+        let session = all.by_id.get(id).filter(|it| it.principal == *principal)?;
         *locked(&session.used) = Instant::now();
         Some(Arc::clone(session))
     }
 
     /// Ends a session: what it runs is cancelled in order.
     pub(super) fn end(&self, session: &Session) {
-        locked(&self.all).remove(&session.id);
+        drop(locked(&self.all).remove(&session.id));
         session.ended.cancel();
         locked(&session.running)
             .values()
@@ -134,16 +179,47 @@ impl Sessions {
     /// Ends what nobody has used for long.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
-        locked(&self.all).retain(|_, session| {
-            let idle = session.is_idle(self.ttl, now);
-            if idle {
-                session.ended.cancel();
+        let mut all = locked(&self.all);
+        let idle = all.by_id.values().filter(|one| one.is_idle(self.ttl, now));
+        let idle: Vec<String> = idle.map(|session| session.id.clone()).collect();
+        for id in idle {
+            if let Some(gone) = all.remove(&id) {
+                gone.ended.cancel();
             }
-            !idle
-        });
+        }
     }
 
     pub(super) fn count(&self) -> usize {
-        locked(&self.all).len()
+        locked(&self.all).by_id.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontends::mcp::era::Client;
+
+    fn begin(sessions: &Sessions, who: &str) -> Arc<Session> {
+        let principal = Principal::from_stored(who.to_owned());
+        sessions.begin(principal, Conversation::new(Client::unknown("2025-11-25")))
+    }
+
+    #[test]
+    fn who_begins_too_many_sessions_loses_their_own() {
+        let sessions = Sessions::new(4, Duration::from_secs(60));
+        let quiet = begin(&sessions, "quiet");
+        let loud: Vec<_> = (0..20).map(|_| begin(&sessions, "loud")).collect();
+        let is_there = |one: &Arc<Session>| sessions.find(&one.id, &one.principal).is_some();
+        assert!(is_there(&quiet));
+        assert_eq!(sessions.count(), 4);
+        assert_eq!(loud.iter().filter(|one| is_there(one)).count(), 3);
+        assert!(loud[17..].iter().all(is_there), "the last ones stay");
+        assert!(loud[..17].iter().all(|one| one.ended.is_cancelled()));
+        let other = begin(&sessions, "other");
+        assert!(is_there(&quiet) && is_there(&other));
+        sessions.end(&quiet);
+        sessions.end(&quiet);
+        assert_eq!(sessions.count(), 3);
+        assert_eq!(locked(&sessions.all).counts.len(), 2);
     }
 }

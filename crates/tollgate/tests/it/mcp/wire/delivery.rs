@@ -4,11 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 
 use serde_json::{Value, json};
 
-use super::peer::{Ask, Gate, meta, request, result, until, with_meta};
+use super::peer::{Ask, Gate, Held, meta, request, result, until, with_meta};
 use crate::support::{TestEnv, approval_id};
 
-const BRISK: &str = "[providers.stub]\ntools = [\"slow.write\"]\nwrites = [\"slow.write\"]\n\
-                     delay_ms = 500\n";
 const FIXTURES: [&str; 1] = ["--conformance-fixtures"];
 
 fn rows(env: &TestEnv, kind: &str, tool: &str) -> Vec<Value> {
@@ -20,7 +18,7 @@ fn rows(env: &TestEnv, kind: &str, tool: &str) -> Vec<Value> {
 /// Waits until the side effect has happened.
 fn happened(env: &TestEnv) {
     until(|| {
-        let endings = rows(env, "ending", "slow.write");
+        let endings = rows(env, "ending", Held::TOOL);
         endings.iter().any(|row| row["status"] == "ok")
     });
 }
@@ -28,21 +26,21 @@ fn happened(env: &TestEnv) {
 /// Fails the test unless this is the answer that was lost.
 #[track_caller]
 fn is_the_lost_answer(env: &TestEnv, result: &Value) {
-    let envelope = &result["structuredContent"];
-    assert_eq!(envelope["status"], "ok", "{envelope}");
+    let envelope = &result["_meta"]["tollgate/result"];
+    assert_eq!(envelope["status"], "ok", "{result}");
     assert_eq!(envelope["warnings"], json!(["recorded_ending"]));
-    assert_eq!(rows(env, "intent", "slow.write").len(), 1);
+    assert_eq!(rows(env, "intent", Held::TOOL).len(), 1);
 }
 
 #[test]
 fn an_answer_lost_after_a_dialog_is_given_again() {
-    let env = TestEnv::with_config(&format!("{BRISK}[consent]\ndialogs = \"all\"\n"));
+    let (env, held) = Held::with("", "[consent]\ndialogs = \"all\"\n");
     let gate = Gate::open(&env);
     let params = json!({"protocolVersion": "2025-11-25",
         "capabilities": {"elicitation": {}}, "clientInfo": {"name": "mcp", "version": "1"}});
     let heard = gate.ask(&Ask::legacy("", "initialize", params)).has(200);
     let session = heard.header("mcp-session-id").unwrap();
-    let call = Ask::legacy(session, "tools/call", json!({"name": "slow.write"}));
+    let call = Ask::legacy(session, "tools/call", held.call());
     let mut open = gate.begin(&call);
     let asked = open.event().unwrap();
     let yes = json!({"action": "accept", "content": {"approve": true}});
@@ -51,6 +49,7 @@ fn an_answer_lost_after_a_dialog_is_given_again() {
         .has(202);
     env.wait_for_intent();
     drop(open);
+    held.end();
     happened(&env);
     let again = gate.ask(&call.again(2)).has(200);
     is_the_lost_answer(&env, &result(&again.json()));
@@ -58,8 +57,9 @@ fn an_answer_lost_after_a_dialog_is_given_again() {
 
 #[test]
 fn an_answer_that_nobody_read_on_stdio_is_given_again() {
-    let env = TestEnv::with_config(BRISK);
-    let params = json!({"name": "slow.write", "_meta": {"tollgate/session": "mine"}});
+    let (env, held) = Held::with("", "");
+    let mut params = held.call();
+    params["_meta"] = json!({"tollgate/session": "mine"});
     let line = request(1, "tools/call", &with_meta(params, &meta())).to_string();
     let ask = |lines: u8| {
         let mut child = env.start(&["mcp"]);
@@ -75,6 +75,9 @@ fn an_answer_that_nobody_read_on_stdio_is_given_again() {
         }
         drop(output);
         drop(input);
+        if lines == 0 {
+            held.end();
+        }
         child.wait().unwrap();
         answer
     };
@@ -94,12 +97,14 @@ fn progress() -> Value {
 
 #[test]
 fn closing_the_stream_of_a_modern_call_cancels_it() {
-    let env = TestEnv::new();
-    let gate = Gate::open_with(&env, &FIXTURES);
-    let mut open = gate.begin(&Ask::modern("tools/call", progress()));
-    assert_eq!(open.event().unwrap()["params"]["progress"], 0.0);
+    let (env, held) = Held::with("default_capability = \"L0\"\ntrust_annotations = true", "");
+    let gate = Gate::open(&env);
+    let mut params = held.call();
+    params["_meta"] = json!({"progressToken": 1});
+    let mut open = gate.begin(&Ask::modern("tools/call", params));
+    assert_eq!(open.event().unwrap()["params"]["progress"], 1.0);
     drop(open);
-    let ended = || rows(&env, "ending", "test_tool_with_progress");
+    let ended = || rows(&env, "ending", Held::TOOL);
     until(|| !ended().is_empty());
     assert_eq!(ended()[0]["error_code"], "tool.gate.invoke.cancelled");
     gate.call("time.now", json!({}));

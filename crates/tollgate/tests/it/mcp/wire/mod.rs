@@ -2,6 +2,7 @@
 
 mod access;
 mod bad;
+mod batches;
 mod consent;
 mod delivery;
 mod discovery;

@@ -6,11 +6,13 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::{
-    mcp::wire::peer::{Ask, Gate, Open, result, until},
+    mcp::wire::peer::{Ask, Gate, Held, Open, result, until},
     support::TestEnv,
 };
 
-const SLOW: &str = "[providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 1500\n";
+const SLOW: &str = "[providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 4000\n";
+/// The server says that its tools only read, and is believed.
+const READS: &str = "default_capability = \"L0\"\ntrust_annotations = true";
 
 fn running(gate: &Gate) {
     until(|| {
@@ -22,15 +24,16 @@ fn running(gate: &Gate) {
 #[test]
 fn calls_in_flight_finish_and_nothing_new_begins() {
     for signal in [Signal::TERM, Signal::INT] {
-        let env = TestEnv::with_config(SLOW);
+        let (env, held) = Held::with(READS, "");
         let mut gate = Gate::open(&env);
-        let stream = gate.send(&Ask::call("slow.read", json!({})));
+        let stream = gate.send(&Ask::modern("tools/call", held.call()));
         running(&gate);
         gate.signal(signal);
         until(|| TcpStream::connect(gate.address).is_err());
+        held.end();
         let heard = Open::answering(stream).unwrap().whole().has(200);
         let done = result(&heard.json());
-        assert_eq!(done["structuredContent"]["status"], "ok");
+        assert_eq!(done["content"][0]["text"], "waited");
         assert_eq!(gate.wait(), Some(0));
         env.whole();
     }
@@ -38,10 +41,7 @@ fn calls_in_flight_finish_and_nothing_new_begins() {
 
 #[test]
 fn a_call_that_takes_too_long_to_finish_is_cancelled_in_order() {
-    let config = format!(
-        "{}[serve]\ndrain_seconds = 0\n",
-        SLOW.replace("1500", "4000")
-    );
+    let config = format!("{SLOW}[serve]\ndrain_seconds = 0\n");
     let env = TestEnv::with_config(&config);
     let mut gate = Gate::open(&env);
     let _stream = gate.send(&Ask::call("slow.read", json!({})));
@@ -60,17 +60,17 @@ fn a_call_that_takes_too_long_to_finish_is_cancelled_in_order() {
 
 #[test]
 fn a_call_whose_client_is_gone_finishes_too() {
-    let env = TestEnv::with_config(SLOW);
+    let (env, held) = Held::with(READS, "");
     let mut gate = Gate::open(&env);
     let session = gate.session(|ask| ask);
-    let call = json!({"name": "slow.read"});
-    let stream = gate.send(&Ask::legacy(&session, "tools/call", call));
+    let stream = gate.send(&Ask::legacy(&session, "tools/call", held.call()));
     running(&gate);
     drop(stream);
     gate.signal(Signal::TERM);
+    held.end();
     assert_eq!(gate.wait(), Some(0));
     let rows = env.recorded();
-    let mut endings = rows.iter().filter(|row| row["tool"] == "slow.read");
+    let mut endings = rows.iter().filter(|row| row["tool"] == Held::TOOL);
     assert_eq!(endings.next().unwrap()["status"], "ok");
 }
 

@@ -115,7 +115,7 @@ fn evil_hosts_and_origins_are_refused_before_anything_is_read() {
     let env = TestEnv::new();
     let gate = Gate::open(&env);
     let port = gate.address.port();
-    for wrong in [
+    let wrong = [
         good().header("host", "evil.example"),
         good().header("host", &format!("evil.example:{port}")),
         good().header("host", "localhost.evil.example"),
@@ -126,15 +126,17 @@ fn evil_hosts_and_origins_are_refused_before_anything_is_read() {
         Ask::new("GET", "/mcp").header("origin", "http://evil.example"),
         Ask::new("OPTIONS", "/mcp").header("origin", "http://evil.example"),
         Ask::new("GET", "/metrics").header("host", "evil.example"),
-    ] {
-        let heard = gate.ask(&wrong).has(403);
+    ];
+    for (number, wrong) in wrong.iter().enumerate() {
+        let heard = gate.ask(wrong).has(403);
         assert_eq!(heard.header("access-control-allow-origin"), None);
+        assert_eq!(endings(&env, MALFORMED), number + 1);
     }
     gate.result(&good().header("host", &format!("localhost:{port}")));
     gate.result(&good().header("origin", &format!("http://{}", gate.address)));
     let rows = env.recorded();
-    let endings = rows.iter().filter(|row| row["kind"] == "ending");
-    assert_eq!(endings.count(), 2);
+    let all = rows.iter().filter(|row| row["kind"] == "ending");
+    assert_eq!(all.count(), wrong.len() + 2);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::undisturbed;
+use super::{MALFORMED, endings, undisturbed};
 use crate::{
     mcp::wire::peer::{Ask, Gate, code, result},
     support::TestEnv,
@@ -30,20 +30,24 @@ fn a_session_of_another_is_no_session() {
     let gate = Gate::open(&env);
     let session = gate.session(|ask| ask.bearing(&ada));
     gate.ask(&listing(&session).bearing(&ada)).has(200);
-    for ask in [
+    let wrong = [
         listing(&session).bearing(&eve),
         listing(&session),
         verb("GET", &session).bearing(&eve),
         verb("DELETE", &session).bearing(&eve),
         listing("0123456789abcdef0123456789abcdef"),
         listing("../../etc"),
-    ] {
-        gate.ask(&ask).has(404);
+    ];
+    for (number, ask) in wrong.iter().enumerate() {
+        let heard = gate.ask(ask).has(404);
+        assert_eq!(code(&heard.json()), -32600);
+        assert_eq!(endings(&env, MALFORMED), number + 1, "each is written down");
     }
     let told = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": {"requestId": 1}});
     let told = Ask::post(told.to_string()).header("mcp-session-id", &session);
     gate.ask(&told.clone().bearing(&eve)).has(404);
+    assert_eq!(endings(&env, MALFORMED), wrong.len() + 1);
     gate.ask(&told.bearing(&ada)).has(202);
     gate.ask(&listing(&session).bearing(&ada)).has(200);
 }

@@ -6,14 +6,12 @@ use serde_json::{Value, json};
 
 use super::undisturbed;
 use crate::{
-    mcp::wire::peer::{Ask, Gate, Stdio, result, until},
+    mcp::wire::peer::{Ask, Gate, Held, Stdio, result, until},
     support::{TestEnv, approval_id},
 };
 
 const SLOW: &str = "[providers.stub]\ntools = [\"slow.read\", \"slow.write\"]\n\
                     writes = [\"slow.write\"]\ndelay_ms = 4000\n";
-const BRISK: &str = "[providers.stub]\ntools = [\"slow.write\"]\nwrites = [\"slow.write\"]\n\
-                     delay_ms = 500\n";
 const CANCELLED: &str = "tool.gate.invoke.cancelled";
 
 fn rows(env: &TestEnv, kind: &str, tool: &str) -> Vec<Value> {
@@ -105,28 +103,26 @@ fn a_vanished_side_effect_runs_once() {
 
 #[test]
 fn an_older_client_that_vanishes_finds_its_answer() {
-    let env = TestEnv::with_config(BRISK);
+    let (env, held) = Held::with("", "");
     let gate = Gate::open(&env);
     let session = gate.session(|ask| ask);
-    let params = json!({"name": "slow.write", "arguments": {"text": "milk"}});
-    let call = Ask::legacy(&session, "tools/call", params);
+    let call = Ask::legacy(&session, "tools/call", held.call());
     let ask = |id| result(&gate.ask(&call.again(id)).has(200).json());
     approved(&env, &ask(2));
     let stream = gate.send(&call);
     env.wait_for_intent();
     drop(stream);
-    let endings = ended(&env, "slow.write", 2);
+    held.end();
+    let endings = ended(&env, Held::TOOL, 2);
     assert_eq!(
         endings[1]["status"], "ok",
         "a broken line cancels nothing here"
     );
     let again = ask(3);
-    assert_eq!(again["structuredContent"]["status"], "ok");
-    assert_eq!(
-        again["structuredContent"]["warnings"],
-        json!(["recorded_ending"])
-    );
-    assert_eq!(rows(&env, "intent", "slow.write").len(), 1);
+    let envelope = &again["_meta"]["tollgate/result"];
+    assert_eq!(envelope["status"], "ok", "{again}");
+    assert_eq!(envelope["warnings"], json!(["recorded_ending"]));
+    assert_eq!(rows(&env, "intent", Held::TOOL).len(), 1);
     let third = ask(4);
     let kind = &third["structuredContent"]["error"]["kind"];
     assert_eq!(kind, "confirmation_required");
@@ -134,7 +130,7 @@ fn an_older_client_that_vanishes_finds_its_answer() {
 
 #[test]
 fn a_named_side_effect_runs_once_however_often_it_is_sent() {
-    let env = TestEnv::with_config(&BRISK.replace("500", "0"));
+    let env = TestEnv::with_config(&SLOW.replace("4000", "0"));
     let mut client = Stdio::modern(&env, &[]);
     let params = json!({"name": "slow.write", "arguments": {"text": "milk"},
         "_meta": {"tollgate/call": {"idempotency_key": "milk-1"}}});
@@ -150,7 +146,7 @@ fn a_named_side_effect_runs_once_however_often_it_is_sent() {
 
 #[test]
 fn a_client_that_closes_its_side_lets_a_short_call_finish() {
-    let env = TestEnv::with_config(&SLOW.replace("4000", "300"));
+    let env = TestEnv::with_config(&SLOW.replace("4000", "50"));
     let mut client = Stdio::modern(&env, &[]);
     client.begin("tools/call", json!({"name": "slow.read"}));
     let rest = client.end();

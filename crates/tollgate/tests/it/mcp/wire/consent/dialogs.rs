@@ -155,6 +155,12 @@ fn a_call_can_be_taken_back_while_its_dialog_is_open() {
     let (call, id) = open_dialog(&mut client);
     let params = json!({"requestId": call});
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+    let closes = client.next();
+    assert_eq!(closes["method"], "notifications/cancelled", "{closes}");
+    assert_eq!(
+        closes["params"]["requestId"], id,
+        "the dialog can be closed"
+    );
     client.send(&json!({"jsonrpc": "2.0", "id": id, "result": yes()}));
     assert_eq!(client.result("ping", json!({})), json!({}));
     assert_eq!(

@@ -85,3 +85,21 @@ fn an_older_client_over_http_is_asked_on_the_stream_of_its_call() {
     ran(&result(rest.last().unwrap()));
     assert_eq!(effects(&env), 1);
 }
+
+#[test]
+fn an_older_client_over_http_hears_that_its_dialog_can_be_closed() {
+    let env = TestEnv::with_config(&format!("{NOTES}{TRUSTED}"));
+    let gate = Gate::open(&env);
+    let session = old_session(&gate);
+    let mut open = gate.begin(&Ask::legacy(&session, "tools/call", note("milk")));
+    let asked = open.event().unwrap();
+    let back = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1}});
+    let back = Ask::post(back.to_string()).header("mcp-session-id", &session);
+    gate.ask(&back).has(202);
+    let rest = open.events();
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert_eq!(rest[0]["method"], "notifications/cancelled");
+    assert_eq!(rest[0]["params"]["requestId"], asked["id"]);
+    assert_eq!(effects(&env), 0);
+}

@@ -1,9 +1,11 @@
 //! Clients that are easy to misbehave with: lines on stdio, and HTTP by hand on a socket.
 
+mod held;
 mod http;
 mod serve;
 mod stdio;
 
+pub(super) use held::Held;
 pub(super) use http::{Ask, Heard, Open};
 pub(super) use serve::Gate;
 pub(super) use stdio::Stdio;
