@@ -21,7 +21,8 @@ use super::{
 const SILENCE: Duration = Duration::from_secs(10);
 const WHOLE: Duration = Duration::from_secs(60);
 
-/// Follows a request to a server that a test speaks for; says how long that took.
+/// Follows a request to a server that a test speaks for; says how long that took. The test
+/// holds the server whole, or the connection counts as lost.
 async fn follow<F: Future<Output = ()> + Send + 'static>(
     speak: impl FnOnce(Pretended) -> F,
 ) -> (Result<Step, ProviderError>, Duration) {
@@ -68,6 +69,7 @@ fn progress() -> Heard {
 #[tokio::test(start_paused = true)]
 async fn progress_extends_the_wait() {
     let (step, took) = follow(|server| async move {
+        let server = server;
         for _ in 0..5 {
             sleep(Duration::from_secs(8)).await;
             server.said.send(progress()).await.unwrap();
@@ -83,6 +85,7 @@ async fn progress_extends_the_wait() {
 #[tokio::test(start_paused = true)]
 async fn silence_ends_the_wait_and_other_words_do_not_extend_it() {
     let (step, took) = follow(|server| async move {
+        let server = server;
         sleep(Duration::from_secs(8)).await;
         let said = Payload::from(json!({"level": "info", "data": "still here"}));
         let told = Heard::Told("notifications/message".to_owned(), said);
@@ -99,6 +102,7 @@ async fn silence_ends_the_wait_and_other_words_do_not_extend_it() {
 #[tokio::test(start_paused = true)]
 async fn no_progress_extends_the_wait_beyond_the_cap() {
     let (step, took) = follow(|server| async move {
+        let server = server;
         loop {
             sleep(Duration::from_secs(7)).await;
             if server.said.send(progress()).await.is_err() {
