@@ -262,37 +262,36 @@ impl Exchange {
 
 /// What a test says in the place of a child.
 #[cfg(test)]
-pub(super) struct Pretended {
-    pub(super) said: mpsc::Sender<Heard>,
-    pub(super) answer: oneshot::Sender<Result<Result<Payload, RpcError>, LinkError>>,
-    _lost: watch::Sender<Option<String>>,
+pub(super) struct Pretended(Arc<Slot>);
+
+#[cfg(test)]
+impl Pretended {
+    pub(super) fn say(&self, heard: Heard) {
+        self.0.say(heard);
+    }
+
+    pub(super) fn answer(&self, payload: Payload) {
+        self.0.answer(Ok(Ok(payload)));
+    }
 }
 
 #[cfg(test)]
 impl Exchange {
     /// A request to nobody.
     pub(super) fn pretended(id: u64) -> (Self, Pretended) {
-        let (answer, answered) = oneshot::channel();
-        let (said, hears) = mpsc::channel(BACKLOG);
-        let (end, lost) = watch::channel(None);
         let shared = Shared {
             waiting: Mutex::default(),
             message_bytes: 0,
             chatter: mpsc::channel(1).0,
+            end: watch::channel(None).0,
         };
+        let slot = Arc::<Slot>::default();
         let exchange = Self {
             id,
             shared: Arc::new(shared),
-            answer: answered,
-            said: hears,
-            lost,
+            slot: Arc::clone(&slot),
         };
-        let pretended = Pretended {
-            said,
-            answer,
-            _lost: end,
-        };
-        (exchange, pretended)
+        (exchange, Pretended(slot))
     }
 }
 
