@@ -229,7 +229,10 @@ impl Shared {
             digest: template.digest.clone(),
             timeout_ms: self.timeout_ms(args, template),
             session_id: args.session_id.clone(),
-            conversation: args.session_id.clone().unwrap_or_else(|| id.clone()),
+            conversation: args
+                .session_id
+                .clone()
+                .unwrap_or_else(|| ids::random_id("rs")),
             surface: cx.surface,
             trust: cx.trust,
             scope: cx.scope.clone(),

@@ -142,7 +142,34 @@ fn shown(approval: &Approval, decided: &Decided) -> String {
         field("rule"),
         visible(&arguments(approval)),
     ) + &left_out(approval)
+        + &steps(approval)
         + &effect(approval)
+}
+
+/// Which template would be run, and what it is made of.
+fn steps(approval: &Approval) -> String {
+    let Some(plan) = approval.preview.get("plan") else {
+        return String::new();
+    };
+    let text = |value: &Value, name: &str| visible(value[name].as_str().unwrap_or_default());
+    let mut shown = format!(
+        "  template   {} {}\n",
+        text(plan, "template"),
+        text(plan, "version")
+    );
+    for step in plan["steps"].as_array().into_iter().flatten() {
+        let id = text(step, "id");
+        match step["for_each"].as_array() {
+            None => shown.push_str(&format!("  step       {id}: {}\n", text(step, "tool"))),
+            Some(inner) => {
+                for each in inner {
+                    let (name, tool) = (text(each, "id"), text(each, "tool"));
+                    shown.push_str(&format!("  step       {id}, each: {name}: {tool}\n"));
+                }
+            }
+        }
+    }
+    shown
 }
 
 /// What the call would do, by its provider's account.

@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::support::{TestEnv, approval_id};
+use crate::support::{TestEnv, approval_id, at_a_terminal};
 
 const PYTHON: &str = "/usr/bin/python3";
 
@@ -53,6 +53,8 @@ fn a_snippet_runs_when_a_human_agrees_once() {
     assert_eq!(run["result"]["stdout"], "42\n");
     assert_eq!(run["result"]["tier"], "native");
     assert_eq!(run["artifacts"][0]["name"], "stdout");
+    let session = run["sessionId"].as_str().unwrap();
+    assert!(session.starts_with("rs-"), "it is no secret: {session}");
     // The approval was for one run.
     let again = snippet("print(6*7)", json!({}));
     env.call("run_task_template", &again, &[]).exits(3);
@@ -71,6 +73,27 @@ fn a_snippet_runs_when_a_human_agrees_once() {
     let played = env.run(&["runs", "replay", id, "--json"]).exits(0).json();
     assert_eq!(played["steps"][0]["data"]["stdout"], "42\n", "{played}");
     env.whole();
+}
+
+#[test]
+fn who_agrees_at_a_terminal_sees_template_version_and_steps() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let arguments = snippet("print(6*7)", json!({}));
+    let refused = env.call("run_task_template", &arguments, &[]).exits(3);
+    let id = approval_id(&refused.json());
+    let seen = at_a_terminal(&env, &["approve", &id], str::to_owned);
+    for line in [
+        "template   run_code_snippet 1.0.0",
+        "step       write_files: sandbox.write_files",
+        "step       exec: sandbox.exec",
+        "step       collect_outputs: sandbox.collect_outputs",
+    ] {
+        assert!(seen.shown.contains(line), "{line}: {}", seen.shown);
+    }
+    env.call("run_task_template", &arguments, &[]).exits(0);
 }
 
 #[test]
