@@ -18,6 +18,7 @@ pub mod knowledge;
 pub mod sandbox;
 pub mod stub;
 pub mod upstream;
+pub mod web;
 
 macro_rules! providers {
     ($($name:ident),* $(,)?) => {
@@ -55,4 +56,5 @@ providers! {
     knowledge,
     sandbox,
     stub,
+    web,
 }

@@ -31,4 +31,5 @@ pub(crate) const PAGES: &[Page] = pages! {
     "skills": "Tools that belong together, and guides for agents.",
     "tools": "Every builtin tool.",
     "upstream": "Other MCP servers behind the gate.",
+    "web": "Searching and reading the web.",
 };

@@ -269,6 +269,7 @@ fn provider_settings(
         },
         sandbox: config.sandbox.settings(&config.state.dir),
         keepa: keepa::settings(config, environment),
+        web: config.web.settings(environment),
         upstream,
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()

@@ -42,6 +42,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
             "tollgate-keepa",
             "tollgate-knowledge",
             "tollgate-sandbox",
+            "tollgate-web",
         ],
         &["tollgate-testkit"],
     ),
@@ -50,6 +51,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-sanitize", &[], &[]),
     ("tollgate-store", &["tollgate-core"], &["tollgate-testkit"]),
     ("tollgate-testkit", &["tollgate-core"], &[]),
+    ("tollgate-web", &[], &[]),
     ("xtask", &[], &[]),
 ];
 

@@ -17,3 +17,5 @@ mod stub;
 mod support;
 #[cfg(test)]
 mod upstream;
+#[cfg(test)]
+mod web;

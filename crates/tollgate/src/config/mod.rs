@@ -21,6 +21,7 @@ mod secret;
 mod serving;
 mod suggest;
 mod trust;
+mod web;
 mod words;
 
 #[cfg(test)]
@@ -54,6 +55,7 @@ pub use sandbox::Sandbox;
 pub use secret::{NotAReference, SecretError, SecretRef};
 pub use serving::{Keepa, KeySource, Knowledge, Oauth, Resources, Results, Serve};
 pub use trust::{Standing, TrustError, TrustStore};
+pub use web::{SearchEngine, Web};
 
 /// Everything the user decides, resolved: paths are absolute, numbers within bounds.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,6 +104,8 @@ pub struct Config {
     pub runs: Runs,
     /// Amazon product research.
     pub keepa: Keepa,
+    /// Searching and reading the web.
+    pub web: Web,
     /// The files this configuration was read from, lowest layer first.
     pub sources: Vec<Source>,
     /// What the user should know although it is no error.

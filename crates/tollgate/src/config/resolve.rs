@@ -15,7 +15,7 @@ use super::{
     error::{ConfigError, Origin},
     keys::raw::{RawConfig, RawLimits, RawState},
     load::Layers,
-    mcp, runs, sandbox, serving, suggest,
+    mcp, runs, sandbox, serving, suggest, web,
 };
 
 impl Config {
@@ -47,6 +47,7 @@ impl Config {
         let sandbox = sandbox::sandbox(raw.sandbox, &mut layers);
         let runs = runs::runs(raw.runs, &mut layers, environment);
         let keepa = serving::keepa(raw.keepa, &mut layers);
+        let web = web::web(raw.web, &mut layers, environment);
         let Some(state) = state.filter(|_| errors.is_empty()) else {
             return Err(errors);
         };
@@ -125,6 +126,7 @@ impl Config {
             sandbox,
             runs,
             keepa,
+            web,
             sources: layers.sources,
             notices: layers.notices,
         })

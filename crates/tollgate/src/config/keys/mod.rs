@@ -12,6 +12,7 @@ pub(super) mod sandbox;
 pub(super) mod serve;
 pub(super) mod skills;
 pub(super) mod values;
+pub(super) mod web;
 
 use std::sync::LazyLock;
 

@@ -10,7 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{super::secret::SecretRef, docs, keepa, mcp, runs, sandbox, serve, skills, values};
+use super::{
+    super::secret::SecretRef, docs, keepa, mcp, runs, sandbox, serve, skills, values, web,
+};
 
 /// The configuration of Tollgate, `tollgate.toml`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
@@ -62,6 +64,8 @@ pub struct RawConfig {
     pub runs: runs::RawRuns,
     /// Amazon product research with Keepa.
     pub keepa: keepa::RawKeepa,
+    /// Searching and reading the web.
+    pub web: web::RawWeb,
 }
 
 /// Where Tollgate keeps what it must remember.

@@ -513,6 +513,60 @@ fn what_is_written_is_what_is_resolved() {
             cache_ttl: 0ns,
             is_evaluation: false,
         },
+        web: Web {
+            enabled: false,
+            allow_hosts: [
+                "wiki.internal",
+                "127.0.0.1:8080",
+            ],
+            ports: [
+                443,
+            ],
+            robots: false,
+            page_bytes: 2048,
+            timeout: 3s,
+            host_requests: 1,
+            host_pause: 5ms,
+            cache_bytes: 0,
+            search: [
+                SearchEngine {
+                    kind: Searxng,
+                    url: Some(
+                        "http://127.0.0.1:8888",
+                    ),
+                    key: None,
+                },
+                SearchEngine {
+                    kind: DdgHtml,
+                    url: Some(
+                        "http://127.0.0.1:1",
+                    ),
+                    key: None,
+                },
+                SearchEngine {
+                    kind: Brave,
+                    url: Some(
+                        "http://127.0.0.1:2",
+                    ),
+                    key: Some(
+                        Env(
+                            "BRAVE_KEY",
+                        ),
+                    ),
+                },
+                SearchEngine {
+                    kind: Serper,
+                    url: Some(
+                        "http://127.0.0.1:3",
+                    ),
+                    key: Some(
+                        Env(
+                            "SERPER_KEY",
+                        ),
+                    ),
+                },
+            ],
+        },
         sources: [
             Source {
                 path: "/fixtures/config/valid/everything.toml",

@@ -121,6 +121,22 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     keepa.wiki_dir: no
     keepa.promote_dirs: no
     keepa.cache_ttl_seconds: no
+    web.enabled: no
+    web.allow_hosts: no
+    web.ports: no
+    web.robots: no
+    web.page_bytes: lower
+    web.timeout_seconds: lower
+    web.host_requests: lower
+    web.host_pause_ms: no
+    web.cache_bytes: lower
+    web.search: no
+    web.searxng_url: no
+    web.ddg_url: no
+    web.brave_url: no
+    web.brave_key: no
+    web.serper_url: no
+    web.serper_key: no
     ");
 }
 

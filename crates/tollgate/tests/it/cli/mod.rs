@@ -18,3 +18,4 @@ mod skills;
 mod tokens;
 mod tools;
 mod trust;
+mod web;

@@ -38,7 +38,7 @@ fn shipped_skills_say_whether_and_why_not() {
             "there is no tool `initiate_session`",
         ),
         ("keepa_research", true, ""),
-        ("research_report", false, "there is no tool `web.search`"),
+        ("research_report", true, ""),
         ("run_code_snippet", true, ""),
     ] {
         let skill = listed(&env, name);
@@ -46,6 +46,10 @@ fn shipped_skills_say_whether_and_why_not() {
         let told = skill["reason"].as_str().unwrap_or_default();
         assert!(told.starts_with(reason), "{told}");
     }
+    env.configure("[web]\nenabled = false\n");
+    let skill = listed(&env, "research_report");
+    let told = skill["reason"].as_str().unwrap_or_default();
+    assert!(told.starts_with("there is no tool `web.search`"), "{told}");
     let folder = env.path("docs");
     fs::create_dir(&folder).unwrap();
     env.configure(&format!(

@@ -1,0 +1,250 @@
+//! The web's tools against a server on loopback.
+
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use serde_json::{Value, json};
+use tollgate_core::{Answer, Capability, ErrorCode, Provider, ProviderError, Status, Warning};
+use tollgate_providers::web::{self, Backend, BackendKind, Guard, Settings};
+use tollgate_testkit::{call_tool, fakes::context};
+
+use crate::support::run;
+
+/// A server that gives the same page to everybody, and a count of its visitors. It ends with the test's process.
+fn server(status: &'static str, kind: &'static str, body: String) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let visits = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&visits);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+                head.push(byte[0]);
+            }
+            counted.fetch_add(1, Ordering::SeqCst);
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            );
+            drop(stream.write_all(answer.as_bytes()));
+        }
+    });
+    (host, visits)
+}
+
+fn provider(change: impl FnOnce(&mut Settings)) -> impl Provider {
+    let mut settings = Settings {
+        robots: false,
+        ..Settings::default()
+    };
+    change(&mut settings);
+    web::provider(settings)
+}
+
+fn allowing(host: &str) -> impl Provider {
+    let host = host.to_owned();
+    provider(|settings| {
+        settings.guard = Guard {
+            allow_hosts: vec![host],
+            ..Guard::default()
+        };
+    })
+}
+
+async fn failure(provider: &dyn Provider, tool: &str, arguments: Value) -> ProviderError {
+    match call_tool(provider, tool, arguments, context()).await {
+        Err(error) => error,
+        Ok(Answer::Done(_) | Answer::NeedsInput(_)) => panic!("{tool} should have failed"),
+    }
+}
+
+fn page() -> String {
+    let words =
+        "The tide comes twice a day, and the boats that lie in the harbour rise and fall with it. "
+            .repeat(5);
+    format!(
+        "<html lang=en><title>Tides</title><body><nav>Menu</nav><article><h1>Tides</h1><p>{words}</p>\
+         <table><tr><th>Day</th><th>High</th></tr><tr><td>Monday</td><td>06:10</td></tr></table><p>{words}</p></article></body></html>"
+    )
+}
+
+#[tokio::test]
+async fn every_tool_reads_and_reaches_the_open_world() {
+    let specs = provider(|_| {}).tools().await.unwrap();
+    let names: Vec<_> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    assert_eq!(names, ["web.search", "web.fetch", "web.extract"]);
+    for spec in specs {
+        assert_eq!(spec.capability, Capability::L0);
+        assert!(spec.annotations.open_world && spec.annotations.read_only);
+    }
+    let off = provider(|settings| settings.is_enabled = false);
+    assert!(off.tools().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_page_is_fetched_as_markdown_text_or_itself() {
+    let (host, _) = server("200 OK", "text/html", page());
+    let provider = allowing(&host);
+    let url = format!("http://{host}/tides");
+    let result = run(&provider, "web.fetch", json!({"url": url}))
+        .await
+        .unwrap();
+    let data = result.payload.value();
+    assert_eq!(result.status, Status::Ok);
+    assert_eq!(
+        (&data["title"], &data["status_code"]),
+        (&json!("Tides"), &json!(200))
+    );
+    assert_eq!(data["extraction_method"], "readability");
+    assert_eq!(data["final_url"], url.as_str());
+    let text = data["text"].as_str().unwrap();
+    assert!(
+        text.contains("| Monday | 06:10 |") && !text.contains("Menu"),
+        "{text}"
+    );
+    let raw = run(&provider, "web.fetch", json!({"url": url, "format": "raw"}))
+        .await
+        .unwrap();
+    assert_eq!(raw.payload.value()["text"], page().as_str());
+    let plain = run(
+        &provider,
+        "web.fetch",
+        json!({"url": url, "format": "text"}),
+    )
+    .await
+    .unwrap();
+    let text = plain.payload.value()["text"].as_str().unwrap();
+    assert!(text.contains("Monday\t06:10"), "{text}");
+}
+
+#[tokio::test]
+async fn a_page_is_taken_apart() {
+    let (host, _) = server("200 OK", "text/html", page());
+    let arguments = json!({"url": format!("http://{host}/")});
+    let result = run(&allowing(&host), "web.extract", arguments)
+        .await
+        .unwrap();
+    let data = result.payload.value();
+    assert_eq!(
+        data["tables"],
+        json!([[["Day", "High"], ["Monday", "06:10"]]])
+    );
+    assert_eq!(data["language"], "en");
+    let given = json!({"html": page(), "url": "https://a.test/"});
+    let result = run(&provider(|_| {}), "web.extract", given).await.unwrap();
+    assert_eq!(result.payload.value()["title"], "Tides");
+    let neither = run(&provider(|_| {}), "web.extract", json!({})).await;
+    assert_eq!(neither.unwrap_err(), ErrorCode::InputRejected);
+}
+
+#[tokio::test]
+async fn an_address_that_is_not_public_is_refused_with_advice() {
+    let (host, visits) = server("200 OK", "text/html", page());
+    let port = host.rsplit(':').next().unwrap().parse().unwrap();
+    let provider = provider(|settings| settings.guard.ports.push(port));
+    for tool in ["web.fetch", "web.extract"] {
+        let arguments = json!({"url": format!("http://{host}/")});
+        let error = failure(&provider, tool, arguments).await;
+        assert_eq!(error.code, ErrorCode::InputRejected);
+        assert_eq!(error.document_code.as_deref(), Some("InvalidInput"));
+        assert_eq!(error.details["detail_code"], "address_refused");
+        assert!(error.suggestion.unwrap().contains("web.allow_hosts"));
+    }
+    assert_eq!(visits.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn failures_have_the_codes_of_the_gate() {
+    for (status, kind, code, name) in [
+        (
+            "403 Forbidden",
+            "text/html",
+            ErrorCode::ToolFailed,
+            "WebBlocked",
+        ),
+        (
+            "429 Slow Down",
+            "text/html",
+            ErrorCode::RateLimited,
+            "WebBlocked",
+        ),
+        (
+            "502 Bad Gateway",
+            "text/html",
+            ErrorCode::Unavailable,
+            "BadGateway",
+        ),
+        ("401 No", "text/html", ErrorCode::Unauthorized, "AuthError"),
+        (
+            "200 OK",
+            "application/pdf",
+            ErrorCode::Unsupported,
+            "WebParseError",
+        ),
+    ] {
+        let (host, _) = server(status, kind, "x".to_owned());
+        let arguments = json!({"url": format!("http://{host}/")});
+        let error = failure(&allowing(&host), "web.fetch", arguments).await;
+        assert_eq!(error.code, code, "{status}");
+        assert_eq!(error.document_code.as_deref(), Some(name), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_beyond_the_limit_is_cut_with_a_warning() {
+    let (host, _) = server("200 OK", "text/plain", "a".repeat(5000));
+    let arguments = json!({"url": format!("http://{host}/")});
+    let provider = provider(|settings| {
+        settings.guard.allow_hosts = vec![host];
+        settings.limits.bytes = 2000;
+    });
+    let result = run(&provider, "web.fetch", arguments).await.unwrap();
+    assert_eq!(result.status, Status::Degraded);
+    assert_eq!(result.warnings, [Warning::TruncatedOutput]);
+    assert_eq!(result.payload.value()["text"].as_str().unwrap().len(), 2000);
+}
+
+#[tokio::test]
+async fn a_search_says_where_its_answers_come_from() {
+    let arguments = json!({"query": "tides", "max_results": 2});
+    let result = run(&provider(|_| {}), "web.search", arguments.clone())
+        .await
+        .unwrap();
+    assert_eq!(result.warnings, [Warning::Fixture]);
+    let items = result.payload.value()["items"].clone();
+    assert_eq!(items.as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&items[1]["provider"], &items[1]["rank"]),
+        (&json!("stub"), &json!(2))
+    );
+
+    let (host, _) = server("403 Forbidden", "text/html", String::new());
+    let blocked = Backend {
+        base_url: Some(format!("http://{host}/")),
+        ..Backend::new(BackendKind::Searxng)
+    };
+    let with = |backends: Vec<Backend>| provider(|settings| settings.backends = backends);
+    let alone = failure(
+        &with(vec![blocked.clone()]),
+        "web.search",
+        arguments.clone(),
+    )
+    .await;
+    assert_eq!(alone.document_code.as_deref(), Some("WebBlocked"));
+    assert_eq!(alone.details["detail_code"], "http_403");
+    let chain = with(vec![blocked, Backend::new(BackendKind::Stub)]);
+    let result = run(&chain, "web.search", arguments).await.unwrap();
+    assert_eq!(result.status, Status::Degraded);
+    assert_eq!(result.warnings, [Warning::UsedFallback, Warning::Fixture]);
+    assert_eq!(result.payload.value()["failed"][0]["provider"], "searxng");
+}

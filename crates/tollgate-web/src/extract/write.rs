@@ -1,0 +1,600 @@
+//! Markup to Markdown, text, links and tables, in one pass over its tokens.
+//!
+//! It needs no tree, so its cost is linear and its memory is that of its output. Tags that do not match are taken as they
+//! come: an end without a beginning is nothing.
+
+use std::{cell::RefCell, collections::HashSet};
+
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+use reqwest::Url;
+
+use super::{
+    Link,
+    table::Table,
+    tokens::{attribute, reading, run},
+};
+
+/// How deep lists and quotations are shown.
+const MAX_INDENT: usize = 12;
+/// The marks of emphasis: strong, stressed, code.
+const MARKS: [&str; 3] = ["**", "*", "`"];
+const STRONG: usize = 0;
+const STRESSED: usize = 1;
+const CODE: usize = 2;
+
+/// What was written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) title: Option<String>,
+    pub(super) markdown: String,
+    pub(super) text: String,
+    pub(super) links: Vec<Link>,
+    pub(super) tables: Vec<Vec<Vec<String>>>,
+}
+
+/// Writes a piece of HTML as Markdown.
+pub(super) fn write(html: &str, base: Option<&Url>, most_links: usize) -> Written {
+    let sink = Sink(RefCell::new(Writer::new(base.cloned(), most_links)));
+    let mut writer = run(html, sink).0.into_inner();
+    writer.end_block();
+    writer.done()
+}
+
+/// The text of a piece of HTML, on one line.
+pub(crate) fn plain(html: &str) -> String {
+    let written = write(html, None, 0);
+    written
+        .text
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+struct Sink(RefCell<Writer>);
+
+impl TokenSink for Sink {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+        let mut writer = self.0.borrow_mut();
+        match token {
+            Token::TagToken(tag) => {
+                match tag.kind {
+                    TagKind::StartTag => writer.open(&tag),
+                    TagKind::EndTag => writer.close(&tag.name),
+                }
+                return reading(&tag);
+            }
+            Token::CharacterTokens(text) => writer.take(&text),
+            Token::DoctypeToken(_)
+            | Token::CommentToken(_)
+            | Token::NullCharacterToken
+            | Token::EOFToken
+            | Token::ParseError(_) => {}
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+enum Bullet {
+    Dash,
+    Number(u64),
+}
+
+struct Anchor {
+    url: Option<String>,
+    markdown_from: usize,
+    text_from: usize,
+}
+
+struct Writer {
+    base: Option<Url>,
+    most_links: usize,
+    written: Written,
+    seen: HashSet<String>,
+    /// The block being written, as Markdown and as text.
+    block: String,
+    line: String,
+    /// What stands before the block: a heading's marks or a bullet.
+    mark: String,
+    lists: Vec<Bullet>,
+    quotes: usize,
+    /// What is being skipped, and how often it was opened.
+    skipping: Option<(String, usize)>,
+    title: Option<String>,
+    code: Option<String>,
+    anchor: Option<Anchor>,
+    table: Option<Table>,
+    /// Tables within the table, which are read as text.
+    inner_tables: usize,
+    open: [Emphasis; 3],
+}
+
+/// Emphasis that has begun: how often within itself, and where.
+#[derive(Clone, Copy, Default)]
+struct Emphasis {
+    times: usize,
+    from: usize,
+}
+
+impl Writer {
+    fn new(base: Option<Url>, most_links: usize) -> Self {
+        Self {
+            base,
+            most_links,
+            written: Written::default(),
+            seen: HashSet::new(),
+            block: String::new(),
+            line: String::new(),
+            mark: String::new(),
+            lists: Vec::new(),
+            quotes: 0,
+            skipping: None,
+            title: None,
+            code: None,
+            anchor: None,
+            table: None,
+            inner_tables: 0,
+            open: Default::default(),
+        }
+    }
+
+    fn open(&mut self, tag: &Tag) {
+        let name = &*tag.name;
+        if let Some((skipped, times)) = &mut self.skipping {
+            *times += usize::from(skipped == name && !tag.self_closing);
+            return;
+        }
+        match name {
+            "script" | "style" | "template" | "iframe" | "noscript" | "object" | "select"
+            | "textarea" | "svg" | "noembed" | "noframes" | "head" | "nav"
+                if !tag.self_closing && name != "head" =>
+            {
+                self.skipping = Some((name.to_owned(), 1));
+            }
+            "title" => self.title = Some(String::new()),
+            "br" if self.table.is_some() => self.space(),
+            "br" => self.line_break(),
+            "hr" => {
+                self.end_block();
+                self.put_block("---", "");
+            }
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
+                self.end_block();
+                let level = usize::from(name.as_bytes()[1] - b'0');
+                self.mark = format!("{} ", "#".repeat(level));
+            }
+            "ul" | "menu" => self.open_list(Bullet::Dash),
+            "ol" => {
+                let start = attribute(tag, "start").and_then(|text| text.parse().ok());
+                self.open_list(Bullet::Number(start.unwrap_or(1)));
+            }
+            "li" => self.open_item(),
+            "blockquote" => {
+                self.end_block();
+                self.quotes += 1;
+            }
+            "pre" if self.table.is_none() => {
+                self.end_block();
+                self.code = Some(String::new());
+            }
+            "table" => self.open_table(),
+            "tr" => self.with_table(Table::open_row),
+            "td" | "th" => self.with_table(Table::open_cell),
+            "a" => self.open_anchor(tag),
+            "img" => self.image(tag),
+            "b" | "strong" => self.begin(STRONG),
+            "i" | "em" => self.begin(STRESSED),
+            "code" if self.code.is_none() => self.begin(CODE),
+            "wbr" => {}
+            _ if is_block(name) => self.end_block(),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        if let Some((skipped, times)) = &mut self.skipping {
+            if skipped == name {
+                *times -= 1;
+                if *times == 0 {
+                    self.skipping = None;
+                }
+            }
+            return;
+        }
+        match name {
+            "title" => {
+                let title = self.title.take().unwrap_or_default();
+                let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+                if self.written.title.is_none() && !title.is_empty() {
+                    self.written.title = Some(title);
+                }
+            }
+            "ul" | "ol" | "menu" => {
+                self.end_block();
+                self.lists.pop();
+            }
+            "blockquote" => {
+                self.end_block();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            "pre" => self.close_code(),
+            "table" => self.close_table(),
+            "a" => self.close_anchor(),
+            "b" | "strong" => self.end(STRONG),
+            "i" | "em" => self.end(STRESSED),
+            "code" if self.code.is_none() => self.end(CODE),
+            "td" | "th" => self.with_table(Table::close_cell),
+            _ if is_block(name) => self.end_block(),
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, text: &str) {
+        if self.skipping.is_some() {
+            return;
+        }
+        if let Some(title) = &mut self.title {
+            title.push_str(text);
+            return;
+        }
+        if let Some(code) = &mut self.code {
+            code.push_str(text);
+            return;
+        }
+        for (number, word) in text.split([' ', '\n', '\t', '\r', '\u{c}']).enumerate() {
+            if number > 0 {
+                self.space();
+            }
+            self.word(word);
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        if word.is_empty() {
+            return;
+        }
+        if let Some(table) = &mut self.table {
+            table.push(word);
+            self.line.push_str(word);
+            return;
+        }
+        self.line.push_str(word);
+        let is_code = self.open[CODE].times > 0;
+        for c in word.chars() {
+            if !is_code && matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>') {
+                self.block.push('\\');
+            }
+            self.block.push(c);
+        }
+    }
+
+    fn space(&mut self) {
+        if let Some(table) = &mut self.table {
+            table.space();
+        } else if let Some(kind) = self.fresh_emphasis() {
+            // A space belongs before the mark.
+            let from = self.open[kind].from;
+            let is_in_anchor = self
+                .anchor
+                .as_ref()
+                .is_some_and(|one| one.markdown_from > from);
+            if from > 0 && !is_in_anchor && !self.block[..from].ends_with([' ', '\n']) {
+                self.block.insert(from, ' ');
+                self.open[kind].from += 1;
+            }
+        } else if !self.block.is_empty() && !self.block.ends_with([' ', '\n']) {
+            self.block.push(' ');
+        }
+        if !self.line.is_empty() && !self.line.ends_with([' ', '\n']) {
+            self.line.push(' ');
+        }
+    }
+
+    fn line_break(&mut self) {
+        if self.block.trim().is_empty() {
+            return;
+        }
+        let kept = self.block.trim_end_matches(' ').len();
+        self.block.truncate(kept);
+        self.block.push('\n');
+        let kept = self.line.trim_end_matches(' ').len();
+        self.line.truncate(kept);
+        self.line.push('\n');
+    }
+
+    /// Begins emphasis; within itself it is begun already.
+    fn begin(&mut self, kind: usize) {
+        if self.table.is_some() || self.code.is_some() {
+            return;
+        }
+        let open = &mut self.open[kind];
+        open.times += 1;
+        if open.times == 1 {
+            open.from = self.block.len();
+            self.block.push_str(MARKS[kind]);
+        }
+    }
+
+    /// Ends emphasis; around nothing there was none.
+    fn end(&mut self, kind: usize) {
+        let open = &mut self.open[kind];
+        if self.table.is_some() || self.code.is_some() || open.times == 0 {
+            return;
+        }
+        open.times -= 1;
+        if open.times > 0 {
+            return;
+        }
+        let mark = MARKS[kind];
+        if self.block.len() <= open.from + mark.len() {
+            self.block.truncate(open.from);
+            return;
+        }
+        let has_space = self.block.ends_with(' ');
+        self.block.truncate(self.block.trim_end_matches(' ').len());
+        self.block.push_str(mark);
+        if has_space {
+            self.block.push(' ');
+        }
+    }
+
+    /// The emphasis that has just begun, if nothing stands in it yet.
+    fn fresh_emphasis(&self) -> Option<usize> {
+        (0..MARKS.len()).find(|kind| {
+            let open = &self.open[*kind];
+            open.times > 0 && self.block.len() == open.from + MARKS[*kind].len()
+        })
+    }
+
+    fn open_list(&mut self, bullet: Bullet) {
+        self.end_block();
+        self.lists.push(bullet);
+    }
+
+    fn open_item(&mut self) {
+        self.end_block();
+        self.mark = match self.lists.last_mut() {
+            Some(Bullet::Number(next)) => {
+                let mark = format!("{next}. ");
+                *next += 1;
+                mark
+            }
+            Some(Bullet::Dash) | None => "- ".to_owned(),
+        };
+    }
+
+    fn open_anchor(&mut self, tag: &Tag) {
+        self.close_anchor();
+        let url = attribute(tag, "href").and_then(|href| self.address(href));
+        self.anchor = Some(Anchor {
+            url,
+            markdown_from: self.block.len(),
+            text_from: self.line.len(),
+        });
+    }
+
+    fn close_anchor(&mut self) {
+        let Some(anchor) = self.anchor.take() else {
+            return;
+        };
+        let Some(url) = anchor.url else { return };
+        let text = self.line.get(anchor.text_from..).unwrap_or_default().trim();
+        if text.is_empty() {
+            return;
+        }
+        let may_list = self.written.links.len() < self.most_links;
+        if may_list && self.seen.insert(url.clone()) {
+            self.written.links.push(Link {
+                text: text.to_owned(),
+                url: url.clone(),
+            });
+        }
+        let Some(label) = self.block.get(anchor.markdown_from..) else {
+            return;
+        };
+        if self.table.is_some() || label.trim().is_empty() {
+            return;
+        }
+        let lead = label.len() - label.trim_start().len();
+        let trail = &label[label.trim_end().len()..];
+        let made = format!(
+            "{}[{}]({}){trail}",
+            &label[..lead],
+            label.trim().replace('\n', " "),
+            url.replace('(', "%28")
+                .replace(')', "%29")
+                .replace(' ', "%20"),
+        );
+        self.block.truncate(anchor.markdown_from);
+        self.block.push_str(&made);
+    }
+
+    fn image(&mut self, tag: &Tag) {
+        let words = attribute(tag, "alt").unwrap_or_default();
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let url = attribute(tag, "src").and_then(|src| self.address(src));
+        if self.table.is_some() {
+            self.word(&words);
+        } else if let Some(url) = url.filter(|_| !words.is_empty()) {
+            let words = words.replace(['[', ']'], "");
+            self.block.push_str(&format!("![{words}]({url})"));
+        }
+    }
+
+    /// The full address, if it is one of the web.
+    fn address(&self, text: &str) -> Option<String> {
+        let url = match &self.base {
+            Some(base) => base.join(text.trim()).ok()?,
+            None => Url::parse(text.trim()).ok()?,
+        };
+        matches!(url.scheme(), "http" | "https").then(|| url.to_string())
+    }
+
+    fn open_table(&mut self) {
+        if self.table.is_some() {
+            self.inner_tables += 1;
+            self.space();
+            return;
+        }
+        self.end_block();
+        self.table = Some(Table::default());
+    }
+
+    fn close_table(&mut self) {
+        if self.inner_tables > 0 {
+            self.inner_tables -= 1;
+            self.space();
+            return;
+        }
+        let Some(table) = self.table.take() else {
+            return;
+        };
+        self.close_anchor();
+        self.line.clear();
+        let rows = table.rows();
+        let text: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
+        if rows.iter().all(|row| row.len() < 2) {
+            // One column is layout, not a table.
+            for cell in rows.into_iter().flatten() {
+                self.put_block(&cell.replace('*', "\\*"), &cell);
+            }
+        } else if !rows.is_empty() {
+            self.put_block(&super::table::markdown(&rows), &text.join("\n"));
+            self.written.tables.push(rows);
+        }
+    }
+
+    fn with_table(&mut self, change: fn(&mut Table)) {
+        if self.inner_tables > 0 {
+            self.space();
+        } else if let Some(table) = &mut self.table {
+            change(table);
+            self.line.clear();
+        } else {
+            self.end_block();
+        }
+    }
+
+    fn close_code(&mut self) {
+        let Some(code) = self.code.take() else { return };
+        let code = code.trim_matches('\n').trim_end();
+        if code.is_empty() {
+            return;
+        }
+        let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat((longest + 1).max(3));
+        self.put_block(&format!("{fence}\n{code}\n{fence}"), code);
+    }
+
+    fn end_block(&mut self) {
+        if self.table.is_some() {
+            self.space();
+            return;
+        }
+        self.close_anchor();
+        for kind in (0..MARKS.len()).rev() {
+            self.open[kind].times = self.open[kind].times.min(1);
+            self.end(kind);
+        }
+        let block = std::mem::take(&mut self.block);
+        let line = std::mem::take(&mut self.line);
+        let block = block.trim();
+        if line.trim().is_empty() && !block.contains("](") {
+            return;
+        }
+        self.put_block(block, line.trim());
+    }
+
+    /// Adds a finished block, within the lists and quotations it stands in.
+    fn put_block(&mut self, markdown: &str, text: &str) {
+        let mark = std::mem::take(&mut self.mark);
+        let is_item = !mark.is_empty() && !mark.starts_with('#');
+        let depth = self.lists.len().saturating_sub(1).min(MAX_INDENT);
+        let quote = "> ".repeat(self.quotes.min(MAX_INDENT));
+        let indent = "   ".repeat(depth);
+        let hang = if is_item || self.lists.is_empty() {
+            ""
+        } else {
+            "  "
+        };
+        let written = &mut self.written;
+        if !written.markdown.is_empty() {
+            written.markdown.push('\n');
+            if !is_item || !self.lists.is_empty() && depth == 0 && markdown.contains('\n') {
+                written.markdown.push_str(quote.trim_end());
+                written.markdown.push('\n');
+            }
+        }
+        for (number, line) in markdown.lines().enumerate() {
+            if number > 0 {
+                written.markdown.push('\n');
+            }
+            written.markdown.push_str(&quote);
+            written.markdown.push_str(&indent);
+            written.markdown.push_str(hang);
+            if number == 0 {
+                written.markdown.push_str(&mark);
+            } else if is_item {
+                written.markdown.push_str("  ");
+            }
+            written.markdown.push_str(line);
+        }
+        if !text.is_empty() {
+            if !written.text.is_empty() {
+                written.text.push_str(if is_item { "\n" } else { "\n\n" });
+            }
+            written.text.push_str(text);
+        }
+    }
+
+    fn done(mut self) -> Written {
+        self.close_code();
+        self.inner_tables = 0;
+        self.close_table();
+        self.written
+    }
+}
+
+fn is_block(name: &str) -> bool {
+    matches!(
+        name,
+        "address"
+            | "article"
+            | "aside"
+            | "body"
+            | "caption"
+            | "center"
+            | "dd"
+            | "details"
+            | "dialog"
+            | "div"
+            | "dl"
+            | "dt"
+            | "fieldset"
+            | "figcaption"
+            | "figure"
+            | "footer"
+            | "form"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "header"
+            | "hgroup"
+            | "li"
+            | "main"
+            | "p"
+            | "pre"
+            | "section"
+            | "summary"
+            | "tbody"
+            | "thead"
+            | "tfoot"
+            | "tr"
+            | "video"
+            | "audio"
+    )
+}

@@ -1,0 +1,254 @@
+//! Where connections may lead.
+//!
+//! An address is looked up once for each connection, every answer is checked, and the connection is made to what was checked:
+//! the check is the resolver of the HTTP client. Addresses written as numbers never reach a resolver and are checked before.
+
+use std::{
+    future::Future,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+};
+
+use reqwest::{
+    Url,
+    dns::{Addrs, Name, Resolve, Resolving},
+};
+
+use crate::{
+    address::is_public,
+    error::{Kind, WebError},
+};
+
+/// The longest address we take.
+const MAX_URL: usize = 8192;
+
+/// Finds the addresses of a host.
+pub trait Resolver: Send + Sync {
+    /// All of them.
+    fn lookup(&self, host: String) -> Lookup;
+}
+
+/// The addresses of a host, to come.
+pub type Lookup = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+
+/// The resolver of the system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn lookup(&self, host: String) -> Lookup {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((host, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// What an operator allows.
+#[derive(Clone)]
+pub struct Guard {
+    /// Hosts that may be reached although their address is not public, as `host` (every port) or `host:port`.
+    pub allow_hosts: Vec<String>,
+    /// The ports that may be used elsewhere.
+    pub ports: Vec<u16>,
+    /// How hosts are looked up.
+    pub resolver: Arc<dyn Resolver>,
+    #[cfg(test)]
+    pub(crate) counts_as_public: Vec<IpAddr>,
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Self {
+            allow_hosts: Vec::new(),
+            ports: vec![80, 443],
+            resolver: Arc::new(SystemResolver),
+            #[cfg(test)]
+            counts_as_public: Vec::new(),
+        }
+    }
+}
+
+/// How far a checked address is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Public addresses only.
+    Public,
+    /// Wherever its name leads: the operator named it.
+    Named,
+}
+
+impl Guard {
+    /// Reads an address and checks all that can be checked without looking its host up.
+    pub(crate) fn read(&self, text: &str) -> Result<Url, WebError> {
+        if text.len() > MAX_URL {
+            return Err(WebError::invalid("the address is too long"));
+        }
+        let url = Url::parse(text.trim())
+            .map_err(|error| WebError::invalid("this is not an address").because(error))?;
+        self.check(&url)?;
+        Ok(url)
+    }
+
+    /// Whether a connection to this address may be tried, and how far it may lead.
+    pub(crate) fn check(&self, url: &Url) -> Result<Reach, WebError> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(WebError::invalid("only http and https addresses are read"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(WebError::invalid(
+                "an address with a user name or password is not used",
+            ));
+        }
+        let Some(host) = url.host_str() else {
+            return Err(WebError::invalid("the address has no host"));
+        };
+        let port = url.port_or_known_default().unwrap_or_default();
+        if self.names(host, port) {
+            return Ok(Reach::Named);
+        }
+        if !self.ports.contains(&port) {
+            return Err(refused(format!("port {port} is not used")));
+        }
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        match host.parse::<IpAddr>() {
+            Ok(address) if !self.is_public(address) => Err(not_public(host)),
+            Ok(_) | Err(_) => Ok(Reach::Public),
+        }
+    }
+
+    fn names(&self, host: &str, port: u16) -> bool {
+        let host = host.trim_end_matches('.');
+        self.allow_hosts.iter().any(|entry| {
+            let entry = entry.trim().to_ascii_lowercase();
+            let rest = entry.strip_prefix(host);
+            rest.is_some_and(|rest| rest.is_empty() || rest == format!(":{port}"))
+        })
+    }
+
+    fn is_public(&self, address: IpAddr) -> bool {
+        #[cfg(test)]
+        if self.counts_as_public.contains(&address) {
+            return true;
+        }
+        is_public(address)
+    }
+
+    /// The resolver of connections with this reach.
+    pub(crate) fn resolver(self: &Arc<Self>, reach: Reach) -> Checked {
+        Checked {
+            guard: Arc::clone(self),
+            reach,
+        }
+    }
+}
+
+/// Looks hosts up and hands on only what was checked.
+pub(crate) struct Checked {
+    guard: Arc<Guard>,
+    reach: Reach,
+}
+
+impl Resolve for Checked {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (guard, reach) = (Arc::clone(&self.guard), self.reach);
+        let host = name.as_str().to_owned();
+        Box::pin(async move {
+            let found = guard.resolver.lookup(host.clone()).await?;
+            if found.is_empty() {
+                return Err(io::Error::from(io::ErrorKind::NotFound).into());
+            }
+            let is_fine = |address: &IpAddr| reach == Reach::Named || guard.is_public(*address);
+            if !found.iter().all(is_fine) {
+                return Err(not_public(&host).into());
+            }
+            let addresses = found.into_iter().map(|address| SocketAddr::new(address, 0));
+            Ok(Box::new(addresses) as Addrs)
+        })
+    }
+}
+
+fn not_public(host: &str) -> WebError {
+    refused(format!("{host} is not on the public internet"))
+}
+
+fn refused(message: String) -> WebError {
+    WebError::new(Kind::AddressRefused, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> Result<Reach, Kind> {
+        let guard = Guard {
+            allow_hosts: vec!["Wiki.internal".into(), "127.0.0.1:8080".into()],
+            ..Guard::default()
+        };
+        let url = guard.read(text).map_err(|error| error.kind)?;
+        guard.check(&url).map_err(|error| error.kind)
+    }
+
+    #[test]
+    fn numbers_in_every_spelling_are_checked() {
+        for host in [
+            "127.0.0.1",
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "0177.0.0.1",
+            "0x7f.1",
+            "127.0.0.1.",
+            "１２７.0.0.1",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[64:ff9b::10.0.0.1]",
+            "169.254.169.254",
+            "0",
+        ] {
+            let found = kind(&format!("http://{host}/"));
+            assert_eq!(found, Err(Kind::AddressRefused), "{host}");
+        }
+        assert_eq!(kind("http://1.1.1.1/"), Ok(Reach::Public));
+    }
+
+    #[test]
+    fn only_plain_web_addresses_are_read() {
+        for text in [
+            "ftp://example.com/",
+            "file:///etc/passwd",
+            "gopher://example.com:70/1",
+            "javascript:alert(1)",
+            "http://user@example.com/",
+            "http://user:pass@example.com/",
+            "http://",
+            "example.com",
+            "",
+        ] {
+            assert_eq!(kind(text), Err(Kind::InvalidInput), "{text}");
+        }
+        let long = format!("http://example.com/{}", "a".repeat(MAX_URL));
+        assert_eq!(kind(&long), Err(Kind::InvalidInput));
+    }
+
+    #[test]
+    fn ports_are_limited_and_named_hosts_are_not() {
+        assert_eq!(kind("http://example.com:22/"), Err(Kind::AddressRefused));
+        assert_eq!(kind("https://example.com/"), Ok(Reach::Public));
+        assert_eq!(kind("http://wiki.internal:9000/"), Ok(Reach::Named));
+        assert_eq!(kind("http://wiki.internal./"), Ok(Reach::Named));
+        assert_eq!(kind("http://127.0.0.1:8080/"), Ok(Reach::Named));
+        assert_eq!(kind("http://127.0.0.1:80/"), Err(Kind::AddressRefused));
+        assert_eq!(kind("http://127.0.0.1:8081/"), Err(Kind::AddressRefused));
+        assert_eq!(kind("http://xwiki.internal/"), Ok(Reach::Public));
+    }
+
+    #[test]
+    fn look_alike_hosts_show_what_they_are() {
+        let url = Guard::default().read("https://аpple.com/").unwrap();
+        assert_eq!(url.host_str(), Some("xn--pple-43d.com"));
+    }
+}

@@ -1,0 +1,12 @@
+//! The crate against real servers on loopback, in their real shapes and with their faults.
+
+#[cfg(test)]
+mod extracting;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod fetching;
+#[cfg(test)]
+mod searching;
+#[cfg(test)]
+mod server;

@@ -1,0 +1,151 @@
+//! Resolves what may be read of the web, and by which search engines.
+
+use std::{sync::Arc, time::Duration};
+
+use tollgate_providers::web::{
+    Backend, BackendKind, Guard, KeySource, Limits, Politeness, Settings,
+};
+
+use super::{
+    SecretRef,
+    env::Environment,
+    error::{Notice, Origin},
+    keys::web::RawWeb,
+    load::Layers,
+    resolve::size,
+};
+
+const VARIABLE: &str = "WEB_SEARCH_BACKEND";
+
+/// Searching and reading the web.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Web {
+    /// Whether there are tools for it.
+    pub enabled: bool,
+    /// Hosts that may be reached although their address is not public.
+    pub allow_hosts: Vec<String>,
+    /// The ports that may be used elsewhere.
+    pub ports: Vec<u16>,
+    /// Whether `robots.txt` is obeyed.
+    pub robots: bool,
+    /// How much of a page is read.
+    pub page_bytes: usize,
+    /// How long a fetch or a search may take.
+    pub timeout: Duration,
+    /// How many requests to one host run at the same time.
+    pub host_requests: usize,
+    /// The pause between two requests to one host.
+    pub host_pause: Duration,
+    /// How much is kept of what was read.
+    pub cache_bytes: usize,
+    /// The search engines, in the order they are asked.
+    pub search: Vec<SearchEngine>,
+}
+
+/// A search engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchEngine {
+    /// Which.
+    pub kind: BackendKind,
+    /// Where it answers, if not at its usual place.
+    pub url: Option<String>,
+    /// Where its key is to be found.
+    pub key: Option<SecretRef>,
+}
+
+/// An unknown engine is worth a warning; without any that is known, answers are made up.
+pub(super) fn web(raw: RawWeb, layers: &mut Layers, environment: &Environment) -> Web {
+    let variable = environment
+        .text(VARIABLE)
+        .filter(|text| !text.trim().is_empty());
+    let (names, origin, key) = match variable {
+        Some(text) => {
+            let names = text.split(',').map(|name| name.trim().to_owned()).collect();
+            (names, Origin::Variable(VARIABLE.to_owned()), None)
+        }
+        None => {
+            let origin = layers.origin(&["web", "search"]);
+            (raw.search.clone(), origin, Some("web.search".to_owned()))
+        }
+    };
+    let mut search: Vec<SearchEngine> = Vec::new();
+    for name in &names {
+        match BackendKind::parse(name) {
+            Some(kind) => search.push(engine(kind, &raw)),
+            None => layers.notices.push(Notice {
+                origin: origin.clone(),
+                key: key.clone(),
+                message: format!("there is no search engine `{name}`; it is passed over"),
+            }),
+        }
+    }
+    if search.is_empty() {
+        search.push(engine(BackendKind::Stub, &raw));
+    }
+    Web {
+        enabled: raw.enabled,
+        allow_hosts: raw.allow_hosts,
+        ports: raw.ports,
+        robots: raw.robots,
+        page_bytes: size(raw.page_bytes),
+        timeout: Duration::from_secs(raw.timeout_seconds),
+        host_requests: size(raw.host_requests),
+        host_pause: Duration::from_millis(raw.host_pause_ms),
+        cache_bytes: size(raw.cache_bytes),
+        search,
+    }
+}
+
+fn engine(kind: BackendKind, raw: &RawWeb) -> SearchEngine {
+    let (url, key) = match kind {
+        BackendKind::Stub => (None, None),
+        BackendKind::Searxng => (raw.searxng_url.clone(), None),
+        BackendKind::DdgHtml => (raw.ddg_url.clone(), None),
+        BackendKind::Brave => (raw.brave_url.clone(), raw.brave_key.clone()),
+        BackendKind::Serper => (raw.serper_url.clone(), raw.serper_key.clone()),
+    };
+    SearchEngine { kind, url, key }
+}
+
+impl Web {
+    /// As the provider wants it; keys are read when they are needed, and kept nowhere.
+    pub fn settings(&self, environment: &Environment) -> Settings {
+        let backend = |engine: &SearchEngine| {
+            let key = engine.key.clone().map(|reference| -> KeySource {
+                let environment = environment.clone();
+                Arc::new(move || {
+                    let secret = reference.read(&environment).ok()?;
+                    Some(secret.reveal().clone())
+                })
+            });
+            Backend {
+                base_url: engine.url.clone(),
+                key,
+                ..Backend::new(engine.kind)
+            }
+        };
+        let usual = Limits::default();
+        Settings {
+            is_enabled: self.enabled,
+            guard: Guard {
+                allow_hosts: self.allow_hosts.clone(),
+                ports: self.ports.clone(),
+                ..Guard::default()
+            },
+            limits: Limits {
+                bytes: self.page_bytes,
+                total: self.timeout,
+                first_byte: usual.first_byte.min(self.timeout),
+                ..usual
+            },
+            politeness: Politeness {
+                at_once: self.host_requests,
+                pause: self.host_pause,
+            },
+            robots: self.robots,
+            cache_bytes: self.cache_bytes,
+            backends: self.search.iter().map(backend).collect(),
+            ..Settings::default()
+        }
+    }
+}
