@@ -91,7 +91,7 @@ fn compare(folder: &Path) -> Result<usize, String> {
     let graphs = params["graph"]
         .as_array()
         .ok_or("the merge has no graphs")?;
-    let ours = merge(graphs, &options).map_err(|error| error.to_string())?;
+    let ours = merge(graphs.clone(), &options).map_err(|error| error.to_string())?;
     differences(
         "merge",
         &golden["payload"]["data"]["graph"],

@@ -50,7 +50,10 @@ pub fn brief(
     let graph = match graphs.as_slice() {
         [] => None,
         [only] => Some((*only).clone()),
-        _ => Some(merge(payloads, &MergeOptions::default())?),
+        several => {
+            let several = several.iter().copied().cloned().collect();
+            Some(merge(several, &MergeOptions::default())?)
+        }
     };
     let root = graph.as_ref().and_then(|graph| graph["root"].as_str());
     let id = options.id.clone().or_else(|| root.map(str::to_owned));

@@ -119,6 +119,9 @@ fn personal_data_goes() {
         ("4111 1111 1111 1111", "[REDACTED:payment-card]"),
         ("SSN 123-45-6789", "SSN [REDACTED:ssn]"),
         ("IBAN GB82 WEST 1234 5698 7654 32", "IBAN [REDACTED:iban]"),
+        ("de89370400440532013000", "[REDACTED:iban]"),
+        ("gb82west12345698765432", "[REDACTED:iban]"),
+        ("ks-ad02c8075361a2381954d42b", "ks-ad02c8075361a2381954d42b"),
     ] {
         assert_eq!(clean(text), want);
     }

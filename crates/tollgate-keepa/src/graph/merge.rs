@@ -14,7 +14,7 @@ use super::{
     source::{Source, extract},
 };
 use crate::{Error, view::compact};
-use table::{Seen, Table};
+use table::{EdgePlace, Seen, Table};
 
 /// How long a list of findings may get.
 const MOST: usize = 20;
@@ -44,8 +44,13 @@ impl Default for MergeOptions {
 }
 
 /// Merges all graphs found in `payloads`, however deep they lie.
-pub fn merge(payloads: &[Value], options: &MergeOptions) -> Result<Value, Error> {
-    let sources: Vec<Source<'_>> = extract(payloads);
+pub fn merge(payloads: Vec<Value>, options: &MergeOptions) -> Result<Value, Error> {
+    let mut graphs = extract(payloads);
+    let sources: Vec<Source<'_>> = graphs
+        .iter()
+        .enumerate()
+        .map(|(index, graph)| Source::new(graph, index))
+        .collect();
     if sources.is_empty() {
         return Err(Error::argument("there is no research graph in the input"));
     }
@@ -54,19 +59,23 @@ pub fn merge(payloads: &[Value], options: &MergeOptions) -> Result<Value, Error>
     let findings = Findings::of(&sources, &table, preferred);
     let diff = findings.diff(&sources, options, preferred);
     let nodes = nodes(&table, &sources, &findings, options);
-    let edges = edges(&table, &sources, &options.root);
+    let order = table.edges();
+    let included = included(&table, &sources, &options.root);
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for node in &nodes {
         *counts.entry(text(node, "type")).or_default() += 1;
     }
+    let counts = json!(counts);
     let diagnostics = findings.diagnostics(&sources);
+    let sources: Vec<Value> = sources.iter().map(Source::json).collect();
+    let edges = edges(&mut graphs, order, included, &options.root);
     let graph = json!({
         "schema_version": VERSION,
         "root": options.root,
         "node_count": nodes.len(),
         "edge_count": edges.len(),
         "entity_counts": counts,
-        "sources": sources.iter().map(Source::json).collect::<Vec<_>>(),
+        "sources": sources,
         "diagnostics": diagnostics,
         "diff": diff,
     });
@@ -115,23 +124,40 @@ fn start(edge: &Value) -> (&str, &str) {
     (source, kind)
 }
 
-/// All edges by source, type and target. Those from the new root to the roots of the sources are told anew.
-fn edges(table: &Table<'_>, sources: &[Source<'_>], root: &str) -> Vec<Value> {
-    let old = table.edges();
-    let first = old.partition_point(|edge| start(edge) < (root, INCLUDES));
-    let (before, rest) = old.split_at(first);
-    let count = rest.partition_point(|edge| start(edge) == (root, INCLUDES));
-    let (same, after) = rest.split_at(count);
-    let mut mine: BTreeMap<&str, Value> = same
-        .iter()
-        .map(|edge| (text(edge, "target"), Value::clone(edge)))
+/// All edges in their order, taken out of their graphs. Those from the new root to the
+/// roots of the sources are told anew.
+fn edges(
+    graphs: &mut [Value],
+    order: Vec<EdgePlace>,
+    included: BTreeMap<String, Value>,
+    root: &str,
+) -> Vec<Value> {
+    let mut lists: Vec<&mut [Value]> = graphs
+        .iter_mut()
+        .map(|graph| match &mut graph["edges"] {
+            Value::Array(edges) => edges.as_mut_slice(),
+            _ => &mut [],
+        })
         .collect();
-    mine.extend(included(table, sources, root));
-    let copied = |all: &[&Value]| all.iter().copied().cloned().collect::<Vec<_>>();
-    let mut all = copied(before);
-    all.reserve(mine.len() + after.len());
+    let at = |lists: &[&mut [Value]], bound: (&str, &str), or_equal: bool| {
+        order.partition_point(|(graph, edge)| {
+            let start = start(&lists[*graph][*edge]);
+            start < bound || or_equal && start == bound
+        })
+    };
+    let first = at(&lists, (root, INCLUDES), false);
+    let after = at(&lists, (root, INCLUDES), true);
+    let mut take = |(graph, edge): &EdgePlace| lists[*graph][*edge].take();
+    let mut all: Vec<Value> = Vec::with_capacity(order.len() + included.len());
+    all.extend(order[..first].iter().map(&mut take));
+    let mut mine: BTreeMap<String, Value> = order[first..after]
+        .iter()
+        .map(&mut take)
+        .map(|edge| (text(&edge, "target").to_owned(), edge))
+        .collect();
+    mine.extend(included);
     all.extend(mine.into_values());
-    all.extend(copied(after));
+    all.extend(order[after..].iter().map(take));
     all
 }
 
@@ -167,7 +193,7 @@ fn preferred(sources: &[Source<'_>], options: &MergeOptions) -> Option<usize> {
 }
 
 /// The edges from the new root to the roots of the sources that have theirs among their nodes, by target.
-fn included<'a>(table: &Table<'a>, sources: &[Source<'a>], root: &str) -> BTreeMap<&'a str, Value> {
+fn included(table: &Table<'_>, sources: &[Source<'_>], root: &str) -> BTreeMap<String, Value> {
     let mut edges = BTreeMap::new();
     for (place, source) in sources.iter().enumerate() {
         let Some(target) = source.root.filter(|target| *target != root) else {
@@ -179,7 +205,7 @@ fn included<'a>(table: &Table<'a>, sources: &[Source<'a>], root: &str) -> BTreeM
             let edge = json!({
                 "source": root, "target": target, "type": INCLUDES, "evidence_path": evidence,
             });
-            edges.insert(target, edge);
+            edges.insert(target.to_owned(), edge);
         }
     }
     edges

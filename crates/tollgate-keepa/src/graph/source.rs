@@ -12,15 +12,22 @@ pub(super) struct Source<'a> {
     pub(super) weight: usize,
 }
 
-/// All graphs in some payloads, in the order they are met.
-pub(super) fn extract(payloads: &[Value]) -> Vec<Source<'_>> {
+/// Takes all graphs out of some payloads, in the order they are met.
+pub(super) fn extract(payloads: Vec<Value>) -> Vec<Value> {
     let mut found = Vec::new();
     for payload in payloads {
-        collect(payload, &mut found);
+        take(payload, &mut found);
     }
-    let all = found.into_iter().enumerate();
-    all.map(|(index, graph)| Source::new(graph, index))
-        .collect()
+    found
+}
+
+fn take(value: Value, found: &mut Vec<Value>) {
+    match value {
+        graph if is_graph(&graph) => found.push(graph),
+        Value::Object(map) => map.into_values().for_each(|one| take(one, found)),
+        Value::Array(all) => all.into_iter().for_each(|one| take(one, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// All graphs in a payload, in the order they are met.
@@ -31,23 +38,23 @@ pub fn graphs_in(payload: &Value) -> Vec<&Value> {
 }
 
 /// A graph has lists of nodes and edges and counts its entities; what lies within it is its own.
+fn is_graph(value: &Value) -> bool {
+    let has = |name: &str| value.get(name).is_some_and(Value::is_array);
+    has("nodes") && has("edges") && value.get("entity_counts").is_some()
+}
+
 fn collect<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {
-        Value::Object(map) => {
-            let has = |name: &str| map.get(name).is_some_and(Value::is_array);
-            if has("nodes") && has("edges") && map.contains_key("entity_counts") {
-                found.push(value);
-            } else {
-                map.values().for_each(|one| collect(one, found));
-            }
-        }
+        graph if is_graph(graph) => found.push(graph),
+        Value::Object(map) => map.values().for_each(|one| collect(one, found)),
         Value::Array(all) => all.iter().for_each(|one| collect(one, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
 impl<'a> Source<'a> {
-    fn new(graph: &'a Value, index: usize) -> Self {
+    /// The graph at this place among those to merge.
+    pub(super) fn new(graph: &'a Value, index: usize) -> Self {
         let length = |name: &str| graph[name].as_array().map_or(0, Vec::len);
         let kinds = graph["entity_counts"]
             .as_object()
@@ -76,12 +83,13 @@ impl<'a> Source<'a> {
             .filter(|(id, _)| !id.is_empty())
     }
 
-    /// Its edges, by source, type and target; one without an end is none.
+    /// Its edges as source, type and target, with their places; one without an end is none.
     pub(super) fn edges(
         &self,
-    ) -> impl Iterator<Item = ((&'a str, &'a str, &'a str), &'a Value)> + use<'a> {
+    ) -> impl Iterator<Item = ((&'a str, &'a str, &'a str), usize)> + use<'a> {
         let all = self.graph["edges"].as_array().into_iter().flatten();
-        all.map(|edge| (edge_key(edge), edge))
+        all.enumerate()
+            .map(|(at, edge)| (edge_key(edge), at))
             .filter(|((source, _, target), _)| !source.is_empty() && !target.is_empty())
     }
 

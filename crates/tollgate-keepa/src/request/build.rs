@@ -75,8 +75,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
             ))
         }
         Command::FinderQuery => {
-            let selection = selection(params)?;
-            check_finder(&selection)?;
+            let selection = selection(command, params)?;
             let request = request.with("domain", domain.id());
             Ok(options(
                 request.with("selection", compact(&selection)),
@@ -85,8 +84,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
             ))
         }
         Command::DealsQuery => {
-            let mut selection = selection(params)?;
-            check_deals(&selection)?;
+            let mut selection = selection(command, params)?;
             let given = selection
                 .entry("domainId")
                 .or_insert_with(|| json!(domain.id()));
@@ -306,14 +304,28 @@ fn several(params: &Params, names: &[&str], most: usize) -> Result<String, Error
 }
 
 /// The selection of a finder or deal query: an object, or the text of one.
-fn selection(params: &Params) -> Result<Map<String, Value>, Error> {
-    let wrong = || Error::argument("selection must be an object, or a text that holds one");
-    match params.get(&["selection"]) {
-        Some(Value::Object(map)) => Ok(map.clone()),
-        Some(Value::String(text)) => serde_json::from_str(text).map_err(|_| wrong()),
-        Some(_) => Err(wrong()),
-        None => Err(Error::argument("selection is required")),
+/// Refuses the selection of a command that has one, if it names a field that does not exist.
+pub fn check_selection(command: Command, params: &Params) -> Result<(), Error> {
+    match command {
+        Command::FinderQuery | Command::DealsQuery => selection(command, params).map(drop),
+        _ => Ok(()),
     }
+}
+
+fn selection(command: Command, params: &Params) -> Result<Map<String, Value>, Error> {
+    let wrong = || Error::argument("selection must be an object, or a text that holds one");
+    let selection = match params.get(&["selection"]) {
+        Some(Value::Object(map)) => map.clone(),
+        Some(Value::String(text)) => serde_json::from_str(text).map_err(|_| wrong())?,
+        Some(_) => return Err(wrong()),
+        None => return Err(Error::argument("selection is required")),
+    };
+    if command == Command::DealsQuery {
+        check_deals(&selection)?;
+    } else {
+        check_finder(&selection)?;
+    }
+    Ok(selection)
 }
 
 /// Compact JSON with sorted names, so that equal selections are equal requests.

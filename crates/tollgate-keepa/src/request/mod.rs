@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-pub use build::build;
+pub use build::{build, check_selection};
 pub use key::{ApiKey, SecretUrl};
 
 /// How it is sent.

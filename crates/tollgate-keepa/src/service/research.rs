@@ -82,7 +82,7 @@ pub(super) fn merge<W: World>(world: &W, params: &Params) -> Result<Value, Error
         label: params.text(&["label"]).unwrap_or(usual.label),
         prefer_source: params.text(&["prefer_source"]),
     };
-    let graph = merge_graphs(&inputs.payloads, &options)?;
+    let graph = merge_graphs(inputs.payloads, &options)?;
     let count = graph["sources"].as_array().map_or(0, Vec::len);
     let summary = summary(&graph, count);
     let mut data = Map::new();

@@ -17,8 +17,8 @@ use std::{fmt, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duratio
 use async_trait::async_trait;
 use serde_json::Value;
 use tollgate_core::{
-    Answer, CallContext, Clock, Health, Offers, Provider, ProviderError, Secret, SystemClock,
-    ToolCall, ToolSpec, offer,
+    Answer, CallContext, Clock, Health, Offers, Plan, Provider, ProviderError, Secret, SystemClock,
+    ToolCall, ToolSpec, TrustLevel, offer,
 };
 use tollgate_keepa::client::BASE_URL;
 
@@ -138,6 +138,10 @@ impl Provider for Keepa {
 
     async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
         specs::all()
+    }
+
+    fn plan(&self, call: &ToolCall, _trust: TrustLevel) -> Result<Option<Plan>, ProviderError> {
+        serve::check_selection(call).map(|()| None)
     }
 
     async fn offers(&self) -> Result<Offers, ProviderError> {

@@ -54,6 +54,20 @@ pub(super) async fn run(
     Ok(finished(shared, &cx, command, &given, prepared, outcome))
 }
 
+/// Refuses a selection with fields that do not exist, before anyone is asked to pay for it.
+/// One that is still to be read from a file or an earlier result is checked with the request.
+pub(super) fn check_selection(call: &ToolCall) -> Result<(), ProviderError> {
+    let given = call.arguments.value().as_object();
+    let Some(given) = given.filter(|given| given.contains_key("selection")) else {
+        return Ok(());
+    };
+    let Some(command) = specs::command(call.tool.as_str()) else {
+        return Ok(());
+    };
+    tollgate_keepa::request::check_selection(command, &Params::from(given.clone()))
+        .map_err(|error| shown(error.into()))
+}
+
 /// The folders that the operator named for samples, where the caller names none.
 fn add_folders(shared: &Shared, command: Command, params: &mut Map<String, Value>) {
     let promotes = [

@@ -331,12 +331,19 @@ impl<'r> Finder<'r, '_> {
             }
             end += 1;
         }
-        if bytes.get(end).is_some_and(|&byte| is_word(byte)) || !is_iban(&iban) {
+        if bytes.get(end).is_some_and(|&byte| is_word(byte)) || is_hex(&iban) || !is_iban(&iban) {
             return None;
         }
         self.add(start, end, &self.detector.personal.iban);
         Some(end)
     }
+}
+
+/// Whether it is an id rather than an account: of those of the right length, one in a hundred
+/// passes the checksum. Account numbers are written in capitals, or have other letters.
+fn is_hex(iban: &[u8]) -> bool {
+    let is_hex = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
+    iban.iter().all(is_hex) && iban[4..].iter().any(u8::is_ascii_lowercase)
 }
 
 fn count_digits(block: &[u8]) -> usize {

@@ -18,7 +18,7 @@ use super::{Anchor, Seal, key};
 use crate::{
     error::store_error,
     sqlite::{
-        read_head,
+        index, read_head,
         rows::{self, AUDIT},
     },
 };
@@ -95,6 +95,7 @@ impl Check<'_> {
         let until = if whole { self.cursor } else { i64::MAX };
         self.signed_heads(&piece, (from, until))
             .map_err(store_error)?;
+        self.findable(&piece, from).map_err(store_error)?;
         if !whole {
             self.end(&piece);
         }
@@ -133,6 +134,20 @@ impl Check<'_> {
                 Ok((chain, seal)) => self.signed_head(&chain, &seal),
                 Err(error) => self.problem(format!("signed head {seq}: unreadable: {error}")),
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that what is indexed can be found.
+    fn findable(&mut self, piece: &Connection, from: i64) -> rusqlite::Result<()> {
+        let indexed = match read_head(piece, self.chain) {
+            Ok(Some(head)) => head.indexed.cast_signed(),
+            // The end of the check says what is wrong with the head.
+            Ok(None) | Err(_) => return Ok(()),
+        };
+        let range = (from.saturating_add(1), self.cursor.min(indexed));
+        for (seq, column) in index::lost(piece, range)? {
+            self.problem(format!("row {seq}: it cannot be found by its {column}"));
         }
         Ok(())
     }

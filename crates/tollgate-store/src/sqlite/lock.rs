@@ -50,6 +50,11 @@ impl WriteLock {
         Ok(Held(self))
     }
 
+    /// Takes the lock if nobody has it or waits for it.
+    pub(crate) fn try_acquire(&self) -> io::Result<Option<Held<'_>>> {
+        Ok(self.try_take()?.then(|| Held(self)))
+    }
+
     /// Waits for the lock, but not longer than `limit`; dropping it lets it go.
     pub(crate) fn acquire_within(self, limit: Duration) -> Result<Self, OpenError> {
         if self.try_take().map_err(OpenError::Directory)? {

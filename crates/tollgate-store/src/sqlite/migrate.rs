@@ -8,6 +8,7 @@ use crate::error::OpenError;
 pub(crate) const STEPS: &[&str] = &[
     include_str!("../migrations/1.sql"),
     include_str!("../migrations/2.sql"),
+    include_str!("../migrations/3.sql"),
 ];
 
 /// Every step in order, for the contract.
@@ -93,6 +94,32 @@ mod tests {
         migrate(&mut connection, &[FIRST, SECOND]).unwrap();
         let refused = migrate(&mut connection, &[FIRST]).unwrap_err();
         assert!(matches!(refused, OpenError::TooNew { found: 2, known: 1 }));
+    }
+
+    #[test]
+    fn entries_of_the_second_version_can_be_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut connection = connection(&directory);
+        migrate(&mut connection, &STEPS[..2]).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO audit_head VALUES ('main', 700, x'00', 0, 0);
+                 WITH RECURSIVE numbers (n) AS
+                     (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 700)
+                 INSERT INTO audit_entries SELECT n, 'main', x'00', n, 'ending', 'call-' || n,
+                     'trace-' || (n % 7), 'user', CASE WHEN n % 2 THEN 'odd' END, 'tool', 'ok', '{}'
+                 FROM numbers",
+            )
+            .unwrap();
+        migrate(&mut connection, STEPS).unwrap();
+        let indexed: i64 = connection
+            .query_row("SELECT indexed FROM audit_head", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(indexed, 700);
+        assert_eq!(
+            crate::sqlite::index::lost(&connection, (1, 700)).unwrap(),
+            []
+        );
     }
 
     #[test]

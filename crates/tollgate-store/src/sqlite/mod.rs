@@ -2,6 +2,7 @@
 
 mod apply;
 mod desk;
+pub(crate) mod index;
 mod keeper;
 mod lock;
 mod migrate;
@@ -40,7 +41,7 @@ use self::{
     prune::Pruner,
     queue::Queue,
     readers::Readers,
-    writer::{Pen, Writer},
+    writer::{Declined, Pen, Place, Writer},
 };
 use crate::{
     chain::{Anchor, Keyring},
@@ -60,6 +61,7 @@ pub struct SqliteStore {
 
 /// What a store has that also writes.
 struct Writing {
+    place: Arc<Place>,
     queue: Arc<Queue>,
     done: Arc<Done>,
     owner: Owner,
@@ -109,16 +111,19 @@ impl SqliteStore {
                 clock,
                 chain: settings.chain.clone(),
                 group: settings.limits.group,
+                busy: settings.limits.busy,
             },
             last: 0,
         };
+        let place = Arc::new(Place::new(writer));
         Ok(Self {
             readers: Readers::new(settings.state_dir.clone(), settings.limits.busy, false),
             state_dir: settings.state_dir,
             chain: settings.chain,
             anchor,
             writing: Some(Writing {
-                done: start(writer, keeper)?,
+                done: start(Arc::clone(&place), keeper)?,
+                place,
                 queue,
                 owner,
                 busy: settings.limits.busy,
@@ -191,6 +196,11 @@ impl Store for SqliteStore {
         let Some(writing) = &self.writing else {
             return Err(StoreError::ReadOnly);
         };
+        let batch = match writing.place.write_alone(batch) {
+            Ok(receipt) => return Ok(receipt),
+            Err(Declined::Refused(error)) => return Err(error),
+            Err(Declined::Left(batch)) => batch,
+        };
         let answer = writing.queue.push(batch)?;
         answer.await.unwrap_or_else(|_| Err(queue::closed()))
     }
@@ -210,12 +220,12 @@ impl Done {
 }
 
 /// Starts both threads; the keeper outlives the writer and says when it ends.
-fn start(writer: Writer, keeper: Keeper) -> Result<Arc<Done>, OpenError> {
+fn start(place: Arc<Place>, keeper: Keeper) -> Result<Arc<Done>, OpenError> {
     let done = Arc::new(Done::default());
     let ended = Arc::clone(&done);
     thread::Builder::new()
         .name("tollgate-writer".to_owned())
-        .spawn(move || writer.run())
+        .spawn(move || place.run())
         .map_err(OpenError::Directory)?;
     thread::Builder::new()
         .name("tollgate-keeper".to_owned())

@@ -3,6 +3,8 @@
 //! Tied to the writes themselves, so that short commands prune as well as long
 //! processes, an idle one never wakes for it, and no turn takes long.
 
+use std::ops::Range;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{Timestamp, store::StoreError};
 
@@ -28,17 +30,16 @@ impl Pruner {
         }
     }
 
-    /// Whether the chain passed a multiple of 1024.
-    pub(crate) fn is_due(&self, before: u64, after: u64) -> bool {
-        before >> 10 != after >> 10
-    }
-
-    /// Forgets inside the current transaction.
-    pub(crate) fn prune(
+    /// Forgets inside the current transaction, if it passes a multiple of 1024 rows.
+    pub(crate) fn prune_if_due(
         &mut self,
         connection: &Connection,
+        rows: Range<u64>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
+        if rows.start >> 10 == rows.end >> 10 {
+            return Ok(());
+        }
         self.run(connection, now).map_err(store_error)
     }
 

@@ -151,6 +151,12 @@ impl Queue {
         inner.idle = false;
     }
 
+    /// Whether nobody waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        let inner = self.inner();
+        inner.jobs.is_empty() && !inner.closing
+    }
+
     /// Takes what waits, up to `most`.
     pub(crate) fn take(&self, most: usize) -> Vec<Job> {
         let mut inner = self.inner();

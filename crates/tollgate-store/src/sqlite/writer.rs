@@ -1,14 +1,23 @@
-//! The one thread of this process that writes.
+//! The one place of this process that writes, and the thread behind it.
 //!
-//! It takes the lock, takes what waits, and commits it all in one transaction:
-//! callers share the cost of a commit, and other processes wait for one turn only.
+//! The thread takes the lock, takes what waits, and commits it all in one
+//! transaction: callers share the cost of a commit, and other processes wait for
+//! one turn only. A caller nobody shares with writes for itself instead, without
+//! waking anyone, and leaves everything unusual to the thread.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use rusqlite::Connection;
 use tollgate_core::{
     Clock,
-    store::{Durability, Receipt, StoreError},
+    store::{Batch, Durability, Receipt, StoreError},
 };
 
 use super::{
@@ -21,15 +30,25 @@ use super::{
 };
 use crate::{
     chain::{Anchor, Keyring, Seal},
-    error::io_error,
+    error::{io_error, store_error},
 };
 
-/// Writes until the queue ends.
+/// What writes, one at a time.
 pub(crate) struct Writer {
     pub(crate) lock: WriteLock,
     pub(crate) pen: Pen,
     /// How many commits the last transaction had.
     pub(crate) last: usize,
+}
+
+/// Where the writer is until everything is written: with the thread, or with a
+/// caller who is alone.
+pub(crate) struct Place {
+    writer: Mutex<Option<Writer>>,
+    /// How many transactions in a row had one commit only, with nobody else about.
+    alone: AtomicU32,
+    queue: Arc<Queue>,
+    desk: Arc<Desk>,
 }
 
 /// How long a transaction waits for half as many commits as the last one had.
@@ -40,6 +59,8 @@ pub(crate) struct Writer {
 const GATHER: Duration = Duration::from_millis(1);
 /// With fewer callers than this, nobody waits for anybody.
 const CROWD: usize = 4;
+/// After so many transactions of one commit each, the next caller is thought to be alone.
+const ALONE: u32 = 8;
 
 /// However the writer ends, nobody waits for it in vain.
 struct Farewell(Arc<Queue>, Arc<Desk>);
@@ -63,6 +84,8 @@ pub(crate) struct Pen {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chain: String,
     pub(crate) group: usize,
+    /// How long the database may be held by others.
+    pub(crate) busy: Duration,
 }
 
 /// A transaction that was committed.
@@ -72,22 +95,74 @@ struct Written {
     seq: u64,
 }
 
-impl Writer {
-    /// Runs until there is nothing left and nothing more will come.
-    pub(crate) fn run(mut self) {
-        let _farewell = Farewell(Arc::clone(&self.pen.queue), Arc::clone(&self.pen.desk));
-        while self.pen.queue.wait() == Wanted::Work {
-            if self.last >= CROWD {
-                self.pen.queue.gather(self.last / 2, GATHER);
-            }
-            self.turn();
-        }
-        if !self.pen.desk.is_sealed() {
-            self.pen.queue.want(|chores| chores.seal = true);
-            self.turn();
+impl Place {
+    /// A place for `writer`.
+    pub(crate) fn new(writer: Writer) -> Self {
+        Self {
+            queue: Arc::clone(&writer.pen.queue),
+            desk: Arc::clone(&writer.pen.desk),
+            writer: Mutex::new(Some(writer)),
+            alone: AtomicU32::new(0),
         }
     }
 
+    /// Runs until there is nothing left and nothing more will come.
+    pub(crate) fn run(&self) {
+        let _farewell = Farewell(Arc::clone(&self.queue), Arc::clone(&self.desk));
+        let mut last = 0;
+        while self.queue.wait() == Wanted::Work {
+            if last >= CROWD {
+                self.queue.gather(last / 2, GATHER);
+            }
+            let mut writer = self.writer();
+            let Some(writer) = writer.as_mut() else {
+                return;
+            };
+            writer.turn();
+            last = writer.last;
+            if last > 1 {
+                self.alone.store(0, Ordering::Relaxed);
+            } else {
+                self.alone.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let mut place = self.writer();
+        if let Some(mut writer) = place.take()
+            && !self.desk.is_sealed()
+        {
+            self.queue.want(|chores| chores.seal = true);
+            writer.turn();
+        }
+    }
+
+    /// Writes `batch` for a caller who is alone; gives it back to whoever is not.
+    pub(crate) fn write_alone(&self, batch: Batch) -> Result<Receipt, Declined> {
+        if batch.durability != Durability::Process || self.alone.load(Ordering::Relaxed) < ALONE {
+            return Err(Declined::Left(batch));
+        }
+        let mut writer = match self.writer.try_lock() {
+            Ok(writer) => writer,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(self.decline(batch)),
+        };
+        match writer.as_mut() {
+            Some(writer) if self.queue.is_empty() => writer.write_alone(batch),
+            _ => Err(self.decline(batch)),
+        }
+    }
+
+    /// Somebody else is about.
+    fn decline(&self, batch: Batch) -> Declined {
+        self.alone.store(0, Ordering::Relaxed);
+        Declined::Left(batch)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Writer {
     /// Writes what waits, under the lock.
     fn turn(&mut self) {
         let held = match acquire(&self.lock, &self.pen.desk) {
@@ -129,6 +204,34 @@ impl Writer {
     }
 }
 
+/// Why a caller did not write for itself.
+pub(crate) enum Declined {
+    /// The batch is the thread's.
+    Left(Batch),
+    /// It was looked at, and the state said no.
+    Refused(StoreError),
+}
+
+impl Writer {
+    /// Writes one batch without waiting for anything; what goes wrong, the thread
+    /// tries again and answers for.
+    fn write_alone(&mut self, batch: Batch) -> Result<Receipt, Declined> {
+        let Ok(Some(held)) = self.lock.try_acquire() else {
+            return Err(Declined::Left(batch));
+        };
+        let written = self.pen.write_one(&batch);
+        drop(held);
+        match written {
+            Ok((outcome, seq)) => {
+                self.last = 1;
+                self.pen.desk.leave(|work| work.seq = seq);
+                outcome.map_err(Declined::Refused)
+            }
+            Err(_) => Err(Declined::Left(batch)),
+        }
+    }
+}
+
 impl Pen {
     /// Writes all of `jobs`, and what arrives meanwhile up to `most`, in one transaction.
     fn write(
@@ -143,11 +246,7 @@ impl Pen {
         let mut outcomes = Vec::with_capacity(jobs.len());
         while outcomes.len() < jobs.len() {
             for job in &jobs[outcomes.len()..] {
-                match group.apply(&job.batch) {
-                    Ok(receipt) => outcomes.push(Ok(receipt)),
-                    Err(Refusal::Refused(error)) => outcomes.push(Err(error)),
-                    Err(Refusal::Broken(error)) => return Err(error),
-                }
+                outcomes.push(apply(&mut group, &job.batch)?);
             }
             jobs.extend(self.queue.take(most.saturating_sub(jobs.len())));
         }
@@ -161,15 +260,35 @@ impl Pen {
         if let Some(seal) = &seal {
             group.seal(seal)?;
         }
-        if self.pruner.is_due(before, head.seq) {
-            self.pruner.prune(&self.connection, now)?;
-        }
+        self.pruner
+            .prune_if_due(&self.connection, before..head.seq, now)?;
         group.commit()?;
         Ok(Written {
             outcomes,
             seal,
             seq: head.seq,
         })
+    }
+
+    /// Writes one batch in a transaction of its own, unless others hold the
+    /// database; says where the chain ends then.
+    fn write_one(
+        &mut self,
+        batch: &Batch,
+    ) -> Result<(Result<Receipt, StoreError>, u64), StoreError> {
+        let now = self.clock.now();
+        let begun = {
+            let _impatient = Impatient::new(&self.connection, self.busy)?;
+            Group::begin(&self.connection, &self.chain, now)
+        };
+        let mut group = begun?;
+        let before = group.head().seq;
+        let outcome = apply(&mut group, batch)?;
+        let end = group.head().seq;
+        self.pruner
+            .prune_if_due(&self.connection, before..end, now)?;
+        group.commit()?;
+        Ok((outcome, end))
     }
 
     /// Tells the keeper what to sync, and every caller that does not wait for it.
@@ -210,6 +329,41 @@ impl Pen {
     fn refuse_all(&self, error: &StoreError) {
         self.queue.take_chores();
         refuse(self.queue.take(usize::MAX), error);
+    }
+}
+
+/// What became of one batch; an error is one of the whole transaction.
+fn apply(group: &mut Group<'_>, batch: &Batch) -> Result<Result<Receipt, StoreError>, StoreError> {
+    match group.apply(batch) {
+        Ok(receipt) => Ok(Ok(receipt)),
+        Err(Refusal::Refused(error)) => Ok(Err(error)),
+        Err(Refusal::Broken(error)) => Err(error),
+    }
+}
+
+/// While it lives, whoever finds the database locked is told at once.
+struct Impatient<'c> {
+    connection: &'c Connection,
+    patience: Duration,
+}
+
+impl<'c> Impatient<'c> {
+    fn new(connection: &'c Connection, patience: Duration) -> Result<Self, StoreError> {
+        connection
+            .busy_timeout(Duration::ZERO)
+            .map_err(store_error)?;
+        Ok(Self {
+            connection,
+            patience,
+        })
+    }
+}
+
+impl Drop for Impatient<'_> {
+    fn drop(&mut self) {
+        // Setting a number of an open connection does not fail; if it did, the
+        // thread would be told of a locked database sooner.
+        let _ = self.connection.busy_timeout(self.patience);
     }
 }
 

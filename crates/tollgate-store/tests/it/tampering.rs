@@ -235,3 +235,38 @@ fn cut_back(sql: &Connection, last: u64) {
     )
     .unwrap();
 }
+
+#[tokio::test]
+async fn an_entry_that_can_no_longer_be_found_is_noticed() {
+    let cases = [
+        (
+            "DELETE FROM audit_index WHERE entry = 7 AND field = 0",
+            "call_id",
+        ),
+        (
+            "DELETE FROM audit_index WHERE entry = 7 AND field = 1",
+            "session",
+        ),
+        (
+            "UPDATE audit_index SET value = 'other' WHERE entry = 7 AND field = 2",
+            "tool",
+        ),
+        ("DELETE FROM audit_traces WHERE entry = 7", "trace_id"),
+        (
+            "DELETE FROM audit_index WHERE entry = 300; UPDATE audit_head SET indexed = 300",
+            "call_id",
+        ),
+    ];
+    for (sql, column) in cases {
+        let world = World::new();
+        write_rows(&world.open(), 300).await;
+        assert_eq!(verify(&world).await.problems, Vec::<String>::new());
+        world.sql().execute_batch(sql).unwrap();
+        let problems = verify(&world).await.problems;
+        let found = format!("it cannot be found by its {column}");
+        assert!(
+            problems.iter().any(|problem| problem.ends_with(&found)),
+            "{sql}: {problems:?}"
+        );
+    }
+}

@@ -123,6 +123,7 @@ macro_rules! store_suite {
                 record::concurrent_commits_make_one_chain,
                 record::records_are_found_by_every_column,
                 record::records_are_paged_both_ways,
+                record::every_entry_of_a_long_log_is_found_page_by_page,
                 record::a_whole_log_verifies_and_its_head_is_signed,
                 record::a_body_that_is_no_object_is_kept_as_it_is,
                 record::disk_commits_are_acknowledged,

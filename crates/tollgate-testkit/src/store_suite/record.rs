@@ -224,6 +224,61 @@ pub async fn records_are_paged_both_ways(subject: Subject) {
     assert_eq!(page(Some(1027), true, trace).await, [1024, 1021, 1018]);
 }
 
+pub async fn every_entry_of_a_long_log_is_found_page_by_page(subject: Subject) {
+    for start in (1..=1_100).step_by(7) {
+        let numbers = start..(start + 7).min(1_101);
+        subject.store.commit(entries(numbers)).await.unwrap();
+    }
+    let rows = every_row(&subject).await;
+    assert_eq!(rows.len(), 1_100);
+    let narrowings: [(&str, fn(&mut AuditQuery, &AuditRow)); 4] = [
+        ("call", |query, row| {
+            query.call_id.clone_from(&row.columns.call_id)
+        }),
+        ("session", |query, row| {
+            query.session.clone_from(&row.columns.session)
+        }),
+        ("tool", |query, row| {
+            query.tool.clone_from(&row.columns.tool)
+        }),
+        ("both", |query, row| {
+            query.session.clone_from(&row.columns.session);
+            query.tool.clone_from(&row.columns.tool);
+        }),
+    ];
+    for (name, narrow) in narrowings {
+        for (at, newest_first) in [(0, false), (255, true), (256, false), (1_099, true)] {
+            let mut query = AuditQuery {
+                limit: 50,
+                newest_first,
+                ..AuditQuery::default()
+            };
+            narrow(&mut query, &rows[at]);
+            let matches = |row: &&AuditRow| {
+                [
+                    (&query.call_id, &row.columns.call_id),
+                    (&query.session, &row.columns.session),
+                    (&query.tool, &row.columns.tool),
+                ]
+                .iter()
+                .all(|(wanted, has)| wanted.is_none() || wanted == has)
+            };
+            let mut expected: Vec<u64> = rows.iter().filter(matches).map(|row| row.seq).collect();
+            if newest_first {
+                expected.reverse();
+            }
+            let mut found = Vec::new();
+            loop {
+                let page = subject.store.records(&query).await.unwrap();
+                let Some(last) = page.last() else { break };
+                query.cursor = Some(last.seq);
+                found.extend(page.iter().map(|row| row.seq));
+            }
+            assert_eq!(found, expected, "{name} of row {at}");
+        }
+    }
+}
+
 pub async fn a_whole_log_verifies_and_its_head_is_signed(subject: Subject) {
     let empty = subject.store.verify().await.unwrap();
     assert_eq!((empty.rows, empty.problems), (0, vec![]));

@@ -74,7 +74,12 @@ fn a_product_is_shown_to_people_and_to_programs() {
 #[test]
 fn high_prices_ask_and_tracking_needs_a_human() {
     let env = TestEnv::new();
-    env.run(&["keepa", "bestsellers", "get", "289754"]).exits(3);
+    let asked = env.run(&["keepa", "bestsellers", "get", "289754"]).exits(3);
+    assert!(
+        asked.err.contains("repeat the command with --yes"),
+        "{}",
+        asked.err
+    );
     env.run(&["keepa", "tracking", "remove", "B0KETTLE01", "--yes"])
         .exits(3);
     let dry = env
@@ -91,6 +96,27 @@ fn high_prices_ask_and_tracking_needs_a_human() {
     assert_eq!(dry["data"]["estimated_tokens"], 50);
     env.run(&["keepa", "products", "get", "B0KETTLE01"])
         .exits(1);
+}
+
+#[test]
+fn a_misspelled_selection_is_told_before_anyone_is_asked_to_pay() {
+    let env = TestEnv::new();
+    for (tool, field, nearest) in [
+        ("keepa.finder_query", "titel", "title"),
+        ("keepa.deals_query", "priceTyps", "priceTypes"),
+    ] {
+        let arguments = format!(r#"{{"selection": {{"{field}": ["x"]}}}}"#);
+        let refused = env.run(&["call", tool, "--args", &arguments, "--json"]);
+        let envelope = refused.exits(1).json();
+        assert_eq!(envelope["error"]["kind"], "input_rejected", "{envelope}");
+        assert!(
+            envelope["error"].to_string().contains(nearest),
+            "{envelope}"
+        );
+    }
+    let right = r#"{"selection": {"title": "kettle"}}"#;
+    env.run(&["call", "keepa.finder_query", "--args", right])
+        .exits(3);
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn node<'a>(graph: &'a Value, id: &str) -> &'a Value {
 
 #[test]
 fn the_heaviest_source_wins_unless_another_is_preferred() {
-    let heaviest = merge(&two(), &MergeOptions::default()).unwrap();
+    let heaviest = merge(two(), &MergeOptions::default()).unwrap();
     assert_eq!(node(&heaviest, "b")["label"], "B");
     assert_eq!(
         heaviest["diff"]["resolutions"][0]["strategy"],
@@ -57,7 +57,7 @@ fn the_heaviest_source_wins_unless_another_is_preferred() {
             prefer_source,
             ..MergeOptions::default()
         };
-        let merged = merge(&two(), &options).unwrap();
+        let merged = merge(two(), &options).unwrap();
         assert_eq!(node(&merged, "b")["type"], "seller");
         assert_eq!(merged["diff"]["preferred_source"]["matched"], true);
         assert_eq!(
@@ -67,7 +67,7 @@ fn the_heaviest_source_wins_unless_another_is_preferred() {
     }
     let prefer_source = Some("nobody".to_owned());
     let unknown = merge(
-        &two(),
+        two(),
         &MergeOptions {
             prefer_source,
             ..MergeOptions::default()
@@ -82,7 +82,7 @@ fn the_heaviest_source_wins_unless_another_is_preferred() {
 
 #[test]
 fn roots_are_included_and_weights_are_shown() {
-    let merged = merge(&two(), &MergeOptions::default()).unwrap();
+    let merged = merge(two(), &MergeOptions::default()).unwrap();
     let edges = merged["edges"].as_array().unwrap();
     let included: Vec<&str> = edges
         .iter()
@@ -96,9 +96,9 @@ fn roots_are_included_and_weights_are_shown() {
 
 #[test]
 fn a_merged_graph_can_be_merged_again() {
-    let once = merge(&two(), &MergeOptions::default()).unwrap();
+    let once = merge(two(), &MergeOptions::default()).unwrap();
     let third = graph("d", &[("d", "product", "D")], &[]);
-    let twice = merge(&[once.clone(), third], &MergeOptions::default()).unwrap();
+    let twice = merge(vec![once.clone(), third], &MergeOptions::default()).unwrap();
     let ids: Vec<&str> = twice["nodes"]
         .as_array()
         .unwrap()
@@ -113,7 +113,7 @@ fn a_merged_graph_can_be_merged_again() {
     let keys: Vec<_> = edges.iter().map(edge_key).collect();
     assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?}");
     assert_eq!(
-        merge(&[once], &MergeOptions::default()).unwrap()["node_count"],
+        merge(vec![once], &MergeOptions::default()).unwrap()["node_count"],
         4
     );
 }
@@ -125,14 +125,14 @@ fn what_is_no_node_and_no_edge_is_left_out() {
         "nodes": [5, null, {"id": ""}, {"id": ["a"]}, {"id": "a", "attributes": [1], "label": {}}],
         "edges": [5, {"source": "a"}, {"source": "a", "target": "gone", "type": null}],
     });
-    let merged = merge(&[odd], &MergeOptions::default()).unwrap();
+    let merged = merge(vec![odd], &MergeOptions::default()).unwrap();
     assert_eq!(merged["node_count"], 2);
     assert_eq!(merged["edge_count"], 1);
 }
 
 #[test]
 fn nothing_to_merge_is_an_error() {
-    let error = merge(&[json!({"nodes": []})], &MergeOptions::default()).unwrap_err();
+    let error = merge(vec![json!({"nodes": []})], &MergeOptions::default()).unwrap_err();
     assert_eq!(error.kind.name(), "invalid_argument");
 }
 
@@ -151,7 +151,7 @@ proptest! {
                 graph("n0", &nodes, &edges)
             })
             .collect();
-        let merged = merge(&all, &MergeOptions::default()).unwrap();
+        let merged = merge(all.clone(), &MergeOptions::default()).unwrap();
         let ids: BTreeSet<String> = graphs.iter().flatten().map(|(a, _, _)| format!("n{a}")).collect();
         prop_assert_eq!(&merged["node_count"], &json!(ids.len() + 1));
         let counted: u64 = merged["entity_counts"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
@@ -159,6 +159,6 @@ proptest! {
         let edges = merged["edges"].as_array().unwrap();
         prop_assert_eq!(&merged["edge_count"], &json!(edges.len()));
         prop_assert!(edges.iter().map(edge_key).is_sorted_by(|a, b| a < b));
-        prop_assert_eq!(merge(&all, &MergeOptions::default()).unwrap(), merged);
+        prop_assert_eq!(merge(all, &MergeOptions::default()).unwrap(), merged);
     }
 }

@@ -20,6 +20,7 @@ use tollgate_core::{
 
 use self::ledger::Ledger;
 pub(crate) use self::memory::slot;
+use super::index;
 use crate::{chain::Seal, error::store_error};
 
 /// The transaction of a group of batches.
@@ -40,6 +41,8 @@ pub(crate) struct Head {
     pub(crate) hash: Hash,
     uses: u64,
     versions: u64,
+    /// Entries up to here can be found by the index.
+    pub(crate) indexed: u64,
 }
 
 /// Why a batch was not applied.
@@ -155,9 +158,14 @@ impl<'c> Group<'c> {
 
     fn flush(&mut self) -> rusqlite::Result<()> {
         self.head.uses = self.ledger.flush(self.connection, self.head.uses)?;
+        if index::is_due(self.head.indexed, self.head.seq) {
+            index::fill(self.connection, self.head.indexed, self.head.seq)?;
+            self.head.indexed = self.head.seq;
+        }
         self.connection
             .prepare_cached(
-                "UPDATE audit_head SET seq = ?2, hash = ?3, uses = ?4, versions = ?5
+                "UPDATE audit_head SET seq = ?2, hash = ?3, uses = ?4, versions = ?5,
+                     indexed = ?6
                  WHERE chain = ?1",
             )?
             .execute(params![
@@ -166,6 +174,7 @@ impl<'c> Group<'c> {
                 self.head.hash,
                 self.head.uses.cast_signed(),
                 self.head.versions.cast_signed(),
+                self.head.indexed.cast_signed(),
             ])?;
         Ok(())
     }
@@ -307,13 +316,16 @@ impl Drop for Group<'_> {
 /// Reads the head of a chain.
 pub(crate) fn read_head(connection: &Connection, chain: &str) -> rusqlite::Result<Option<Head>> {
     connection
-        .prepare_cached("SELECT seq, hash, uses, versions FROM audit_head WHERE chain = ?1")?
+        .prepare_cached(
+            "SELECT seq, hash, uses, versions, indexed FROM audit_head WHERE chain = ?1",
+        )?
         .query_row([chain], |row| {
             Ok(Head {
                 seq: row.get::<_, i64>(0)?.cast_unsigned(),
                 hash: row.get(1)?,
                 uses: row.get::<_, i64>(2)?.cast_unsigned(),
                 versions: row.get::<_, i64>(3)?.cast_unsigned(),
+                indexed: row.get::<_, i64>(4)?.cast_unsigned(),
             })
         })
         .optional()

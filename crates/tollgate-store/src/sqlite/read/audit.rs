@@ -14,7 +14,9 @@ use super::{all, one};
 use crate::{
     SqliteStore,
     chain::{self, Seal},
+    error::store_error,
     sqlite::{
+        index::{Field, segment},
         read_head,
         rows::{self, AUDIT},
     },
@@ -26,10 +28,7 @@ impl AuditLog for SqliteStore {
         let query = query.clone();
         let chain = self.chain.clone();
         self.readers
-            .scan(move |db| match &query.trace_id {
-                Some(trace) => by_trace(db, &query, trace, &chain),
-                None => select(db, &query, query.limit, None),
-            })
+            .scan(move |db| records(db, &query, &chain))
             .await
     }
 
@@ -73,57 +72,126 @@ impl AuditLog for SqliteStore {
     }
 }
 
-/// Asks one segment of the index after the other until there is enough.
-fn by_trace(
-    db: &Connection,
-    query: &AuditQuery,
-    trace: &str,
-    chain: &str,
-) -> Result<Vec<AuditRow>, StoreError> {
-    let head = read_head(db, chain).map_err(crate::error::store_error)?;
-    let last = head.map_or(0, |head| head.seq) >> 8;
-    let from = query.cursor.unwrap_or(0) >> 8;
-    let segments: Box<dyn Iterator<Item = u64>> = match (query.newest_first, query.cursor) {
-        (true, None) => Box::new((0..=last).rev()),
-        (true, Some(_)) => Box::new((0..=from.min(last)).rev()),
-        (false, _) => Box::new(from..=last),
+/// Where matching entries are looked for.
+#[derive(Debug, Clone, Copy)]
+enum Part<'q> {
+    /// Everywhere, entry by entry.
+    Whole,
+    /// Among those that are not indexed yet.
+    After(u64),
+    /// Where the index says, up to an entry.
+    Found(Field, &'q str, u64),
+    /// Where a segment of the index of traces says, up to an entry.
+    Traced(u64, &'q str, u64),
+}
+
+/// Entries that match, by the most telling index there is.
+fn records(db: &Connection, query: &AuditQuery, chain: &str) -> Result<Vec<AuditRow>, StoreError> {
+    let head = read_head(db, chain).map_err(store_error)?;
+    let indexed = head.map_or(0, |head| head.indexed);
+    let mut parts = match (&query.trace_id, named(query)) {
+        (Some(trace), _) => traced(query, trace, indexed),
+        (None, Some((field, value))) => vec![Part::Found(field, value, indexed)],
+        (None, None) => return select(db, query, query.limit, Part::Whole),
     };
+    let newest = if query.newest_first { 0 } else { parts.len() };
+    parts.insert(newest, Part::After(indexed));
     let mut found = Vec::new();
-    for segment in segments {
+    for part in parts {
         let room = query
             .limit
             .saturating_sub(u32::try_from(found.len()).unwrap_or(u32::MAX));
         if room == 0 {
             break;
         }
-        found.append(&mut select(db, query, room, Some((segment, trace)))?);
+        found.append(&mut select(db, query, room, part)?);
     }
     Ok(found)
 }
 
-/// Rows that match, from one segment of a trace or from everywhere.
+/// The field to look by, if one is asked for.
+fn named(query: &AuditQuery) -> Option<(Field, &str)> {
+    Field::ALL.into_iter().find_map(|field| {
+        let value = match field {
+            Field::Call => &query.call_id,
+            Field::Session => &query.session,
+            Field::Tool => &query.tool,
+        };
+        Some((field, value.as_deref()?))
+    })
+}
+
+/// The segments of a trace, in the order that was asked for.
+fn traced<'q>(query: &AuditQuery, trace: &'q str, indexed: u64) -> Vec<Part<'q>> {
+    let last = segment(indexed);
+    let from = segment(query.cursor.unwrap_or(0));
+    let part = |segment| Part::Traced(segment, trace, indexed);
+    match (query.newest_first, query.cursor) {
+        (true, None) => (0..=last).rev().map(part).collect(),
+        (true, Some(_)) => (0..=from.min(last)).rev().map(part).collect(),
+        (false, _) => (from..=last).map(part).collect(),
+    }
+}
+
+/// Entries of one part that match.
 fn select(
     db: &Connection,
     query: &AuditQuery,
     limit: u32,
-    segment: Option<(u64, &str)>,
+    part: Part<'_>,
 ) -> Result<Vec<AuditRow>, StoreError> {
-    let mut sql = format!("SELECT {AUDIT} FROM audit_entries WHERE 1");
+    let mut sql = format!("SELECT {AUDIT} FROM ");
     let mut parameters: Vec<Value> = Vec::new();
+    let mut number = |value: u64| {
+        parameters.push(Value::Integer(value.cast_signed()));
+        parameters.len()
+    };
+    // A cross join keeps the order of the index, which is the one asked for.
+    let key = match part {
+        Part::Whole => {
+            sql.push_str("audit_entries WHERE 1");
+            "seq"
+        }
+        Part::After(indexed) => {
+            let _ = write!(sql, "audit_entries WHERE seq > ?{}", number(indexed));
+            "seq"
+        }
+        Part::Found(field, value, indexed) => {
+            let _ = write!(
+                sql,
+                "audit_index CROSS JOIN audit_entries ON seq = entry
+                 WHERE field = {} AND entry <= ?{} AND value = ?{}",
+                field.number(),
+                number(indexed),
+                2
+            );
+            parameters.push(Value::Text(value.to_owned()));
+            "entry"
+        }
+        Part::Traced(segment, trace, indexed) => {
+            let _ = write!(
+                sql,
+                "audit_traces CROSS JOIN audit_entries ON seq = entry
+                 WHERE segment = ?{} AND entry <= ?{} AND value = ?{}",
+                number(segment),
+                number(indexed),
+                3
+            );
+            parameters.push(Value::Text(trace.to_owned()));
+            "entry"
+        }
+    };
     let mut require = |condition: &str, value: Value| {
         parameters.push(value);
         let _ = write!(sql, " AND {condition} ?{}", parameters.len());
     };
-    if let Some((segment, trace)) = segment {
-        require("(seq >> 8) =", Value::Integer(segment.cast_signed()));
-        require("trace_id =", Value::Text(trace.to_owned()));
-    }
     if let Some(cursor) = query.cursor {
-        let condition = if query.newest_first { "seq <" } else { "seq >" };
+        let condition = if query.newest_first { "<" } else { ">" };
         let cursor = i64::try_from(cursor).unwrap_or(i64::MAX);
-        require(condition, Value::Integer(cursor));
+        require(&format!("{key} {condition}"), Value::Integer(cursor));
     }
     let equal = [
+        ("trace_id =", &query.trace_id),
         ("call_id =", &query.call_id),
         ("session =", &query.session),
         ("tool =", &query.tool),
@@ -136,7 +204,7 @@ fn select(
         }
     }
     let order = if query.newest_first { "DESC" } else { "ASC" };
-    let _ = write!(sql, " ORDER BY seq {order} LIMIT {limit}");
+    let _ = write!(sql, " ORDER BY {key} {order} LIMIT {limit}");
     all(db, &sql, params_from_iter(parameters), |row| {
         Ok(Ok(rows::audit_row(row)?))
     })

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tollgate_core::{Envelope, Event, EventSink, Failure, Payload, Status};
+use tollgate_core::{Envelope, ErrorCode, Event, EventSink, Failure, Payload, Status};
 use tollgate_engine::{Caller, Gateway, Outcome, Request};
 
 use super::{Exit, Scene, Stop, arguments::Call, console::Paint};
@@ -175,12 +175,24 @@ fn explain(failure: &Failure, scene: &Scene<'_>) {
             console.note(&format!("to allow it once:  tollgate approve {id}"));
             console.note("then repeat the same command");
         }
+        None if asks_the_caller(failure) => {
+            console.note("to accept the cost, repeat the command with --yes");
+        }
         None => {
             if let Some(suggestion) = &failure.recovery_suggestion {
                 console.note(suggestion);
             }
         }
     }
+}
+
+/// Whether the caller's own word is enough.
+fn asks_the_caller(failure: &Failure) -> bool {
+    failure.code == ErrorCode::ConfirmationRequired
+        && failure
+            .details
+            .get("consent")
+            .is_none_or(|it| it != "human")
 }
 
 /// Progress on standard error, where a person looks.

@@ -1,0 +1,115 @@
+//! What finds entries of the log by call, session, tool and trace.
+//!
+//! An index that SQLite keeps costs every entry a page or more of its own, which
+//! is most of what a lone commit writes. So entries are indexed by the hundred,
+//! inside the transaction that makes the hundred full.
+//! Invariant: every entry up to `indexed` of the head can be found here; whoever
+//! looks for one reads the entries after it one by one.
+
+use rusqlite::{Connection, params};
+
+/// How many entries wait to be indexed, at most, and how many share a segment of traces.
+const SEGMENT_BITS: u32 = 8;
+
+/// A column that entries are found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Field {
+    Call,
+    Session,
+    Tool,
+}
+
+impl Field {
+    /// All of them, the most telling first.
+    pub(crate) const ALL: [Self; 3] = [Self::Call, Self::Session, Self::Tool];
+
+    /// The column of an entry.
+    pub(crate) fn column(self) -> &'static str {
+        match self {
+            Self::Call => "call_id",
+            Self::Session => "session",
+            Self::Tool => "tool",
+        }
+    }
+
+    /// Its number in the index.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Call => 0,
+            Self::Session => 1,
+            Self::Tool => 2,
+        }
+    }
+}
+
+/// The segment of an entry.
+pub(crate) fn segment(seq: u64) -> u64 {
+    seq >> SEGMENT_BITS
+}
+
+/// Whether enough entries wait.
+pub(crate) fn is_due(indexed: u64, seq: u64) -> bool {
+    segment(seq) > segment(indexed)
+}
+
+/// Indexes the entries after `indexed`, up to `seq`.
+pub(crate) fn fill(connection: &Connection, indexed: u64, seq: u64) -> rusqlite::Result<()> {
+    let range = (indexed.cast_signed(), seq.cast_signed());
+    for field in Field::ALL {
+        let column = field.column();
+        connection
+            .prepare_cached(&format!(
+                "INSERT INTO audit_index (field, value, entry)
+                 SELECT {}, {column}, seq FROM audit_entries
+                 WHERE seq > ?1 AND seq <= ?2 AND {column} IS NOT NULL ORDER BY {column}, seq",
+                field.number()
+            ))?
+            .execute(params![range.0, range.1])?;
+    }
+    connection
+        .prepare_cached(&format!(
+            "INSERT INTO audit_traces (segment, value, entry)
+             SELECT seq >> {SEGMENT_BITS}, trace_id, seq FROM audit_entries
+             WHERE seq > ?1 AND seq <= ?2 AND trace_id IS NOT NULL
+             ORDER BY seq >> {SEGMENT_BITS}, trace_id, seq"
+        ))?
+        .execute(params![range.0, range.1])?;
+    Ok(())
+}
+
+/// Indexed entries from `first` to `last` that cannot be found, and by what.
+pub(crate) fn lost(
+    connection: &Connection,
+    (first, last): (i64, i64),
+) -> rusqlite::Result<Vec<(i64, &'static str)>> {
+    let mut lost = Vec::new();
+    let mut look = |what: &'static str, sql: &str| -> rusqlite::Result<()> {
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![first, last])?;
+        while let Some(row) = rows.next()? {
+            lost.push((row.get(0)?, what));
+        }
+        Ok(())
+    };
+    for field in Field::ALL {
+        let column = field.column();
+        let number = field.number();
+        look(
+            column,
+            &format!(
+                "SELECT seq FROM audit_entries WHERE seq >= ?1 AND seq <= ?2
+                 AND {column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM audit_index
+                     WHERE field = {number} AND value = {column} AND entry = seq)"
+            ),
+        )?;
+    }
+    look(
+        "trace_id",
+        &format!(
+            "SELECT seq FROM audit_entries WHERE seq >= ?1 AND seq <= ?2
+             AND trace_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM audit_traces
+                 WHERE segment = seq >> {SEGMENT_BITS} AND value = trace_id AND entry = seq)"
+        ),
+    )?;
+    Ok(lost)
+}
