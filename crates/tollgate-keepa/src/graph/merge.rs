@@ -134,9 +134,9 @@ fn edges(
 ) -> Vec<Value> {
     let mut lists: Vec<&mut [Value]> = graphs
         .iter_mut()
-        .map(|graph| match &mut graph["edges"] {
-            Value::Array(edges) => edges.as_mut_slice(),
-            _ => &mut [],
+        .map(|graph| match graph["edges"].as_array_mut() {
+            Some(edges) => edges.as_mut_slice(),
+            None => &mut [],
         })
         .collect();
     let at = |lists: &[&mut [Value]], bound: (&str, &str), or_equal: bool| {

@@ -306,10 +306,10 @@ fn several(params: &Params, names: &[&str], most: usize) -> Result<String, Error
 /// The selection of a finder or deal query: an object, or the text of one.
 /// Refuses the selection of a command that has one, if it names a field that does not exist.
 pub fn check_selection(command: Command, params: &Params) -> Result<(), Error> {
-    match command {
-        Command::FinderQuery | Command::DealsQuery => selection(command, params).map(drop),
-        _ => Ok(()),
+    if matches!(command, Command::FinderQuery | Command::DealsQuery) {
+        selection(command, params)?;
     }
+    Ok(())
 }
 
 fn selection(command: Command, params: &Params) -> Result<Map<String, Value>, Error> {

@@ -231,29 +231,23 @@ pub async fn every_entry_of_a_long_log_is_found_page_by_page(subject: Subject) {
     }
     let rows = every_row(&subject).await;
     assert_eq!(rows.len(), 1_100);
-    let narrowings: [(&str, fn(&mut AuditQuery, &AuditRow)); 4] = [
-        ("call", |query, row| {
-            query.call_id.clone_from(&row.columns.call_id)
-        }),
-        ("session", |query, row| {
-            query.session.clone_from(&row.columns.session)
-        }),
-        ("tool", |query, row| {
-            query.tool.clone_from(&row.columns.tool)
-        }),
-        ("both", |query, row| {
-            query.session.clone_from(&row.columns.session);
-            query.tool.clone_from(&row.columns.tool);
-        }),
-    ];
-    for (name, narrow) in narrowings {
+    let narrow = |name: &str, query: &mut AuditQuery, row: &AuditRow| {
+        let columns = row.columns.clone();
+        match name {
+            "call" => query.call_id = columns.call_id,
+            "session" => query.session = columns.session,
+            "tool" => query.tool = columns.tool,
+            _ => (query.session, query.tool) = (columns.session, columns.tool),
+        }
+    };
+    for name in ["call", "session", "tool", "session and tool"] {
         for (at, newest_first) in [(0, false), (255, true), (256, false), (1_099, true)] {
             let mut query = AuditQuery {
                 limit: 50,
                 newest_first,
                 ..AuditQuery::default()
             };
-            narrow(&mut query, &rows[at]);
+            narrow(name, &mut query, &rows[at]);
             let matches = |row: &&AuditRow| {
                 [
                     (&query.call_id, &row.columns.call_id),
