@@ -52,6 +52,10 @@ warnings! {
     RecordedEnding = "recorded_ending";
     /// Nothing was called; the verdict and the estimate are shown.
     DryRun = "dry_run";
+    /// Some of the sources could not be read.
+    SourcesFailed = "sources_failed";
+    /// What was found rests on too little to be relied on.
+    ThinEvidence = "thin_evidence";
     /// The answer is a prepared sample, not live data.
     Fixture = "fixture";
 }

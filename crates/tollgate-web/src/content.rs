@@ -30,6 +30,7 @@ pub(crate) fn of_header(content_type: Option<&str>) -> Result<Option<Content>, W
         );
     match declared.as_str() {
         "text/html" | "application/xhtml+xml" => Ok(Some(Content::Html)),
+        "application/pdf" | "application/x-pdf" => Err(pdf()),
         // A server that does not know says so with this.
         "application/octet-stream" => Ok(None),
         _ if is_text => Ok(Some(Content::Text)),
@@ -38,6 +39,12 @@ pub(crate) fn of_header(content_type: Option<&str>) -> Result<Option<Content>, W
             format!("the answer is {declared}, which is not read as text"),
         )),
     }
+}
+
+/// Nothing that reads PDF well keeps within limits when a stranger wrote it (see the decision on main texts).
+fn pdf() -> WebError {
+    let message = "the answer is a PDF, and PDF is not read; look for the same text as a page";
+    WebError::new(Kind::ContentType, message)
 }
 
 /// The type without its parameters.
@@ -55,6 +62,9 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Content, WebError> {
         return Err(WebError::new(Kind::ContentType, message));
     }
     let start = head.trim_ascii_start();
+    if start.starts_with(b"%PDF-") {
+        return Err(pdf());
+    }
     let start = start.strip_prefix(&[0xef, 0xbb, 0xbf]).unwrap_or(start);
     let lower = start.trim_ascii_start().to_ascii_lowercase();
     let is_html = [
@@ -93,5 +103,7 @@ mod tests {
         assert_eq!(of_bytes(b" \n<!DOCTYPE HTML>").unwrap(), Content::Html);
         assert_eq!(of_bytes(b"plain words").unwrap(), Content::Text);
         assert!(of_bytes(b"\x7fELF\0\0").is_err());
+        let pdf = of_bytes(b"%PDF-1.7 ...").unwrap_err();
+        assert!(pdf.kind == Kind::ContentType && pdf.message.contains("PDF"));
     }
 }

@@ -55,6 +55,8 @@ pub struct Guard {
     pub ports: Vec<u16>,
     /// How hosts are looked up.
     pub resolver: Arc<dyn Resolver>,
+    /// Authorities that vouch for encrypted servers, beside those the system knows, as PEM.
+    pub authorities: Vec<u8>,
     #[cfg(test)]
     pub(crate) counts_as_public: Vec<IpAddr>,
 }
@@ -65,6 +67,7 @@ impl Default for Guard {
             allow_hosts: Vec::new(),
             ports: vec![80, 443],
             resolver: Arc::new(SystemResolver),
+            authorities: Vec::new(),
             #[cfg(test)]
             counts_as_public: Vec::new(),
         }

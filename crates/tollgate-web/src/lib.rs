@@ -14,10 +14,14 @@ mod error;
 mod extract;
 mod fetch;
 mod guard;
+mod offline;
 mod polite;
+mod relevance;
+mod report;
 mod robots;
 mod search;
 mod wire;
+mod words;
 
 pub use cache::{Cache, Kept, MemoryCache};
 pub use content::Content;
@@ -25,7 +29,11 @@ pub use error::{Kind, WebError};
 pub use extract::{Extracted, Link, Method, extract};
 pub use fetch::{CacheUse, Fetcher, Page, Settings};
 pub use guard::{Guard, Lookup, Resolver, SystemResolver};
+pub use offline::OFFLINE_HOST;
 pub use polite::Politeness;
+pub use report::{
+    Difference, Evidence, Gap, MAX_EVIDENCE, Report, Request, Source, SourceNote, report,
+};
 pub use search::{Attempt, Backend, BackendKind, Found, Item, KeySource, MAX_RESULTS, Search};
 pub use wire::{Limits, USER_AGENT};
 

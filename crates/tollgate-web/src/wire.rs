@@ -7,7 +7,7 @@ use std::{
 };
 
 use reqwest::{
-    Client, Method, Url,
+    Certificate, Client, Method, Url,
     header::{
         ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION,
         RETRY_AFTER,
@@ -20,6 +20,7 @@ use crate::{
     body::Body,
     error::{Kind, WebError},
     guard::{Guard, Reach},
+    offline,
 };
 
 /// How we are named to servers; `robots.txt` knows us as `tollgate`.
@@ -139,18 +140,30 @@ impl Wire {
             .pool_max_idle_per_host(8)
             .tcp_nodelay(true)
             .dns_resolver(self.guard.resolver(reach));
-        if !is_secure {
+        if is_secure {
+            let known = Certificate::from_pem_bundle(&self.guard.authorities);
+            let known = known.map_err(unusable)?;
+            builder = builder.tls_certs_merge(known);
+        } else {
             builder = builder.tls_certs_only([]);
         }
-        let made = builder.build().map_err(|error| {
-            WebError::new(Kind::Network, "connections cannot be made here").because(error)
-        })?;
+        let made = builder
+            .build()
+            .map_err(|error| match self.guard.authorities.is_empty() {
+                true => {
+                    WebError::new(Kind::Network, "connections cannot be made here").because(error)
+                }
+                false => unusable(error),
+            })?;
         Ok(cell.get_or_init(|| made))
     }
 
     /// Sends a request and reads its answer.
     pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Incoming, WebError> {
         let reach = self.guard.check(&outgoing.url)?;
+        if let Some(incoming) = offline::answer(&outgoing.url) {
+            return Ok(incoming);
+        }
         let client = self.client(&outgoing.url, reach)?;
         let mut request = client
             .request(outgoing.method, outgoing.url)
@@ -206,6 +219,10 @@ pub(crate) fn next(from: &Url, incoming: &Incoming) -> Result<Option<Url>, WebEr
         return Err(WebError::new(Kind::AddressRefused, message));
     }
     Ok(Some(to))
+}
+
+fn unusable(error: reqwest::Error) -> WebError {
+    WebError::invalid("the file of authorities cannot be read").because(error)
 }
 
 /// What went wrong; our own refusals come back as themselves.

@@ -42,6 +42,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
             "tollgate-keepa",
             "tollgate-knowledge",
             "tollgate-sandbox",
+            "tollgate-sanitize",
             "tollgate-web",
         ],
         &["tollgate-testkit"],

@@ -3,7 +3,12 @@
 //! The crate fetches, searches and extracts; this folder gives it the operator's settings and translates. Everything it
 //! hands on was written by strangers, so every tool reaches the open world.
 
+mod extract;
 mod faults;
+mod fetch;
+mod pages;
+mod report;
+mod search;
 mod tools;
 
 use std::{
@@ -14,7 +19,8 @@ use std::{
 
 use async_trait::async_trait;
 use tollgate_core::{
-    Answer, CallContext, Clock, Provider, ProviderError, SystemClock, ToolCall, ToolSet, ToolSpec,
+    Answer, CallContext, Clock, Offers, Provider, ProviderError, SystemClock, ToolCall, ToolSet,
+    ToolSpec, offer,
 };
 pub use tollgate_web::{Backend, BackendKind, Guard, KeySource, Limits, Politeness};
 use tollgate_web::{Fetcher, MemoryCache, Search};
@@ -66,7 +72,7 @@ impl fmt::Debug for Settings {
 
 /// Offers `web.*`.
 pub fn provider(settings: Settings) -> impl Provider {
-    let clock = settings.clock;
+    let clock = Arc::clone(&settings.clock);
     let fetcher = Fetcher::new(tollgate_web::Settings {
         guard: settings.guard.clone(),
         limits: settings.limits,
@@ -81,7 +87,11 @@ pub fn provider(settings: Settings) -> impl Provider {
     let search = Search::new(settings.backends, &settings.guard, settings.limits);
     Web {
         is_enabled: settings.is_enabled,
-        tools: tools::all(tools::Reader { fetcher, search }),
+        tools: tools::all(tools::Reader {
+            fetcher,
+            search,
+            clock: settings.clock,
+        }),
     }
 }
 
@@ -103,7 +113,17 @@ impl Provider for Web {
         self.tools.tools().await
     }
 
+    async fn offers(&self) -> Result<Offers, ProviderError> {
+        Ok(match self.is_enabled {
+            true => pages::offers(),
+            false => Offers::default(),
+        })
+    }
+
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
+        if call.tool.as_str() == offer::READ {
+            return pages::read(call.arguments.value(), &cx).await;
+        }
         self.tools.serve(call, cx).await
     }
 }

@@ -31,6 +31,11 @@ const MAX_QUERY: usize = 400;
 const MAX_TITLE: usize = 300;
 const MAX_SNIPPET: usize = 1000;
 const MAX_ANSWER: usize = 4 << 20;
+/// How long a question waits for its turn; if it would be longer, the next engine is asked.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+/// For how long an engine that has had too many questions rests: without a word of it, and at most.
+const REST: Duration = Duration::from_secs(30);
+const MAX_REST: Duration = Duration::from_secs(600);
 
 /// The engines we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,7 +245,7 @@ impl Engine {
             let message = format!("{} has no address it can be asked at", kind.name());
             return Err(WebError::invalid(message));
         };
-        self.turn().await;
+        self.turn().await?;
         let outgoing = match kind {
             BackendKind::Stub => return Ok(Vec::new()),
             BackendKind::Searxng => searxng::question(base, query)?,
@@ -249,25 +254,40 @@ impl Engine {
             BackendKind::Serper => serper::question(base, query, most, &self.key()?)?,
         };
         let incoming = self.wire.send(outgoing).await?;
-        match kind {
+        let answered = match kind {
             BackendKind::Stub => Ok(Vec::new()),
             BackendKind::Searxng => searxng::answer(&incoming),
             BackendKind::DdgHtml => ddg::answer(&incoming),
             BackendKind::Brave => brave::answer(&incoming),
             BackendKind::Serper => serper::answer(&incoming),
+        };
+        if let Err(error) = &answered
+            && error.kind == Kind::TooManyRequests
+        {
+            let rest = error.retry_after.unwrap_or(REST).min(MAX_REST);
+            *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + rest);
         }
+        answered
     }
 
-    /// Waits until the engine may be asked again.
-    async fn turn(&self) {
+    /// Waits until the engine may be asked again; too long a wait is a failure that says how long.
+    async fn turn(&self) -> Result<(), WebError> {
         let start = {
             let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
             let now = Instant::now();
             let start = next.map_or(now, |next| next.max(now));
+            if start - now > MAX_WAIT {
+                let name = self.backend.kind.name();
+                let message = format!("{name} has been asked as often as it may be for now");
+                let mut error = WebError::new(Kind::TooManyRequests, message);
+                error.retry_after = Some(start - now);
+                return Err(error);
+            }
             *next = Some(start + self.backend.pause);
             start
         };
         sleep_until(start).await;
+        Ok(())
     }
 
     fn key(&self) -> Result<HeaderValue, WebError> {
@@ -379,6 +399,8 @@ fn get(url: Url, headers: Vec<(HeaderName, HeaderValue)>) -> Outgoing {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future as _;
+
     use super::*;
 
     fn raw(url: &str) -> Raw {
@@ -419,13 +441,52 @@ mod tests {
     async fn the_stub_is_offline_and_always_the_same() {
         let stub = vec![Backend::new(BackendKind::Stub)];
         let search = Search::new(stub, &Guard::default(), Limits::default());
-        let first = search.search("rust  web", 3).await.unwrap();
-        let again = search.search("rust web", 3).await.unwrap();
+        let first = search.search("green  tea", 3).await.unwrap();
+        let again = search.search("green tea", 3).await.unwrap();
         assert_eq!(first.items, again.items);
         assert_eq!(first.items.len(), 3);
+        assert!(
+            first.items[0].title.contains("reen tea"),
+            "{:?}",
+            first.items
+        );
+        let other = search.search("quantum chromodynamics", 4).await.unwrap();
+        assert_eq!(other.items.len(), 4, "there is always something to try");
         for (query, most) in [("", 3), (" ", 3), ("x", 0), ("x", 11)] {
             let error = search.search(query, most).await.unwrap_err();
             assert_eq!(error.kind, Kind::InvalidInput);
+        }
+    }
+
+    #[tokio::test]
+    async fn each_engine_is_asked_no_more_often_than_it_may() {
+        let backend = |kind, pause| Backend {
+            pause: Duration::from_secs(pause),
+            ..Backend::new(kind)
+        };
+        let engines = vec![
+            backend(BackendKind::Brave, 3),
+            backend(BackendKind::Serper, 3600),
+        ];
+        let search = Search::new(engines, &Guard::default(), Limits::default());
+        let (brave, serper) = (&search.engines[0], &search.engines[1]);
+        brave.turn().await.unwrap();
+        serper.turn().await.unwrap();
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut second = std::pin::pin!(brave.turn());
+        assert!(
+            second.as_mut().poll(&mut context).is_pending(),
+            "a short wait is waited"
+        );
+        let refused = serper.turn().await.unwrap_err();
+        assert_eq!(refused.kind, Kind::TooManyRequests);
+        assert!(
+            refused.retry_after.unwrap() > MAX_WAIT,
+            "a long one is said"
+        );
+        for kind in BackendKind::ALL {
+            let is_free = Backend::new(kind).pause.is_zero();
+            assert_eq!(is_free, kind == BackendKind::Stub);
         }
     }
 

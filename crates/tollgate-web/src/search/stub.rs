@@ -1,20 +1,15 @@
-//! Results that are made up: for trying things out without a network.
+//! Results from the sample pages: for trying things out without a network.
 
 use super::Raw;
+use crate::offline;
 
-/// Results for a question, the same each time. Their addresses are of a domain that is nobody's.
+/// Results for a question, the same each time; their addresses can be read offline too.
 pub(super) fn answer(query: &str, most: usize) -> Vec<Raw> {
-    let word: String = query
-        .to_lowercase()
-        .chars()
-        .map(|c| if c.is_alphanumeric() { c } else { '-' })
-        .collect();
-    let result = |number: usize| Raw {
-        title: format!("Sample result {number} for {query}"),
-        url: format!("https://stub.example/{word}/{number}"),
-        snippet: format!(
-            "A prepared answer, not a search. Set up a search engine to find pages about {query}."
-        ),
-    };
-    (1..=most).map(result).collect()
+    let found = offline::find(query).into_iter().take(most);
+    let results = found.map(|sample| Raw {
+        title: sample.title.clone(),
+        url: sample.url.clone(),
+        snippet: sample.snippet.clone(),
+    });
+    results.collect()
 }

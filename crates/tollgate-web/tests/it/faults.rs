@@ -6,7 +6,7 @@ use flate2::{
     Compression,
     write::{DeflateEncoder, GzEncoder, ZlibEncoder},
 };
-use tollgate_web::{Kind, Limits};
+use tollgate_web::{Kind, Limits, Method, extract};
 
 use crate::server::{Reply, Server, Then, answer};
 
@@ -205,4 +205,53 @@ async fn nobody_listening_is_a_failure_of_the_network() {
     let error = fetcher.fetch(&format!("http://{free}/")).await.unwrap_err();
     assert_eq!(error.kind, Kind::Network);
     assert!(!error.to_string().contains("127.0.0.1"));
+}
+
+#[tokio::test]
+async fn nested_tags_without_end_cost_the_limit_and_no_more() {
+    let server = Server::start(|_| {
+        let head =
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000000\r\n\r\n";
+        (
+            head.as_bytes().to_vec(),
+            Then::Repeat(b"<div>".repeat(4096)),
+        )
+    })
+    .await;
+    let fetcher = server.fetcher(|settings| settings.limits.bytes = 1_000_000);
+    let page = fetcher.fetch(&server.url("/")).await.unwrap();
+    assert_eq!((page.text.len(), page.truncated), (1_000_000, true));
+    let found = extract(&page.text, Some(&page.final_url));
+    assert_eq!((found.text.as_str(), found.method), ("", Method::Whole));
+}
+
+#[tokio::test]
+async fn what_contradicts_itself_is_read_by_the_first_that_is_sure() {
+    // The header goes before the page, and a mark before both; what does not fit is replaced.
+    let page = "<meta charset=gb2312><title>\u{7eff}\u{8336}</title>";
+    let declared = "Content-Type: text/html; charset=utf-8\r\n";
+    let server = Server::start(move |request| match request.target.as_str() {
+        "/header" => answer(200, declared, page),
+        "/mark" => answer(
+            200,
+            "Content-Type: text/html; charset=gb2312\r\n",
+            format!("\u{feff}{page}"),
+        ),
+        _ => answer(
+            200,
+            declared,
+            [b"<p>caf\xe9 ".as_slice(), "\u{8336}</p>".as_bytes()].concat(),
+        ),
+    })
+    .await;
+    let fetcher = server.fetcher(|_| {});
+    for path in ["/header", "/mark"] {
+        let page = fetcher.fetch(&server.url(path)).await.unwrap();
+        assert!(
+            page.text.contains("\u{7eff}\u{8336}") && page.charset == "UTF-8",
+            "{path}: {page:?}"
+        );
+    }
+    let mixed = fetcher.fetch(&server.url("/mixed")).await.unwrap();
+    assert_eq!(mixed.text, "<p>caf\u{fffd} \u{8336}</p>");
 }

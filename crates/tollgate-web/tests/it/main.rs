@@ -7,6 +7,10 @@ mod faults;
 #[cfg(test)]
 mod fetching;
 #[cfg(test)]
+mod labelled;
+#[cfg(test)]
 mod searching;
+#[cfg(test)]
+mod secure;
 #[cfg(test)]
 mod server;

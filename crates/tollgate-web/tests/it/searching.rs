@@ -358,3 +358,21 @@ async fn an_engine_without_an_address_says_so() {
     assert_eq!(error.kind, Kind::InvalidInput);
     assert!(error.to_string().contains("searxng"));
 }
+
+#[tokio::test]
+async fn an_engine_that_wants_rest_is_left_alone_and_the_next_one_answers() {
+    let busy = Server::start(|_| answer(429, "Retry-After: 120\r\n", "")).await;
+    let backends = vec![
+        backend(BackendKind::Searxng, &busy),
+        Backend::new(BackendKind::Stub),
+    ];
+    let search = Search::new(backends, &Guard::default(), limits());
+    for _ in 0..3 {
+        let found = search.search("green tea", 2).await.unwrap();
+        assert_eq!(found.items[0].provider, "stub");
+        let failed = &found.failed[0];
+        assert_eq!(failed.error.kind, Kind::TooManyRequests);
+        assert!(failed.error.retry_after.unwrap() > Duration::from_secs(60));
+    }
+    assert_eq!(busy.seen().len(), 1, "it was asked once and no more");
+}

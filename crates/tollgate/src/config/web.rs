@@ -1,6 +1,6 @@
 //! Resolves what may be read of the web, and by which search engines.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tollgate_providers::web::{
     Backend, BackendKind, Guard, KeySource, Limits, Politeness, Settings,
@@ -26,6 +26,8 @@ pub struct Web {
     pub allow_hosts: Vec<String>,
     /// The ports that may be used elsewhere.
     pub ports: Vec<u16>,
+    /// A file of authorities beside those the system knows.
+    pub ca_file: Option<PathBuf>,
     /// Whether `robots.txt` is obeyed.
     pub robots: bool,
     /// How much of a page is read.
@@ -82,8 +84,20 @@ pub(super) fn web(raw: RawWeb, layers: &mut Layers, environment: &Environment) -
     if search.is_empty() {
         search.push(engine(BackendKind::Stub, &raw));
     }
+    // Without it its servers are not trusted, which is worth a warning.
+    if let Some(path) = &raw.ca_file
+        && let Err(error) = std::fs::File::open(path)
+    {
+        let origin = layers.origin(&["web", "ca_file"]);
+        layers.notices.push(Notice {
+            origin,
+            key: Some("web.ca_file".to_owned()),
+            message: format!("{} cannot be read: {}", path.display(), error.kind()),
+        });
+    }
     Web {
         enabled: raw.enabled,
+        ca_file: raw.ca_file,
         allow_hosts: raw.allow_hosts,
         ports: raw.ports,
         robots: raw.robots,
@@ -108,6 +122,12 @@ fn engine(kind: BackendKind, raw: &RawWeb) -> SearchEngine {
 }
 
 impl Web {
+    /// What is in the file; one that cannot be read was warned of.
+    fn authorities(&self) -> Vec<u8> {
+        let read = self.ca_file.as_ref().map(std::fs::read);
+        read.and_then(Result::ok).unwrap_or_default()
+    }
+
     /// As the provider wants it; keys are read when they are needed, and kept nowhere.
     pub fn settings(&self, environment: &Environment) -> Settings {
         let backend = |engine: &SearchEngine| {
@@ -130,6 +150,7 @@ impl Web {
             guard: Guard {
                 allow_hosts: self.allow_hosts.clone(),
                 ports: self.ports.clone(),
+                authorities: self.authorities(),
                 ..Guard::default()
             },
             limits: Limits {

@@ -2,6 +2,8 @@
 //!
 //! Where connections may lead is the user's alone; an untrusted project may only make limits smaller.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,6 +19,9 @@ pub struct RawWeb {
     pub allow_hosts: Vec<String>,
     /// The ports that may be used at public addresses.
     pub ports: Vec<u16>,
+    /// A PEM file of authorities that vouch for encrypted servers of yours, beside those the system knows.
+    #[schemars(extend("format" = "path"))]
+    pub ca_file: Option<PathBuf>,
     /// Whether `robots.txt` is obeyed.
     pub robots: bool,
     /// How much of a page is read, in bytes, unpacked.

@@ -522,6 +522,9 @@ fn what_is_written_is_what_is_resolved() {
             ports: [
                 443,
             ],
+            ca_file: Some(
+                "/dev/null",
+            ),
             robots: false,
             page_bytes: 2048,
             timeout: 3s,

@@ -124,6 +124,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     web.enabled: no
     web.allow_hosts: no
     web.ports: no
+    web.ca_file: no
     web.robots: no
     web.page_bytes: lower
     web.timeout_seconds: lower

@@ -12,6 +12,7 @@ mod init;
 mod knowledge;
 mod policy;
 mod replay;
+mod research;
 mod runs;
 mod sandbox;
 mod skills;

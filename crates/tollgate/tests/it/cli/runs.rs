@@ -158,7 +158,7 @@ fn templates_are_listed_checked_shown_and_drawn() {
         .iter()
         .map(|it| &it["templateId"])
         .collect();
-    assert_eq!(ids, ["run_code_snippet", "three"]);
+    assert_eq!(ids, ["research_report", "run_code_snippet", "three"]);
     env.run(&["templates", "lint"]).exits(0);
     let drawn = env.run(&["templates", "graph", "three"]).exits(0);
     assert!(drawn.out.contains("one --> two"), "{drawn:?}");

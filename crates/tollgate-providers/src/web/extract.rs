@@ -1,0 +1,125 @@
+//! `web.extract`: the main text of a page, and what is known of it.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tollgate_core::{CallContext, ProviderError, toolset::Output};
+use tollgate_web::{Content, extract};
+
+use super::{
+    faults::told,
+    tools::{Reader, completeness, extracted, shaped},
+};
+
+/// How long the HTML that a caller brings along may be.
+const MAX_HTML: u32 = 4 << 20;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExtractArgs {
+    /// The address of the page; with `html`, what its links are relative to.
+    #[serde(default)]
+    #[schemars(length(min = 8, max = 8192))]
+    url: Option<String>,
+    /// The page itself, instead of fetching it.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = MAX_HTML))]
+    html: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ExtractAnswer {
+    /// The address that answered, or the one that was given.
+    url: Option<String>,
+    /// How it answered; absent if nothing was fetched.
+    status_code: Option<u16>,
+    /// The title.
+    title: Option<String>,
+    /// Who wrote it.
+    byline: Option<String>,
+    /// When, as the page writes it.
+    published: Option<String>,
+    /// The language.
+    language: Option<String>,
+    /// The name of the site.
+    site: Option<String>,
+    /// A short summary.
+    excerpt: Option<String>,
+    /// The main text as Markdown.
+    markdown: String,
+    /// The main text alone.
+    text: String,
+    /// Its links, each address once.
+    links: Vec<FoundLink>,
+    /// Its tables, as rows of cells.
+    tables: Vec<Vec<Vec<String>>>,
+    /// Whether the page was longer than is read.
+    truncated: bool,
+    /// How the text was found: `readability` or `whole_page`.
+    extraction_method: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct FoundLink {
+    /// What it says.
+    text: String,
+    /// Where it leads.
+    url: String,
+}
+
+pub(super) async fn run(
+    reader: Arc<Reader>,
+    args: ExtractArgs,
+    _: CallContext,
+) -> Result<Output<ExtractAnswer>, ProviderError> {
+    let (url, status, truncated, found) = match (args.html, args.url) {
+        (Some(html), url) => {
+            let base = url.clone();
+            let work = tokio::task::spawn_blocking(move || extract(&html, base.as_deref()));
+            let found = work.await.map_err(ProviderError::unavailable)?;
+            (url, None, false, found)
+        }
+        (None, Some(url)) => {
+            let page = reader.fetcher.fetch(&url).await.map_err(told)?;
+            if page.content != Content::Html {
+                return Err(ProviderError {
+                    next_steps: vec!["web.fetch".to_owned()],
+                    ..ProviderError::rejected(
+                        "the answer is not a page; web.fetch gives it as it is",
+                    )
+                });
+            }
+            let (page, found) = extracted(page).await?;
+            (
+                Some(page.final_url),
+                Some(page.status),
+                page.truncated,
+                found,
+            )
+        }
+        (None, None) => return Err(ProviderError::rejected("give `url` or `html`")),
+    };
+    let (shape, warnings) = completeness(truncated, found.text.is_empty());
+    let links = found.links.into_iter().map(|link| FoundLink {
+        text: link.text,
+        url: link.url,
+    });
+    let answer = ExtractAnswer {
+        url,
+        status_code: status,
+        title: found.title,
+        byline: found.byline,
+        published: found.published,
+        language: found.language,
+        site: found.site,
+        excerpt: found.excerpt,
+        markdown: found.markdown,
+        text: found.text,
+        links: links.collect(),
+        tables: found.tables,
+        truncated,
+        extraction_method: found.method.name().to_owned(),
+    };
+    shaped(&answer, shape, warnings)
+}

@@ -1,0 +1,156 @@
+//! Research reports at a shell, on the sample pages that need no network.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::support::TestEnv;
+
+fn asked(inputs: Value) -> String {
+    json!({"templateId": "research_report", "inputs": inputs}).to_string()
+}
+
+/// An artifact of a run by its name.
+#[track_caller]
+fn artifact(env: &TestEnv, run: &Value, name: &str) -> Vec<u8> {
+    let artifacts = run["artifacts"].as_array().unwrap();
+    let found = artifacts.iter().find(|one| one["name"] == name);
+    let id = &found.unwrap_or_else(|| panic!("{name} in {artifacts:?}"))["artifactId"];
+    let piece = env.ok("get_artifact", &json!({"artifactId": id}).to_string());
+    STANDARD
+        .decode(piece["data"]["data"].as_str().unwrap())
+        .unwrap()
+}
+
+#[track_caller]
+fn text(env: &TestEnv, run: &Value, name: &str) -> String {
+    String::from_utf8(artifact(env, run, name)).unwrap()
+}
+
+#[test]
+fn a_report_is_written_offline_and_every_quotation_can_be_checked() {
+    let env = TestEnv::new();
+    let ran = env.ok(
+        "run_task_template",
+        &asked(json!({"query": "green tea water temperature", "max_sources": 6})),
+    );
+    let run = &ran["data"];
+    // One of the five pages is closed to programs, and another holds an instruction.
+    assert_eq!(run["status"], "partial_success", "{run}");
+    assert_eq!(
+        run["result"]["read"],
+        json!({"total": 5, "succeeded": 4, "failed": 1})
+    );
+    assert_eq!(ran["status"], "degraded");
+    let warnings = ran["warnings"].as_array().unwrap();
+    assert!(warnings.contains(&json!("tainted_content")), "{warnings:?}");
+
+    let evidence: Value = serde_json::from_slice(&artifact(&env, run, "evidence.json")).unwrap();
+    let items = evidence["evidence"].as_array().unwrap();
+    assert!(items.len() >= 6, "{items:?}");
+    for item in items {
+        let stored = text(&env, run, &format!("sources/{}.txt", item["source_index"]));
+        let place = |key: &str| usize::try_from(item[key].as_u64().unwrap()).unwrap();
+        let characters: Vec<char> = stored.chars().collect();
+        let quote: String = characters[place("start")..place("end")].iter().collect();
+        assert_eq!(quote, item["quote"].as_str().unwrap());
+        let digest = Sha256::digest(stored.as_bytes());
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(item["digest"], json!(digest));
+        assert!(item["fetched_at"].is_string());
+    }
+
+    let markdown = text(&env, run, "report.md");
+    assert_eq!(run["result"]["markdown"], json!(markdown));
+    for said in [
+        "# Research report: green tea water temperature",
+        "nobody has verified",
+        "## Where sources seem to differ",
+        "reads like instructions",
+        "Sample pages that come with the program",
+        "robots.txt of archive.offline.example does not want this read",
+    ] {
+        assert!(markdown.contains(said), "{said} in {markdown}");
+    }
+    assert!(!markdown.contains("golden kettle"), "{markdown}");
+    let html = text(&env, run, "report.html");
+    assert!(html.starts_with("<!doctype html>") && html.contains("id=\"source-1\""));
+    for foreign in ["<script", "src=", "@import", "url("] {
+        assert!(!html.contains(foreign), "{foreign}");
+    }
+    let sources: Value = serde_json::from_slice(&artifact(&env, run, "sources.json")).unwrap();
+    let failed = sources
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["failure"].is_string());
+    assert_eq!(failed.count(), 1);
+    env.whole();
+}
+
+#[test]
+fn a_chinese_question_gives_a_chinese_report() {
+    let env = TestEnv::new();
+    let ran = env.ok(
+        "run_task_template",
+        &asked(json!({"query": "冲泡绿茶的水温", "max_sources": 4})),
+    );
+    let run = &ran["data"];
+    assert_eq!(run["status"], "succeeded", "{run}");
+    let markdown = run["result"]["markdown"].as_str().unwrap();
+    assert!(
+        markdown.starts_with("# 调研报告: 冲泡绿茶的水温"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("来源之间可能不一致之处") && markdown.contains("95℃"),
+        "{markdown}"
+    );
+    assert_eq!(
+        run["result"]["is_thin"], false,
+        "{}",
+        run["result"]["cautions"]
+    );
+}
+
+#[test]
+fn thin_evidence_is_said_and_max_sources_is_kept() {
+    let env = TestEnv::new();
+    let ran = env.ok(
+        "run_task_template",
+        &asked(json!({"query": "volcanoes of Iceland", "max_sources": 2})),
+    );
+    let result = &ran["data"]["result"];
+    assert_eq!(result["is_thin"], true, "{result}");
+    assert_eq!(result["read"]["total"], 2);
+    let markdown = result["markdown"].as_str().unwrap();
+    assert!(
+        markdown.contains("No source says anything about the question."),
+        "{markdown}"
+    );
+    let wrong = asked(json!({"query": "tea", "max_sources": 11}));
+    let refused = env.call("run_task_template", &wrong, &[]).exits(1).json();
+    assert_eq!(
+        refused["error"]["errorCode"], "INVALID_PARAMETER",
+        "{refused}"
+    );
+}
+
+#[test]
+fn without_a_source_that_can_be_read_the_run_fails_with_the_reasons() {
+    let env = TestEnv::with_config(
+        "[web]\nsearch = [\"searxng\"]\nsearxng_url = \"http://127.0.0.1:9\"\n",
+    );
+    let failed = env
+        .call("run_task_template", &asked(json!({"query": "tea"})), &[])
+        .exits(1)
+        .json();
+    assert_eq!(
+        failed["error"]["details"]["failedStep"], "search",
+        "{failed}"
+    );
+    assert_eq!(
+        failed["error"]["details"]["stepErrorCode"], "NetworkError",
+        "{failed}"
+    );
+}
