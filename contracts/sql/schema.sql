@@ -262,3 +262,9 @@ INSERT INTO audit_traces (segment, value, entry)
     SELECT seq >> 8, trace_id, seq FROM audit_entries WHERE trace_id IS NOT NULL
     ORDER BY seq >> 8, trace_id, seq;
 UPDATE audit_head SET indexed = seq;
+
+-- version 4
+-- Runs that only wait for somebody's answer, and so take nobody's place.
+CREATE TABLE resting_runs (
+    run TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;

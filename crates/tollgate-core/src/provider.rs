@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     call::{Answer, CallContext, ToolCall},
     error::{ErrorCode, Failure, Retry},
-    identity::TrustLevel,
+    identity::{SessionKey, TrustLevel},
     offer::{NoticeSink, Offers},
     plan::Plan,
     spec::ToolSpec,
@@ -64,6 +64,9 @@ pub trait Provider: Send + Sync {
     /// Is told that somebody wants to hear when something it offers changes, or that nobody
     /// does any more. Being told twice is being told once.
     fn follow(&self, _uri: &str, _wanted: bool) {}
+
+    /// Is told that a conversation is over, so that nothing has to be kept for it.
+    async fn leave(&self, _conversation: &SessionKey) {}
 
     /// Whether it could serve a call now.
     async fn health(&self) -> Health {

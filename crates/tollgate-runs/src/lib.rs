@@ -17,8 +17,8 @@ mod template;
 pub use graph::mermaid;
 pub use library::{BuiltIn, Library, Shelf};
 pub use machine::{
-    Action, Advance, Because, Call, Content, Ending, Event, Key, NewArtifact, Note, Outcome,
-    Progress, Record, Run, RunError, Status, StepError, StepState, StepView,
+    Action, Advance, Because, Call, Content, Ending, Event, Key, Need, NewArtifact, Note, Outcome,
+    Progress, Record, Run, RunError, Status, StepError, StepState, StepView, Waits,
 };
 pub use read::{Place, Problem};
 pub use template::{CallStep, Group, InnerStep, Retry, Step, StepKind, Template, parse};

@@ -36,6 +36,8 @@ pub struct RunRow {
     pub is_canceled: bool,
     /// What is known of it, as the engine spells it.
     pub record: Vec<u8>,
+    /// Whether it only waits for somebody's answer, and so takes nobody's place.
+    pub is_resting: bool,
     /// What it was given, sealed; gone once it is over.
     pub sealed: Option<Vec<u8>>,
 }
@@ -73,7 +75,7 @@ pub enum RunChange {
     /// A new run; refused as `Conflict` if the id is taken.
     Open(Box<RunRow>),
     /// This process drives it from now on; refused as `Conflict` if it is over or was
-    /// claimed since, and as `Busy` if `most` others are being driven.
+    /// claimed since, and as `Busy` if `most` others are being driven. It does not rest.
     Claim {
         /// Which.
         id: String,
@@ -102,6 +104,19 @@ pub enum RunChange {
         record: Vec<u8>,
         /// When.
         at: Timestamp,
+    },
+    /// It only waits for somebody's answer and takes nobody's place, or goes on; refused as
+    /// `Conflict` if the fence is not this, and as `Busy` if it would go on and `most` others
+    /// are being driven.
+    Rest {
+        /// Which.
+        id: String,
+        /// The fence.
+        fence: u64,
+        /// Whether it rests from now on.
+        rests: bool,
+        /// How many may be driven at once.
+        most: u32,
     },
     /// What is known of one of its steps; refused as `Conflict` if the fence is not this.
     Step {

@@ -314,6 +314,10 @@ fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
         "cleaned": cleaned,
         "site": site_of(&valid.arguments),
     });
+    if let Some(step) = &valid.step {
+        shown["run"] = step.run.as_str().into();
+        shown["run_step"] = step.step.as_str().into();
+    }
     if let (Some(plan), Value::Object(shown)) = (&valid.plan, &mut shown) {
         let text = plan.shown.to_string();
         let (clean, _) = inner.cleaner.arguments(&text);

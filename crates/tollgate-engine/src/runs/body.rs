@@ -22,6 +22,12 @@ pub(super) struct Body {
     pub(super) began: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ended: Option<Timestamp>,
+    /// Since when it only waits for somebody's answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rests_since: Option<Timestamp>,
+    /// How long it did so before; none of that is its own time.
+    #[serde(default)]
+    pub(super) rested_ms: u64,
     /// The session the caller named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session_id: Option<String>,
@@ -77,6 +83,8 @@ impl Body {
             timeout_ms: 0,
             began: None,
             ended: None,
+            rests_since: None,
+            rested_ms: 0,
             session_id: None,
             conversation: String::new(),
             surface: Surface::Cli,
@@ -115,10 +123,29 @@ impl Body {
         }
     }
 
+    /// How much of its time is gone: what it spent waiting for somebody's answer is not.
+    pub(super) fn spent_ms(&self, now: Timestamp) -> u64 {
+        let rests = self.rests_since.map_or(0, |since| between(since, now));
+        self.elapsed_ms(now)
+            .saturating_sub(self.rested_ms)
+            .saturating_sub(rests)
+    }
+
+    /// It goes on after it has rested, if it did.
+    pub(super) fn go_on(&mut self, now: Timestamp) {
+        if let Some(since) = self.rests_since.take() {
+            self.rested_ms = self.rested_ms.saturating_add(between(since, now));
+        }
+    }
+
     /// How long it took, or has taken so far.
     pub(super) fn elapsed_ms(&self, now: Timestamp) -> u64 {
-        let from = self.began.map_or(now.0, |began| began.0);
-        let to = self.ended.unwrap_or(now).0;
-        u64::try_from(to.saturating_sub(from)).unwrap_or(0)
+        let from = self.began.unwrap_or(now);
+        between(from, self.ended.unwrap_or(now))
     }
+}
+
+/// From one time to another in milliseconds; a clock that went back counts nothing.
+fn between(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0)
 }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, PoisonError},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -10,25 +13,26 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    StoreError, Timestamp,
-    store::{Batch, Change, Durability, RunChange, RunRow},
+    SessionKey, StoreError,
+    store::{Durability, RunChange, RunRow},
 };
-use tollgate_runs::{Action, Advance, Call, Ending, Event, Key, Outcome, Run, Status};
+use tollgate_runs::{Action, Advance, Call, Ending, Event, Key, Need, Outcome, Run, Status, Waits};
 
 use super::{
     Driven, Live, Shared,
     artifacts::Origin,
     body::Body,
-    errors, seal,
+    errors,
+    keep::{Kept, fail, over},
+    seal,
     step::{self, Answered, Relay, Surroundings},
     view::read_steps,
+    waiting,
 };
-use crate::{call::Inner, record};
+use crate::call::Inner;
 
 /// How often a run looks whether another process wants it called off.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long to wait before a store that cannot write is tried again, at most.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A run being driven.
 struct Drive {
@@ -134,7 +138,9 @@ async fn open(
         inner: Arc::clone(inner),
         run: row.id,
         session: row.session,
+        fence: row.fence + 1,
         body: body.clone(),
+        is_resting: AtomicBool::new(false),
     });
     let drive = Drive {
         around,
@@ -157,6 +163,7 @@ impl Drive {
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Heard>, cancel: CancellationToken) {
         let deadline = tokio::time::sleep(self.time_left());
         tokio::pin!(deadline);
+        let mut was_resting = false;
         let mut look = tokio::time::interval(LOOK);
         look.tick().await;
         let mut is_late = false;
@@ -164,13 +171,19 @@ impl Drive {
             while let Some(event) = self.next.pop_front() {
                 match self.step(event).await {
                     Ok(false) => {}
-                    Ok(true) => return,
+                    Ok(true) => return self.leave().await,
                     Err(error) => return self.give_up(&error).await,
                 }
             }
+            let is_resting = self.around.is_resting.load(Ordering::SeqCst);
+            if was_resting && !is_resting {
+                let end = tokio::time::Instant::now() + self.time_left();
+                deadline.as_mut().reset(end);
+            }
+            was_resting = is_resting;
             tokio::select! {
                 Some(heard) = inbox.recv() => self.hear(heard, &cancel).await,
-                () = &mut deadline, if !is_late => {
+                () = &mut deadline, if !is_late && !is_resting => {
                     is_late = true;
                     self.stop_calls();
                     self.next.push_back(Event::Deadline);
@@ -197,7 +210,7 @@ impl Drive {
                 id,
             } => return self.settle(call, (data, tainted, id)),
         };
-        if let Event::Ended { key, .. } = &event {
+        if let Event::Ended { key, .. } | Event::Asked { key, .. } = &event {
             self.calls.remove(key);
         }
         // Between steps is where a wish to stop is heard.
@@ -205,6 +218,26 @@ impl Drive {
             self.next.push_back(Event::Cancel);
         }
         self.next.push_back(event);
+    }
+
+    /// A conversation of its own ends with the run; one that the caller named goes on.
+    async fn leave(&self) {
+        if self.body.session_id.is_some() {
+            return;
+        }
+        let principal = self.around.session.principal.clone();
+        let conversation = SessionKey::new(principal, self.body.conversation.as_str());
+        let catalog = self.around.inner.catalog();
+        let mut told: Vec<&str> = Vec::new();
+        for (_, call) in self.run.template().calls() {
+            let Some(listing) = catalog.find(&call.tool) else {
+                continue;
+            };
+            if !told.contains(&listing.provider.id()) {
+                told.push(listing.provider.id());
+                listing.provider.leave(&conversation).await;
+            }
+        }
     }
 
     /// What came of it cannot be kept: it ends here, one way or the other.
@@ -224,7 +257,7 @@ impl Drive {
     fn time_left(&self) -> Duration {
         let all = Duration::from_millis(self.body.timeout_ms);
         let now = self.around.inner.clock.now();
-        let gone = self.body.elapsed_ms(now);
+        let gone = self.body.spent_ms(now);
         all.saturating_sub(Duration::from_millis(gone))
     }
 
@@ -245,14 +278,18 @@ impl Drive {
         let advance = self.run.advance(event);
         let ending = advance.actions.iter().find_map(|action| match action {
             Action::Finish(ending) => Some(ending.as_ref().clone()),
-            Action::Call(_) | Action::Wait { .. } => None,
+            Action::Call(_) | Action::Wait { .. } | Action::Await { .. } => None,
         });
         self.keep(&advance, ending.as_ref()).await?;
+        if ending.is_none() {
+            self.rest().await?;
+        }
         self.tell();
         for action in advance.actions {
             match action {
                 Action::Call(call) => self.call(call),
                 Action::Wait { key, after_ms } => self.wait(key, after_ms),
+                Action::Await { key, waits } => self.await_answer(key, waits),
                 Action::Finish(_) => {}
             }
         }
@@ -264,7 +301,44 @@ impl Drive {
         self.live.send_modify(|live| {
             live.done = progress.done;
             live.total = progress.total;
+            live.is_resting = self.around.is_resting.load(Ordering::SeqCst);
         });
+    }
+
+    /// Gives its place to others while it only waits for somebody's answer.
+    async fn rest(&mut self) -> Result<(), StoreError> {
+        let rests = self.run.is_resting();
+        let was = self.around.is_resting.load(Ordering::SeqCst);
+        if rests == was && (rests || self.body.rests_since.is_none()) {
+            return Ok(());
+        }
+        let now = self.around.inner.clock.now();
+        if rests {
+            self.body.rests_since.get_or_insert(now);
+        } else {
+            self.body.go_on(now);
+        }
+        let kept = Kept {
+            changes: vec![
+                self.around.rest(rests, u32::MAX),
+                RunChange::Move {
+                    id: self.around.run.clone(),
+                    fence: self.fence,
+                    status: Status::Running.as_str().to_owned(),
+                    is_over: false,
+                    record: self.body.written(),
+                    at: now,
+                },
+            ],
+            durability: Durability::Disk,
+            ..Kept::default()
+        };
+        kept.commit(&self.around.inner).await?;
+        self.around.is_resting.store(rests, Ordering::SeqCst);
+        if rests {
+            self.around.shared.wake.notify_one();
+        }
+        Ok(())
     }
 
     fn call(&mut self, call: Call) {
@@ -290,6 +364,14 @@ impl Drive {
                     tainted,
                     id,
                 },
+                Answered::Asked { approval, call: id } => Heard::Event(Event::Asked {
+                    key: call.key,
+                    waits: Waits {
+                        need: Need::Approval(approval),
+                        since: around.inner.clock.now().0,
+                    },
+                    call: id,
+                }),
                 Answered::Failed(outcome) => ended(&around, call.key, outcome),
             };
             drop(events.send(heard));
@@ -304,6 +386,30 @@ impl Drive {
         tokio::spawn(async move {
             let outcome = step::settled(&around, &call, wanted, answer).await;
             drop(events.send(ended(&around, call.key, outcome)));
+        });
+    }
+
+    /// Goes on with a call once somebody has answered for it.
+    fn await_answer(&self, key: Key, waits: Waits) {
+        let around = Arc::clone(&self.around);
+        let events = self.events.clone();
+        tokio::spawn(async move {
+            let answered = tokio::select! {
+                () = events.closed() => return,
+                answered = waiting::answered(&around, &waits) => answered,
+            };
+            let heard = match answered {
+                Ok(()) => Heard::Event(Event::Granted(key)),
+                Err(error) => {
+                    let failed = Outcome::Failed {
+                        error,
+                        can_retry: false,
+                        call: None,
+                    };
+                    ended(&around, key, failed)
+                }
+            };
+            drop(events.send(heard));
         });
     }
 
@@ -362,6 +468,7 @@ impl Drive {
         let inner = Arc::clone(&self.around.inner);
         let now = inner.clock.now();
         let id = self.around.run.clone();
+        self.body.go_on(now);
         self.body.ended = Some(now);
         self.body.source = None;
         self.body.tainted = self.run.is_tainted();
@@ -435,87 +542,4 @@ fn ended(around: &Surroundings, key: Key, outcome: Outcome) -> Heard {
         outcome: Box::new(outcome),
         at: around.inner.clock.now().0,
     })
-}
-
-/// What is kept together; made into a batch as often as the store has to be asked.
-#[derive(Default)]
-struct Kept {
-    changes: Vec<RunChange>,
-    notes: Vec<Value>,
-    durability: Durability,
-}
-
-impl Kept {
-    /// Commits; a store that is busy or full is asked again until it is not.
-    async fn commit(self, inner: &Inner) -> Result<(), StoreError> {
-        if self.changes.is_empty() {
-            return Ok(());
-        }
-        let now = inner.clock.now();
-        let mut pause = Duration::from_millis(50);
-        loop {
-            let batch = Batch {
-                changes: self.changes.iter().cloned().map(Change::Run).collect(),
-                audit: self
-                    .notes
-                    .iter()
-                    .map(|note| record::note("run", now, note.clone()))
-                    .collect(),
-                durability: self.durability,
-            };
-            match inner.store.commit(batch).await {
-                Ok(_) => return Ok(()),
-                Err(StoreError::Busy | StoreError::Full) => {
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(PATIENCE);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-/// The changes that end a run.
-fn over(
-    shared: &Shared,
-    (id, fence, now): (&str, u64, Timestamp),
-    status: Status,
-    body: &Body,
-) -> [RunChange; 2] {
-    [
-        RunChange::Move {
-            id: id.to_owned(),
-            fence,
-            status: status.as_str().to_owned(),
-            is_over: true,
-            record: body.written(),
-            at: now,
-        },
-        RunChange::Until {
-            run: id.to_owned(),
-            until: now.plus(shared.settings.artifact_ttl),
-        },
-    ]
-}
-
-/// Ends a run that cannot be driven, with the reason.
-async fn fail(
-    shared: &Shared,
-    inner: &Inner,
-    (id, fence): (&str, u64),
-    body: Option<Box<Body>>,
-    reason: &str,
-) {
-    let now = inner.clock.now();
-    let mut body = body.map_or_else(Body::unreadable, |body| *body);
-    body.error = Some(errors::broken(id, reason));
-    body.ended = Some(now);
-    body.source = None;
-    let kept = Kept {
-        changes: over(shared, (id, fence, now), Status::Failed, &body).to_vec(),
-        notes: vec![json!({"run": id, "status": Status::Failed.as_str(), "reason": reason})],
-        durability: Durability::Disk,
-    };
-    // If even that cannot be kept, whoever comes next finds the run and ends it.
-    drop(kept.commit(inner).await);
 }

@@ -11,12 +11,14 @@ mod artifacts;
 mod body;
 mod drive;
 mod errors;
+mod keep;
 mod provider;
 mod seal;
 mod start;
 mod step;
 mod tools;
 mod view;
+mod waiting;
 mod work;
 
 use std::{
@@ -34,6 +36,7 @@ use tollgate_runs::{DEFAULT_THRESHOLD, Library};
 use crate::call::{Gateway, Inner};
 
 pub use view::{RunView, StepShown};
+pub use waiting::WaitingFor;
 
 /// What an operator decides about runs.
 #[derive(Debug, Clone)]
@@ -104,6 +107,8 @@ struct Live {
     done: usize,
     total: usize,
     message: String,
+    /// It only waits for somebody's answer.
+    is_resting: bool,
     is_over: bool,
 }
 

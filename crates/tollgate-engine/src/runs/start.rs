@@ -256,6 +256,7 @@ impl Shared {
             owner: None,
             fence: 0,
             is_canceled: false,
+            is_resting: false,
             record: body.written(),
             sealed: Some(sealed),
         };

@@ -1,6 +1,9 @@
 //! One step: a call through the door in the name of whoever started the run.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +22,10 @@ pub(super) struct Surroundings {
     pub(super) inner: Arc<Inner>,
     pub(super) run: String,
     pub(super) session: SessionKey,
+    pub(super) fence: u64,
     pub(super) body: Body,
+    /// Whether the run only waits for somebody's answer.
+    pub(super) is_resting: AtomicBool,
 }
 
 /// What came of a call, before artifacts are made of it.
@@ -27,6 +33,11 @@ pub(super) enum Answered {
     Data {
         data: Arc<Value>,
         tainted: bool,
+        call: String,
+    },
+    /// It was not made: a human has to answer this question first.
+    Asked {
+        approval: String,
         call: String,
     },
     Failed(Outcome),
@@ -85,8 +96,18 @@ pub(super) async fn make(
             tainted: envelope.meta.tainted,
             call: id,
         },
+        (Disposition::NeedsConsent, _, Some(failure)) => match asked(failure) {
+            Some(approval) => Answered::Asked { approval, call: id },
+            None => Answered::Failed(failed(Some(failure), id, is_late)),
+        },
         (_, _, failure) => Answered::Failed(failed(failure.as_ref(), id, is_late)),
     }
+}
+
+/// The question that a human has to answer; consent to a cost is nobody's to wait for.
+fn asked(failure: &Failure) -> Option<String> {
+    let id = failure.details.get("approval_id")?.as_str()?;
+    Some(id.to_owned())
 }
 
 fn failed(failure: Option<&Failure>, call: String, is_late: bool) -> Outcome {

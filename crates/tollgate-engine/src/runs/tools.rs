@@ -39,7 +39,8 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
         RUN,
         "Run a task template",
         "Runs a template: steps that call other tools in order, with retries, limits and artifacts. It needs the \
-         consent that its steps need, once for the whole run. `options.mode`: `sync` waits and answers the whole run, \
+         consent that its steps need, once for the whole run; a step that a human has to see first makes it wait, and \
+         `waitingFor` says what to approve. `options.mode`: `sync` waits and answers the whole run, \
          `async` answers a `runId` at once for `get_task_run`, `auto` is as the template says. Unknown template: \
          TEMPLATE_NOT_FOUND, use `list_task_templates`. A step that fails: STEP_EXECUTION_FAILED with the step and its \
          code in `details`. Too slow: RUN_TIMEOUT, allow more time or do less.",
@@ -270,7 +271,8 @@ fn shaped<T: Serialize>(
     })))
 }
 
-/// Waits for a run to be over, wherever it is driven; whoever goes away calls it off.
+/// Waits for a run to be over or to need a human, wherever it is driven; whoever goes away
+/// calls it off.
 async fn waited(
     shared: &Arc<Shared>,
     inner: &Arc<Inner>,
@@ -281,7 +283,7 @@ async fn waited(
     loop {
         let row = inner.store.run(id).await.map_err(errors::from_store)?;
         let row = row.ok_or_else(|| errors::no_run(id))?;
-        if row.is_over {
+        if row.is_over || row.is_resting {
             return Ok(row);
         }
         if cx.cancel.is_cancelled() && !is_called_off {
@@ -302,7 +304,7 @@ async fn waited(
                             message: Some(now.message.clone()).filter(|it| !it.is_empty()),
                         });
                     }
-                    if now.is_over {
+                    if now.is_over || now.is_resting {
                         break;
                     }
                     tokio::select! {

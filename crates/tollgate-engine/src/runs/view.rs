@@ -9,6 +9,7 @@ use tollgate_runs::{Note, Record};
 use super::{
     Shared,
     body::{Body, ErrorShown},
+    waiting::{self, WaitingFor},
 };
 use crate::call::Inner;
 
@@ -109,6 +110,9 @@ pub struct RunView {
     pub updated_at: i64,
     /// The session its steps belong to.
     pub session_id: String,
+    /// What a human has to agree to before it can go on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting_for: Vec<WaitingFor>,
     /// Its steps that have begun or ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepShown>,
@@ -142,6 +146,10 @@ impl Shared {
         let body = Body::read(&row.record)
             .ok_or_else(|| StoreError::Corrupt("a run cannot be read".to_owned()))?;
         let records = read_steps(inner, &row.id).await?;
+        let mut waiting_for = Vec::new();
+        for (name, record) in &records {
+            waiting_for.extend(waiting::shown(inner, name, record).await?);
+        }
         let settled = records
             .iter()
             .filter(|(_, record)| record.state.is_settled())
@@ -174,6 +182,7 @@ impl Shared {
             created_at: row.created.0,
             updated_at: row.updated.0,
             session_id: body.session_id.unwrap_or(body.conversation),
+            waiting_for,
             steps: records
                 .iter()
                 .map(|(name, record)| shown(name, record))
@@ -207,6 +216,7 @@ pub(super) async fn read_steps(
             .map_err(|_| StoreError::Corrupt("a step of a run cannot be read".to_owned()))?;
         records.push((name, record));
     }
+    // What never began has no time of its own and stands last.
     records.sort_by_key(|(_, record)| record.began_at.unwrap_or(i64::MAX));
     Ok(records)
 }

@@ -14,7 +14,7 @@ use tollgate_core::{
 };
 use tollgate_runs::Status;
 
-use super::{Driven, Live, RunView, Runs, Shared, drive};
+use super::{Driven, Live, RunView, Runs, Shared, WaitingFor, drive};
 use crate::{
     call::{Gateway, Inner},
     record,
@@ -35,26 +35,19 @@ impl Runs {
         }
     }
 
-    /// Waits until every run that was started or is driven here is over.
+    /// Waits until every run that was started or is driven here is over, or needs a human.
     pub async fn settle(&self) {
         loop {
             let mut open = false;
             {
                 let driven = self.0.driven.lock().unwrap_or_else(PoisonError::into_inner);
-                open |= !driven.is_empty();
+                open |= driven.values().any(|driven| !driven.is_resting());
             }
-            let started = {
-                let started = self
-                    .0
-                    .started
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner);
-                started.clone()
-            };
+            let started = self.0.started();
             let Ok(inner) = self.0.engine() else { return };
             for id in started {
                 let row = inner.store.run(&id).await;
-                open |= matches!(row, Ok(Some(row)) if !row.is_over);
+                open |= matches!(row, Ok(Some(row)) if !row.is_over && !row.is_resting);
             }
             if !open {
                 return;
@@ -83,29 +76,52 @@ impl Runs {
         }
     }
 
-    /// Whether every run that was started here is over.
+    /// Whether every run that was started or is driven here is over, or needs a human.
     pub async fn is_idle(&self) -> bool {
-        let started = {
-            let started = self
-                .0
-                .started
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            started.clone()
+        let is_driving = {
+            let driven = self.0.driven.lock().unwrap_or_else(PoisonError::into_inner);
+            driven.values().any(|driven| !driven.is_resting())
         };
+        if is_driving {
+            return false;
+        }
         let Ok(inner) = self.0.engine() else {
             return true;
         };
-        for id in started {
-            if matches!(inner.store.run(&id).await, Ok(Some(row)) if !row.is_over) {
+        for id in self.0.started() {
+            let row = inner.store.run(&id).await;
+            if matches!(row, Ok(Some(row)) if !row.is_over && !row.is_resting) {
                 return false;
             }
         }
         true
     }
+
+    /// What a human has to agree to before runs that were started here can go on.
+    pub async fn waiting_for(&self) -> Result<Vec<WaitingFor>, StoreError> {
+        let mut all = Vec::new();
+        for id in self.0.started() {
+            let view = self.show(&id).await?;
+            all.extend(view.into_iter().flat_map(|view| view.waiting_for));
+        }
+        Ok(all)
+    }
+}
+
+impl Driven {
+    /// Whether the run only waits for somebody's answer.
+    fn is_resting(&self) -> bool {
+        self.live.borrow().is_resting
+    }
 }
 
 impl Shared {
+    /// The runs that were started in this process.
+    fn started(&self) -> Vec<String> {
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.clone()
+    }
+
     /// Sees to it that somebody in this process claims runs.
     pub(super) fn begin(self: &Arc<Self>, inner: &Arc<Inner>) {
         if !self.is_working.swap(true, Ordering::SeqCst) {
@@ -176,11 +192,11 @@ impl Shared {
 
     /// Claims what waits, as far as there is room.
     async fn claim_waiting(self: &Arc<Self>, inner: &Arc<Inner>) -> Result<bool, StoreError> {
-        let driven = self
-            .driven
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len();
+        let driven = {
+            let driven = self.driven.lock().unwrap_or_else(PoisonError::into_inner);
+            let busy = driven.values().filter(|driven| !driven.is_resting());
+            busy.count()
+        };
         let room = self
             .settings
             .concurrent

@@ -15,7 +15,9 @@ mod tools;
 mod work;
 
 use async_trait::async_trait;
-use tollgate_core::{Answer, CallContext, Health, Provider, ProviderError, ToolCall, ToolSpec};
+use tollgate_core::{
+    Answer, CallContext, Health, Provider, ProviderError, SessionKey, ToolCall, ToolSpec,
+};
 
 pub use language::Language;
 pub use settings::Settings;
@@ -115,6 +117,15 @@ impl Provider for Sandbox {
         drop(cx);
         let message = format!("`{}` is not offered here", call.tool);
         Err(ProviderError::not_found(message))
+    }
+
+    async fn leave(&self, conversation: &SessionKey) {
+        #[cfg(target_os = "linux")]
+        if self.tools.is_some() {
+            work::leave(&self.settings.root, conversation).await;
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = conversation;
     }
 
     async fn health(&self) -> Health {

@@ -2,12 +2,13 @@
 
 use std::{
     fmt::Write as _,
+    path::Path,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use sha2::{Digest, Sha256};
-use tollgate_core::{CallContext, ErrorCode, ProviderError};
+use tollgate_core::{CallContext, ErrorCode, ProviderError, SessionKey};
 use tollgate_sandbox::{
     Cgroups, Helper, Limits, Quota, Refused, RunError, Runner, Runners, Standing, Stop, Workspace,
     WorkspaceError, sweep,
@@ -63,7 +64,7 @@ impl Work {
         act: impl FnOnce(&Self, &Workspace, &Stop) -> Result<T, ProviderError> + Send + 'static,
     ) -> Result<T, ProviderError> {
         let stop = Stop::new().map_err(ProviderError::unavailable)?;
-        let (work, name, told) = (Arc::clone(self), name(cx), stop.clone());
+        let (work, name, told) = (Arc::clone(self), name(&cx.session), stop.clone());
         let mut acting = tokio::task::spawn_blocking(move || {
             let workspace = Workspace::open(&work.settings.root, &name).map_err(misuse)?;
             let held = workspace.hold(&told, PATIENCE).map_err(misuse)?;
@@ -83,12 +84,32 @@ impl Work {
     }
 }
 
+/// Removes the workspace of a conversation that is over, if it has one.
+pub(super) async fn leave(root: &Path, conversation: &SessionKey) {
+    let (root, name) = (root.to_owned(), name(conversation));
+    let leaving = tokio::task::spawn_blocking(move || {
+        if !root.join(&name).exists() {
+            return;
+        }
+        // What cannot be removed now is swept another day.
+        let Ok(stop) = Stop::new() else { return };
+        let Ok(workspace) = Workspace::open(&root, &name) else {
+            return;
+        };
+        let is_free = workspace.hold(&stop, PATIENCE).is_ok();
+        if is_free {
+            workspace.discard();
+        }
+    });
+    drop(leaving.await);
+}
+
 /// A folder name that says nothing and is the same for the same conversation.
-fn name(cx: &CallContext) -> String {
+fn name(conversation: &SessionKey) -> String {
     let mut hash = Sha256::new();
-    hash.update(cx.session.principal.as_str());
+    hash.update(conversation.principal.as_str());
     hash.update([0]);
-    hash.update(&cx.session.handle);
+    hash.update(&conversation.handle);
     hex(&hash.finalize()[..16])
 }
 

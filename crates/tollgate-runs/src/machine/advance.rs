@@ -21,12 +21,18 @@ impl Run {
             return advance;
         }
         match event {
-            Event::Begin => self.status = Status::Running,
+            Event::Begin => {
+                self.status = Status::Running;
+                self.go_on_waiting(None, &mut advance);
+            }
             Event::Ended { key, outcome, at } => self.ended(key, *outcome, at, &mut advance),
             Event::Due(key) => self.due(key, &mut advance),
+            Event::Asked { key, waits, call } => self.asked(key, waits, call, &mut advance),
+            Event::Granted(key) => self.granted(key, &mut advance),
             Event::Cancel => self.is_canceled = true,
             Event::Deadline => self.is_late = true,
         }
+        self.stop_waiting(&mut advance);
         if self.status == Status::Queued {
             if self.is_canceled || self.is_late {
                 self.status = Status::Running;
@@ -54,6 +60,7 @@ impl Run {
             return;
         };
         advance.changed.push(key);
+        record.waits = None;
         match outcome {
             Outcome::Done {
                 data,
@@ -73,7 +80,9 @@ impl Run {
             }
             Outcome::Failed { error, call, .. } => {
                 record.error = Some(error);
-                record.call = call;
+                if call.is_some() {
+                    record.call = call;
+                }
                 match wait {
                     Some(after_ms) => advance.actions.push(Action::Wait { key, after_ms }),
                     None => {
@@ -214,6 +223,7 @@ impl Run {
             }
             StepKind::Group(_) => {
                 self.expand(step);
+                self.go_on_waiting(Some(step), advance);
                 true
             }
         }
@@ -392,7 +402,7 @@ impl Run {
         }
     }
 
-    fn start(&mut self, key: Key, advance: &mut Advance) {
+    pub(super) fn start(&mut self, key: Key, advance: &mut Advance) {
         let view = match key.item {
             None => self.view(),
             Some((item, _)) => self.view_of(key.step, item),

@@ -9,6 +9,7 @@ mod artifacts;
 mod judge;
 mod run;
 mod scope;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -168,6 +169,30 @@ pub struct Record {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<i64>,
+    /// What it waits for before it can go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
+}
+
+/// Whose answer a call waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Need {
+    /// A human's, to the question of this id.
+    Approval(String),
+    /// The caller's, to what the tool asked for.
+    Input(Value),
+}
+
+/// What a call waits for: it was refused for now, and is made again once it can be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Waits {
+    /// Whose answer is missing.
+    #[serde(flatten)]
+    pub need: Need,
+    /// Since when, in milliseconds.
+    pub since: i64,
 }
 
 /// Why a step failed.
@@ -215,6 +240,17 @@ pub enum Event {
     },
     /// The time to try a call again has come.
     Due(Key),
+    /// A call was not made: somebody has to be asked first.
+    Asked {
+        /// Which.
+        key: Key,
+        /// What it waits for.
+        waits: Waits,
+        /// The recorded call that was refused.
+        call: String,
+    },
+    /// What a call waited for is there: it is made again, as the same attempt.
+    Granted(Key),
     /// Somebody wants it called off.
     Cancel,
     /// Its time is up.
@@ -259,6 +295,13 @@ pub enum Action {
         key: Key,
         /// How long, in milliseconds.
         after_ms: u64,
+    },
+    /// Say [`Event::Granted`] once the question is answered, or how else it ended.
+    Await {
+        /// For which call.
+        key: Key,
+        /// What it waits for.
+        waits: Waits,
     },
     /// Nothing is left to do; the run has ended.
     Finish(Box<Ending>),

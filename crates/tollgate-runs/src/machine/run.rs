@@ -84,13 +84,14 @@ impl Run {
     }
 
     /// Takes over what was kept before a crash. What was under way begins again with the
-    /// same attempt, so that whoever makes the call can tell whether it happened.
+    /// same attempt, so that whoever makes the call can tell whether it happened; what
+    /// waited for somebody goes on waiting.
     #[must_use]
     pub fn restored(mut self, records: impl IntoIterator<Item = (String, Record)>) -> Self {
         self.restored = records
             .into_iter()
             .map(|(name, mut record)| {
-                if record.state == StepState::Running {
+                if record.state == StepState::Running && record.waits.is_none() {
                     record.state = StepState::Pending;
                     record.attempts = record.attempts.saturating_sub(1);
                 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Action, Advance, Event, Key, Outcome, Run, Status, StepError, StepState};
+use super::{Action, Advance, Event, Key, Need, Outcome, Run, Status, StepError, StepState, Waits};
 use crate::template::parse;
 
 fn run(text: &str, inputs: Value) -> Run {
@@ -38,7 +38,7 @@ fn failed(code: &str, can_retry: bool) -> Outcome {
 fn calls(advance: &Advance) -> Vec<(Key, String, Value)> {
     let calls = advance.actions.iter().filter_map(|action| match action {
         Action::Call(call) => Some((call.key, call.name.clone(), call.arguments.clone())),
-        Action::Wait { .. } | Action::Finish(_) => None,
+        Action::Wait { .. } | Action::Await { .. } | Action::Finish(_) => None,
     });
     calls.collect()
 }
@@ -51,6 +51,7 @@ fn drive(run: &mut Run, answer: impl Fn(&str) -> Outcome) -> super::Ending {
         let event = match action {
             Action::Finish(ending) => return *ending,
             Action::Wait { key, .. } => Event::Due(key),
+            Action::Await { key, .. } => Event::Granted(key),
             Action::Call(call) => Event::Ended {
                 key: call.key,
                 outcome: Box::new(answer(&call.name)),
@@ -211,6 +212,90 @@ fn a_restored_run_goes_on_where_it_was() {
     assert_eq!(call.arguments, json!({"v": 5}));
 }
 
+fn asked(key: Key) -> Event {
+    Event::Asked {
+        key,
+        waits: Waits {
+            need: Need::Approval("ap-1".to_owned()),
+            since: 5,
+        },
+        call: "c".to_owned(),
+    }
+}
+
+#[test]
+fn a_call_that_waits_for_somebody_is_made_again_as_the_same_attempt() {
+    let mut run = run(THREE, json!({}));
+    let first = run.advance(Event::Begin);
+    let key = calls(&first)[0].0;
+    let waits = run.advance(asked(key));
+    assert!(
+        matches!(waits.actions[..], [Action::Await { .. }]),
+        "{waits:?}"
+    );
+    assert_eq!(waits.changed, [key], "it is kept that it waits");
+    assert!(run.is_resting());
+    // Another process takes over: it still waits, and nothing is called.
+    let kept: Vec<_> = run
+        .steps()
+        .iter()
+        .map(|step| (step.name.clone(), step.record.clone()))
+        .collect();
+    let mut run = super::tests::run(THREE, json!({})).restored(kept);
+    let again = run.advance(Event::Begin);
+    assert!(
+        matches!(again.actions[..], [Action::Await { .. }]),
+        "{again:?}"
+    );
+    let granted = run.advance(Event::Granted(key));
+    let [Action::Call(call)] = &granted.actions[..] else {
+        panic!("{granted:?}");
+    };
+    assert_eq!((call.name.as_str(), call.attempt), ("a", 1));
+    assert!(!run.is_resting());
+    assert!(run.advance(Event::Granted(key)).actions.is_empty(), "once");
+}
+
+#[test]
+fn nobody_has_to_answer_for_a_run_that_is_called_off() {
+    let mut run = run(THREE, json!({}));
+    let key = calls(&run.advance(Event::Begin))[0].0;
+    run.advance(asked(key));
+    let stopped = run.advance(Event::Cancel);
+    assert_eq!(run.record(key).unwrap().state, StepState::Skipped);
+    let [(last, name, _)] = &calls(&stopped)[..] else {
+        panic!("{stopped:?}");
+    };
+    assert_eq!(name, "c", "cleaning up is left");
+    let ended = run.advance(asked(*last));
+    let [Action::Finish(ending)] = &ended.actions[..] else {
+        panic!("{ended:?}");
+    };
+    assert_eq!(ending.status, Status::Canceled);
+}
+
+#[test]
+fn items_that_wait_do_so_after_a_crash_too() {
+    let inputs = json!({"urls": ["a", "b"]});
+    let mut first = run(EACH, inputs.clone());
+    let keys: Vec<Key> = calls(&first.advance(Event::Begin))
+        .iter()
+        .map(|it| it.0)
+        .collect();
+    first.advance(asked(keys[1]));
+    assert!(!first.is_resting(), "the other one is under way");
+    let kept: Vec<_> = first
+        .steps()
+        .iter()
+        .map(|step| (step.name.clone(), step.record.clone()))
+        .collect();
+    let mut second = run(EACH, inputs).restored(kept);
+    let again = second.advance(Event::Begin);
+    assert_eq!(calls(&again).len(), 1);
+    let waits = |action: &&Action| matches!(action, Action::Await { key, .. } if *key == keys[1]);
+    assert_eq!(again.actions.iter().filter(waits).count(), 1, "{again:?}");
+}
+
 proptest! {
     #[test]
     fn whatever_happens_it_ends_once_and_nothing_runs_twice(
@@ -231,6 +316,8 @@ proptest! {
                 _ => match open.remove(which % open.len()) {
                     Action::Finish(_) => { finishes += 1; continue }
                     Action::Wait { key, .. } => Event::Due(key),
+                    Action::Await { key, .. } => Event::Granted(key),
+                    Action::Call(call) if what == 3 => asked(call.key),
                     Action::Call(call) => {
                         prop_assert!(!succeeded.contains(&call.name));
                         let outcome = if what % 2 == 0 { done(json!({})) } else { failed("E", true) };
@@ -241,7 +328,7 @@ proptest! {
             };
             let before = run.status();
             open.extend(run.advance(event).actions);
-            let under_way = open.iter().filter(|action| !matches!(action, Action::Finish(_))).count();
+            let under_way = open.iter().filter(|action| matches!(action, Action::Call(_) | Action::Wait { .. })).count();
             prop_assert!(under_way <= 3);
             prop_assert!(!before.is_terminal() || run.status() == before);
         }

@@ -166,7 +166,7 @@ impl Workspace {
     }
 
     /// Removes it and all that is in it; what cannot be removed is swept another time.
-    pub(crate) fn discard(self) {
+    pub fn discard(self) {
         let lock = self.path.with_extension("lock");
         let _ = empty(self.folder.as_fd());
         let _ = fs::remove_dir(&self.path);

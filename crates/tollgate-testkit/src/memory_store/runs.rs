@@ -29,14 +29,24 @@ impl State {
                 status,
                 at,
             } => {
-                let driven = |run: &&RunRow| !run.is_over && run.owner.is_some() && run.id != id;
-                let others = self.runs.iter().filter(driven).count();
-                found(others < most as usize, StoreError::Busy)?;
+                self.room(&id, most)?;
                 let run = self.open_run(&id, fence)?;
                 run.owner = Some(owner);
                 run.fence += 1;
                 run.status = status;
                 run.updated = at;
+                run.is_resting = false;
+            }
+            RunChange::Rest {
+                id,
+                fence,
+                rests,
+                most,
+            } => {
+                if !rests {
+                    self.room(&id, most)?;
+                }
+                self.open_run(&id, fence)?.is_resting = rests;
             }
             RunChange::Move {
                 id,
@@ -54,6 +64,7 @@ impl State {
                 if is_over {
                     run.owner = None;
                     run.sealed = None;
+                    run.is_resting = false;
                 }
             }
             RunChange::Step {
@@ -90,6 +101,13 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    fn room(&self, id: &str, most: u32) -> Result<(), StoreError> {
+        let driven =
+            |run: &&RunRow| !run.is_over && run.owner.is_some() && !run.is_resting && run.id != id;
+        let others = self.runs.iter().filter(driven).count();
+        found(others < most as usize, StoreError::Busy)
     }
 
     fn open_run(&mut self, id: &str, fence: u64) -> Result<&mut RunRow, StoreError> {

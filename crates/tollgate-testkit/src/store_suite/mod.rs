@@ -76,6 +76,7 @@ macro_rules! store_suite {
                 runs::a_run_is_opened_once_and_found,
                 runs::a_claim_raises_the_fence,
                 runs::no_more_runs_are_driven_than_allowed,
+                runs::a_run_that_rests_takes_nobodys_place,
                 runs::a_run_that_is_over_stays_so_and_forgets_its_inputs,
                 runs::runs_without_a_living_owner_wait,
                 runs::runs_are_listed_newest_first,

@@ -19,6 +19,7 @@ fn run(id: &str) -> RunRow {
         owner: None,
         fence: 0,
         is_canceled: false,
+        is_resting: false,
         record: b"{}".to_vec(),
         sealed: Some(b"sealed".to_vec()),
     }
@@ -96,6 +97,35 @@ pub async fn no_more_runs_are_driven_than_allowed(subject: Subject) {
     assert_eq!(refusal(second), "busy");
     subject.change([over("r1", 1)]).await.unwrap();
     subject.change([claim(&subject, "r2", 0, 1)]).await.unwrap();
+}
+
+pub async fn a_run_that_rests_takes_nobodys_place(subject: Subject) {
+    let rest = |id: &str, fence: u64, rests: bool| {
+        Change::Run(RunChange::Rest {
+            id: id.to_owned(),
+            fence,
+            rests,
+            most: 1,
+        })
+    };
+    for id in ["r1", "r2"] {
+        subject.change([open(run(id))]).await.unwrap();
+    }
+    subject.change([claim(&subject, "r1", 0, 1)]).await.unwrap();
+    assert_eq!(
+        refusal(subject.change([rest("r1", 9, true)]).await),
+        "conflict"
+    );
+    subject.change([rest("r1", 1, true)]).await.unwrap();
+    assert!(subject.store.run("r1").await.unwrap().unwrap().is_resting);
+    subject.change([claim(&subject, "r2", 0, 1)]).await.unwrap();
+    assert_eq!(
+        refusal(subject.change([rest("r1", 1, false)]).await),
+        "busy"
+    );
+    subject.change([over("r2", 1)]).await.unwrap();
+    subject.change([rest("r1", 1, false)]).await.unwrap();
+    assert!(!subject.store.run("r1").await.unwrap().unwrap().is_resting);
 }
 
 pub async fn a_run_that_is_over_stays_so_and_forgets_its_inputs(subject: Subject) {

@@ -24,13 +24,13 @@ use crate::support::{Setup, said, spec_read, spec_write};
 const TWO: &str = "id: two\nversion: 1.0.0\nname: Two\ninputsSchema: {type: object, properties: {secret: {type: string}}}\nsteps:\n  - {id: one, tool: shelf.read}\n  - {id: hang, tool: shelf.hang, args: {s: '{{ inputs.secret }}'}}\n";
 
 /// The state as one process has it open.
-fn opened(folder: &Path) -> Arc<dyn Store> {
+pub(super) fn opened(folder: &Path) -> Arc<dyn Store> {
     let settings = tollgate_store::Settings::new(folder.join("state"));
     Arc::new(SqliteStore::open(settings, Arc::new(SystemClock)).unwrap())
 }
 
 /// Does something as a process that is gone afterwards, whatever was under way.
-fn in_a_process_that_dies<T>(work: impl Future<Output = T>) -> T {
+pub(super) fn in_a_process_that_dies<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

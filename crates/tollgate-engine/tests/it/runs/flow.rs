@@ -224,3 +224,50 @@ async fn the_runtime_tells_its_limits_and_its_templates() {
     assert_eq!(listed["templates"][0]["limits"]["maxConcurrency"], 3);
     assert_eq!(listed["templates"][0]["supportsPartialSuccess"], true);
 }
+
+#[tokio::test]
+async fn a_clock_that_jumps_neither_ends_a_run_nor_keeps_it_alive() {
+    let Gate { world, _shop, door } = gate(|_| {}).await;
+    for jump in [1, -1] {
+        let seen_before = world.fake.count();
+        let id = started(&world, "slow", json!({})).await;
+        world.until_seen(seen_before + 1).await;
+        let day = Duration::from_secs(24 * 3600);
+        if jump > 0 {
+            world.later(day);
+        } else {
+            world.earlier(day + day);
+        }
+        door.add_permits(1);
+        let run = over(&world, &id).await;
+        assert_eq!(run["status"], "succeeded", "{jump}: {run}");
+        assert!(run["metrics"]["elapsedMs"].is_u64());
+    }
+}
+
+const MANY: &str = "id: many\nversion: 1.0.0\nname: Many\nmaxItems: 1000\nsteps:\n  - {id: list, tool: shelf.list, args: {n: '{{ inputs.n }}'}}\n  - {id: each, for_each: steps.list.data.items, tool: shelf.list, args: {n: 1}}\n";
+
+#[tokio::test]
+async fn a_million_items_and_what_is_no_list_fail_the_run_at_once() {
+    let shop = Shop::new(&[MANY], |_| {});
+    let world = Setup::new()
+        .tool(spec_read("shelf.list"), |call, _| {
+            let n = call.arguments.value()["n"].as_u64().unwrap_or(0);
+            let items: Vec<u8> = vec![0; usize::try_from(n).unwrap()];
+            match n {
+                0 => answers(json!({"items": "none"})),
+                _ => answers(json!({"items": items})),
+            }
+        })
+        .runs(&shop.runs)
+        .build()
+        .await;
+    for n in [1_000_000, 1001, 0] {
+        let args = json!({"templateId": "many", "inputs": {"n": n}}).to_string();
+        let failed = error(&world.call("run_task_template", &args).await);
+        assert_eq!(failed["errorCode"], "STEP_EXECUTION_FAILED", "{n}");
+        let step = failed["details"]["failedStep"].as_str().unwrap();
+        assert!(matches!(step, "list" | "each"), "{failed}");
+    }
+    assert_eq!(world.fake.count(), 3, "not one item was begun");
+}

@@ -4,6 +4,8 @@ mod artifacts;
 mod consent;
 mod crash;
 mod flow;
+mod killed;
+mod waiting;
 
 use std::{fs, sync::Arc, time::Duration};
 

@@ -17,21 +17,15 @@ pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal>
             status,
             at,
         } => {
-            let others: i64 = db
-                .prepare_cached(
-                    "SELECT count(*) FROM runs WHERE over = 0 AND owner IS NOT NULL AND id <> ?1",
-                )?
-                .query_row([id], |row| row.get(0))?;
-            if others >= i64::from(*most) {
-                return Err(StoreError::Busy.into());
-            }
+            room(db, id, *most)?;
             let changed = db
                 .prepare_cached(
                     "UPDATE runs SET owner = ?2, fence = fence + 1, status = ?4, updated = ?5
                      WHERE id = ?1 AND fence = ?3 AND over = 0",
                 )?
                 .execute(params![id, owner, fence.cast_signed(), status, at.0])?;
-            some(changed, StoreError::Conflict)
+            some(changed, StoreError::Conflict)?;
+            rest(db, id, false)
         }
         RunChange::Move {
             id,
@@ -56,7 +50,27 @@ pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal>
                     record,
                     at.0
                 ])?;
-            some(changed, StoreError::Conflict)
+            some(changed, StoreError::Conflict)?;
+            if *is_over {
+                rest(db, id, false)?;
+            }
+            Ok(())
+        }
+        RunChange::Rest {
+            id,
+            fence,
+            rests,
+            most,
+        } => {
+            if !rests {
+                room(db, id, *most)?;
+            }
+            let held = db
+                .prepare_cached("SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND over = 0")?
+                .query_row(params![id, fence.cast_signed()], |_| Ok(()))
+                .optional()?;
+            some(usize::from(held.is_some()), StoreError::Conflict)?;
+            rest(db, id, *rests)
         }
         RunChange::Step {
             id,
@@ -92,6 +106,31 @@ pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal>
             Ok(())
         }
     }
+}
+
+/// Refuses if so many others are being driven already; those that rest do not count.
+fn room(db: &Connection, id: &str, most: u32) -> Result<(), Refusal> {
+    let others: i64 = db
+        .prepare_cached(
+            "SELECT count(*) FROM runs
+             WHERE over = 0 AND owner IS NOT NULL AND id <> ?1
+                 AND id NOT IN (SELECT run FROM resting_runs)",
+        )?
+        .query_row([id], |row| row.get(0))?;
+    if others >= i64::from(most) {
+        return Err(StoreError::Busy.into());
+    }
+    Ok(())
+}
+
+fn rest(db: &Connection, id: &str, rests: bool) -> Result<(), Refusal> {
+    let sql = if rests {
+        "INSERT OR IGNORE INTO resting_runs (run) VALUES (?1)"
+    } else {
+        "DELETE FROM resting_runs WHERE run = ?1"
+    };
+    db.prepare_cached(sql)?.execute([id])?;
+    Ok(())
 }
 
 fn open(db: &Connection, run: &RunRow) -> Result<(), Refusal> {

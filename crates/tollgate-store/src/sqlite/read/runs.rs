@@ -11,7 +11,8 @@ use super::{Content, all, one};
 use crate::{SqliteStore, sqlite::owner};
 
 const RUN: &str = "SELECT id, principal, handle, template, status, over, created, updated, owner,
-    fence, canceled, record, sealed FROM runs";
+    fence, canceled, record, sealed,
+    EXISTS (SELECT 1 FROM resting_runs WHERE run = id) FROM runs";
 const ARTIFACT: &str = "SELECT id, run, principal, name, kind, mime_type, size, sha256, created,
     until, gone FROM artifacts";
 
@@ -32,6 +33,7 @@ fn run(row: &Row<'_>) -> Content<RunRow> {
         is_canceled: row.get(10)?,
         record: row.get(11)?,
         sealed: row.get(12)?,
+        is_resting: row.get(13)?,
     }))
 }
 

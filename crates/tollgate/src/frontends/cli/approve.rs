@@ -101,7 +101,11 @@ pub(super) async fn run(args: &Approve, scene: &Scene<'_>) -> Result<Exit, Stop>
             .json(&json!({"approval_id": approval.id, "granted": granted, "by": by}))?;
     } else {
         let console = scene.console;
+        let run = approval.preview.get("run").and_then(Value::as_str);
         let said = match decided {
+            Decided::Once if run.is_some() => {
+                console.paint(Paint::Good, "approved once; the run goes on")
+            }
             Decided::Once => console.paint(Paint::Good, "approved once; repeat the call"),
             Decided::ToolForSession => console.paint(Paint::Good, "approved for this session"),
             Decided::SiteForSession(site) => {
@@ -110,6 +114,9 @@ pub(super) async fn run(args: &Approve, scene: &Scene<'_>) -> Result<Exit, Stop>
             Decided::Denied => console.paint(Paint::Warn, "refused"),
         };
         console.line(&said)?;
+        if let Some(run) = run {
+            console.note(&format!("tollgate runs watch {run}"));
+        }
     }
     Ok(Exit::Ok)
 }
@@ -142,8 +149,21 @@ fn shown(approval: &Approval, decided: &Decided) -> String {
         field("rule"),
         visible(&arguments(approval)),
     ) + &left_out(approval)
+        + &run_of(approval)
         + &steps(approval)
         + &effect(approval)
+}
+
+/// The run whose step it is.
+fn run_of(approval: &Approval) -> String {
+    let text = |name: &str| {
+        let value = approval.preview.get(name);
+        value.and_then(Value::as_str).map(visible)
+    };
+    match (text("run"), text("run_step")) {
+        (Some(run), Some(step)) => format!("  run        {run}, step {step}\n"),
+        (_, _) => String::new(),
+    }
 }
 
 /// Which template would be run, and what it is made of.

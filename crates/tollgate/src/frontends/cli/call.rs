@@ -34,9 +34,19 @@ pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
     show(&outcome, scene)?;
     let delivered = wired.gateway.delivered(&outcome).await;
     stay(&wired, scene).await;
+    let waiting = wired.runs.waiting_for().await;
     wired.close().await;
     delivered?;
-    Ok(Exit::from(&outcome))
+    let waiting = waiting?;
+    for each in &waiting {
+        let line = format!("step `{}` waits for a human:  {}", each.step, each.approve);
+        scene.console.note(&line);
+    }
+    Ok(if waiting.is_empty() {
+        Exit::from(&outcome)
+    } else {
+        Exit::ConsentNeeded
+    })
 }
 
 /// Stays until runs that were started here are over: without us nobody might drive them.

@@ -30,6 +30,8 @@ struct Finding {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Works,
+    /// It is not here, and nothing needs it.
+    Absent,
     Limited,
     Broken,
 }
@@ -71,6 +73,18 @@ fn works(what: &'static str, said: String) -> Finding {
         state: State::Works,
         said,
         todo: None,
+    }
+}
+
+/// Fine if it is there, and absent if it is not.
+fn there(what: &'static str, is_there: bool, said: String) -> Finding {
+    Finding {
+        state: if is_there {
+            State::Works
+        } else {
+            State::Absent
+        },
+        ..works(what, said)
     }
 }
 
@@ -267,18 +281,20 @@ async fn sandbox(config: &Config) -> Vec<Finding> {
         ),
     }];
     findings.extend(survey.tiers.into_iter().map(|(tier, state)| {
-        let said = match state {
+        let said = match &state {
             Ok(detail) => format!("{tier}: works; {detail}"),
             Err(why) => format!("{tier}: does not work here: {why}"),
         };
-        works("sandbox tier", said)
+        there("sandbox tier", state.is_ok(), said)
     }));
     findings.extend(survey.languages.into_iter().map(|(language, state)| {
+        let is_there = state.is_ok();
         let said = match state {
             Ok(path) => path,
             Err(why) => why.to_owned(),
         };
-        works("sandbox language", format!("{}: {said}", language.as_str()))
+        let said = format!("{}: {said}", language.as_str());
+        there("sandbox language", is_there, said)
     }));
     findings
 }
@@ -303,6 +319,7 @@ fn show(findings: &[Finding], console: &Console) -> Result<(), Stop> {
             .map(|finding| {
                 let state = match finding.state {
                     State::Works => "works",
+                    State::Absent => "absent",
                     State::Limited => "limited",
                     State::Broken => "broken",
                 };
@@ -314,6 +331,7 @@ fn show(findings: &[Finding], console: &Console) -> Result<(), Stop> {
     }
     let look = |state: State| match state {
         State::Works => (Paint::Good, "ok"),
+        State::Absent => (Paint::Faint, "absent"),
         State::Limited => (Paint::Warn, "limited"),
         State::Broken => (Paint::Bad, "BROKEN"),
     };

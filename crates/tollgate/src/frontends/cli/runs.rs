@@ -175,6 +175,10 @@ fn show(view: &RunView, scene: &Scene<'_>) -> Result<(), Stop> {
     if !rows.is_empty() {
         console.table(&["STEP", "STATE", "TRIES", "CODE", "WHY", "CALL"], &rows)?;
     }
+    for each in &view.waiting_for {
+        let line = format!("{} waits for a human:  {}", each.step, each.approve);
+        console.line(&console.paint(Paint::Warn, &line))?;
+    }
     let value = json!(view);
     for part in ["error", "result", "artifacts"] {
         if let Some(value) = value.get(part) {
@@ -252,13 +256,17 @@ fn bar(view: &RunView) -> String {
     let (done, total) = (view.progress.done_steps, view.progress.total_steps.max(1));
     let full = (BAR * done / total).min(BAR);
     let step = view.steps.iter().rev().find(|step| step.state == "running");
-    format!(
+    let mut line = format!(
         "[{}{}] {done}/{total} {} {}",
         "#".repeat(full),
         ".".repeat(BAR - full),
         view.status,
         step.map_or("", |step| step.id.as_str()),
-    )
+    );
+    if let Some(waiting) = view.waiting_for.first() {
+        line.push_str(&format!(" waits for a human: {}", waiting.approve));
+    }
+    line
 }
 
 async fn again(id: &str, live: bool, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {

@@ -136,3 +136,67 @@ fn what_can_be_edited_can_be_read() {
     };
     assert_eq!(read["result"]["contents"][0]["text"], GUIDE);
 }
+
+fn edit_run() -> String {
+    let edits = json!([{"old": "First", "new": "1st"}]);
+    let inputs = json!({"file": "handbook/guide.md", "edits": edits});
+    json!({"templateId": "edit_docs", "inputs": inputs}).to_string()
+}
+
+#[test]
+fn the_template_shows_the_diff_and_waits_and_applies_it_after_the_consent() {
+    let env = office();
+    // Nobody has to be asked for the run itself; it answers at once and says what it waits for.
+    let first = env.call("run_task_template", &edit_run(), &[]).exits(3);
+    let run = &first.json()["data"];
+    assert_eq!(run["status"], "running", "{run}");
+    let waits = &run["waitingFor"][0];
+    assert_eq!(waits["step"], "apply");
+    assert_eq!(waits["tool"], "docs.apply_edit");
+    let effect = waits["preview"]["effect"].as_str().unwrap();
+    assert!(effect.contains("-First step.\n+1st step.\n"), "{effect}");
+    let id = waits["approvalId"].as_str().unwrap();
+    assert!(
+        first.err.contains(&format!("tollgate approve {id}")),
+        "{first:?}"
+    );
+    assert_eq!(guide(&env), GUIDE);
+    let run = run["runId"].as_str().unwrap();
+    let shown = env.run(&["runs", "show", run]).exits(0);
+    assert!(shown.out.contains(id), "{shown:?}");
+    let seen = at_a_terminal(&env, &["approve", id], str::to_owned);
+    assert_eq!(seen.ran.code, 0, "{seen:?}");
+    assert!(
+        seen.shown
+            .contains(&format!("run        {run}, step apply")),
+        "{seen:?}"
+    );
+    assert_eq!(guide(&env), GUIDE, "nobody drives it");
+    let over = env.run(&["runs", "watch", run, "--json"]).exits(0).json();
+    assert_eq!(over["status"], "succeeded", "{over}");
+    assert_eq!(over["result"]["changed"], true, "{over}");
+    assert_eq!(over["artifacts"][0]["name"], "change.diff");
+    assert_eq!(guide(&env), GUIDE.replace("First", "1st"));
+    env.whole();
+}
+
+#[test]
+fn a_run_whose_diff_a_human_refuses_fails_and_writes_nothing() {
+    let env = office();
+    let token = env.approver();
+    let first = env
+        .call("run_task_template", &edit_run(), &[])
+        .exits(3)
+        .json();
+    let id = first["data"]["waitingFor"][0]["approvalId"]
+        .as_str()
+        .unwrap();
+    env.run(&["approve", id, "--deny", "--token", &token])
+        .exits(0);
+    let run = first["data"]["runId"].as_str().unwrap();
+    let over = env.run(&["runs", "watch", run, "--json"]).exits(1).json();
+    assert_eq!(over["error"]["details"]["failedStep"], "apply", "{over}");
+    assert_eq!(over["error"]["details"]["stepErrorCode"], "policy_denied");
+    assert_eq!(guide(&env), GUIDE);
+    env.whole();
+}

@@ -3,17 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::support::{TestEnv, approval_id, at_a_terminal};
-
-const PYTHON: &str = "/usr/bin/python3";
-
-fn can_run() -> bool {
-    let can = cfg!(target_os = "linux") && std::fs::exists(PYTHON).unwrap_or(false);
-    if !can {
-        eprintln!("skipped: there is no {PYTHON}");
-    }
-    can
-}
+use crate::support::{TestEnv, approval_id, at_a_terminal, can_run};
 
 fn snippet(code: &str, more: Value) -> String {
     let mut inputs = json!({"language": "python", "code": code});
@@ -158,7 +148,10 @@ fn templates_are_listed_checked_shown_and_drawn() {
         .iter()
         .map(|it| &it["templateId"])
         .collect();
-    assert_eq!(ids, ["research_report", "run_code_snippet", "three"]);
+    assert_eq!(
+        ids,
+        ["edit_docs", "research_report", "run_code_snippet", "three"]
+    );
     env.run(&["templates", "lint"]).exits(0);
     let drawn = env.run(&["templates", "graph", "three"]).exits(0);
     assert!(drawn.out.contains("one --> two"), "{drawn:?}");
@@ -174,4 +167,74 @@ fn templates_are_listed_checked_shown_and_drawn() {
     );
     let said = env.run(&["templates", "lint", &lame]).exits(1);
     assert!(said.out.contains("gone.tool"), "{said:?}");
+}
+
+/// The workspaces of conversations that are not over.
+fn workspaces(env: &TestEnv) -> usize {
+    let Ok(entries) = std::fs::read_dir(env.path("data/tollgate/sandbox")) else {
+        return 0;
+    };
+    let folders = entries.filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    folders.count()
+}
+
+#[test]
+fn a_session_of_its_own_ends_with_the_run_and_one_that_was_named_stays() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let code = "open('kept.txt','w').write('5')";
+    let ran = agreed(&env, &token, &snippet(code, json!({})));
+    assert_eq!(ran["data"]["status"], "succeeded", "{ran}");
+    assert_eq!(workspaces(&env), 0);
+    let named = |code: &str| {
+        let mut run: Value = serde_json::from_str(&snippet(code, json!({}))).unwrap();
+        run["sessionId"] = json!("mine");
+        run.to_string()
+    };
+    agreed(&env, &token, &named(code));
+    assert_eq!(workspaces(&env), 1);
+    let ran = agreed(&env, &token, &named("print(open('kept.txt').read())"));
+    assert_eq!(ran["data"]["result"]["stdout"], "5\n", "{ran}");
+    assert_eq!(ran["data"]["sessionId"], "mine");
+}
+
+#[test]
+fn a_run_is_played_again_for_real_and_differences_are_shown_step_by_step() {
+    let env = TestEnv::new();
+    let text = "id: texts\nversion: 1.0.0\nname: Texts\nsteps:\n  - {id: same, tool: text.stats, args: {text: a b}}\n  - {id: differs, tool: time.now}\n";
+    env.write("config/tollgate/templates/texts.yaml", text);
+    let ran = env.ok("run_task_template", r#"{"templateId":"texts"}"#);
+    let id = ran["data"]["runId"].as_str().unwrap();
+    let played = env.run(&["runs", "replay", id, "--json"]).exits(0).json();
+    assert_eq!(played["steps"].as_array().unwrap().len(), 2, "{played}");
+    let live = env
+        .run(&["runs", "replay", id, "--live", "--json"])
+        .exits(1)
+        .json();
+    let steps = live["steps"].as_array().unwrap();
+    assert_eq!(steps[0]["run_step"], "same", "{live}");
+    assert_eq!(steps[0]["again"]["same"], true, "{live}");
+    assert_eq!(steps[1]["run_step"], "differs");
+    assert_eq!(steps[1]["again"]["same"], false, "{live}");
+}
+
+#[test]
+fn cancelling_what_is_over_and_reading_past_the_end_say_so() {
+    let env = stubbed();
+    let ran = env.ok("run_task_template", r#"{"templateId":"three"}"#);
+    let id = ran["data"]["runId"].as_str().unwrap();
+    let late = env.run(&["runs", "cancel", id, "--json"]).exits(0).json();
+    assert_eq!(late["data"]["cancelRequested"], false, "{late}");
+    assert_eq!(late["data"]["currentStatus"], "succeeded");
+    let none = env
+        .run(&["runs", "cancel", "run_none", "--json"])
+        .exits(1)
+        .json();
+    assert_eq!(none["error"]["errorCode"], "RUN_NOT_FOUND", "{none}");
+    env.run(&["runs", "show", "run_none"]).exits(2);
+    env.run(&["runs", "watch", "run_none"]).exits(2);
+    env.run(&["runs", "replay", "run_none"]).exits(2);
 }

@@ -2,17 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{TestEnv, approval_id};
-
-const PYTHON: &str = "/usr/bin/python3";
-
-fn can_run() -> bool {
-    let can = cfg!(target_os = "linux") && std::fs::exists(PYTHON).unwrap_or(false);
-    if !can {
-        eprintln!("skipped: there is no {PYTHON}");
-    }
-    can
-}
+use crate::support::{TestEnv, approval_id, can_run};
 
 /// Makes a call that a human agrees to; gives its envelope.
 #[track_caller]

@@ -160,6 +160,27 @@ fn rules_of_a_skill_hold_while_it_is_on() {
     env.ok("shelf.other", "{}");
 }
 
+#[test]
+fn runs_of_a_skill_that_is_off_are_refused_when_they_are_made() {
+    let env = TestEnv::new();
+    env.run(&["skills", "disable", "run_code_snippet"]).exits(0);
+    let run = json!({"templateId": "run_code_snippet", "inputs": {"language": "python", "code": "print(1)"}});
+    let refused = env
+        .call("run_task_template", &run.to_string(), &["--yes"])
+        .exits(1)
+        .json();
+    assert_eq!(refused["error"]["kind"], "inactive_tool", "{refused}");
+    assert_eq!(refused["error"]["details"]["skill"], "run_code_snippet");
+    // Its files are not configured, so it says what is missing.
+    let run = json!({"templateId": "edit_docs", "inputs": {"file": "a/b.md", "edits": [{"old": "a", "new": "b"}]}});
+    let refused = env
+        .call("run_task_template", &run.to_string(), &[])
+        .exits(1)
+        .json();
+    let reason = refused["error"]["details"]["inactive_reason"].as_str();
+    assert!(reason.unwrap().contains("docs.propose_edit"), "{refused}");
+}
+
 /// A client that speaks to a process that stays.
 struct Client(Lines, u64);
 
