@@ -2,7 +2,7 @@
 //!
 //! It is MCP's `structuredContent`, the JSONL `payload` and the CLI's `--json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A finished call as its caller sees it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
     /// True unless the status is `error`.
     pub ok: bool,
@@ -90,7 +90,7 @@ pub fn schema(data: Option<&Value>) -> Value {
 }
 
 /// How a call went.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Meta {
     /// This call.
     pub call_id: String,
@@ -113,10 +113,10 @@ pub struct Meta {
     /// Whether the answer holds text from an open world that reads like instructions.
     pub tainted: bool,
     /// Where that text is.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taint_spans: Vec<Value>,
     /// The review items this call opened.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub review_items: Vec<String>,
     /// Where the audit log keeps this call.
     pub receipt: Option<String>,

@@ -22,7 +22,8 @@ pub enum InputAsk {
 }
 
 /// What a client can be asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AskKinds {
     /// A form for the human.
     pub elicitation: bool,

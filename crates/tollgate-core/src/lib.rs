@@ -46,7 +46,7 @@ pub use name::{NameError, Spelling, ToolName};
 pub use offer::{Notice, NoticeSink, Offers, PromptSpec, ResourceSpec, TemplateSpec};
 pub use payload::{Payload, PayloadError};
 pub use plan::{Plan, PlannedCall};
-pub use provider::{Health, Provider, ProviderError};
+pub use provider::{Deferral, Health, Provider, ProviderError};
 pub use secret::Secret;
 pub use spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec};
 pub use store::{Store, StoreError};

@@ -47,6 +47,12 @@ pub trait Provider: Send + Sync {
         Ok(None)
     }
 
+    /// Whether a call is better answered at once and made in the background, for callers who
+    /// can ask for its end; `has_answers` says that it brings answers to what was asked before.
+    fn deferral(&self, _call: &ToolCall, _has_answers: bool) -> Deferral {
+        Deferral::Never
+    }
+
     /// Why it would refuse every call of a tool right now, if it would. Asked before a human
     /// is asked to agree to a call; it does not wait for anything.
     fn refuses(&self, _tool: &str) -> Option<ProviderError> {
@@ -75,6 +81,17 @@ pub trait Provider: Send + Sync {
 
     /// Lets go of everything. Closing twice is closing once.
     async fn close(&self) {}
+}
+
+/// Whether a call is better made in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deferral {
+    /// It answers soon enough.
+    Never,
+    /// It takes its time; who can ask for its end later need not wait.
+    Possible,
+    /// It takes so long that nobody can wait for it.
+    Required,
 }
 
 /// Whether a provider could serve a call now.

@@ -68,6 +68,8 @@ pub struct Retention {
     pub effects: Duration,
     /// Approvals, this long after their end.
     pub approvals: Duration,
+    /// Runs, this long after they were over; what they left behind goes before.
+    pub runs: Duration,
     /// Bodies for replay, after this long.
     pub bodies: Duration,
     /// Bodies for replay, beyond so many.
@@ -84,6 +86,7 @@ impl Default for Retention {
         Self {
             effects: 7 * DAY,
             approvals: 90 * DAY,
+            runs: 90 * DAY,
             bodies: 90 * DAY,
             body_rows: 200_000,
             cache: 30 * DAY,

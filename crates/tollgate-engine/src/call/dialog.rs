@@ -4,6 +4,8 @@
 //! tool, arguments and time. Deciding it in the store is what makes it single use. Whether
 //! a client's dialog counts as a human at all is for the operator and the front end to say.
 
+use std::sync::Arc;
+
 use tollgate_core::{
     Payload, StoreError, Timestamp,
     canonical::{hex, hex_digest},
@@ -11,7 +13,10 @@ use tollgate_core::{
 };
 
 use super::{CALL_BY_NAME, Caller, Gateway, Request, plan};
-use crate::desk::Decided;
+use crate::{
+    catalog::{Catalog, Listing},
+    desk::Decided,
+};
 
 /// Why an answer was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -93,16 +98,7 @@ impl Gateway {
     /// The digest of the call that a request makes, as an approval is bound to it.
     fn digest_of(&self, caller: &Caller, request: &Request) -> Option<[u8; 32]> {
         let catalog = self.catalog();
-        let mut listing = catalog.find(&request.tool)?;
-        let mut arguments = request.arguments.clone();
-        if listing.spec.name.as_str() == CALL_BY_NAME {
-            let outer = arguments.value();
-            listing = catalog.find(outer.get("name")?.as_str()?)?;
-            arguments = match outer.get("arguments") {
-                Some(_) => inner_arguments(&arguments)?,
-                None => Payload::empty_object(),
-            };
-        }
+        let (listing, arguments) = meant(&catalog, request)?;
         let spec = &listing.spec;
         let key = &self.0.approval_key;
         let plan = plan::of(listing, &arguments, caller.trust).ok()?;
@@ -110,6 +106,24 @@ impl Gateway {
         key.digest(&spec.name, &bound, &arguments, &caller.session)
             .ok()
     }
+}
+
+/// The tool and the arguments that a request means, also where it calls a tool by name.
+pub(super) fn meant<'a>(
+    catalog: &'a Catalog,
+    request: &Request,
+) -> Option<(&'a Arc<Listing>, Payload)> {
+    let listing = catalog.find(&request.tool)?;
+    if listing.spec.name.as_str() != CALL_BY_NAME {
+        return Some((listing, request.arguments.clone()));
+    }
+    let outer = request.arguments.value();
+    let listing = catalog.find(outer.get("name")?.as_str()?)?;
+    let arguments = match outer.get("arguments") {
+        Some(_) => inner_arguments(&request.arguments)?,
+        None => Payload::empty_object(),
+    };
+    Some((listing, arguments))
 }
 
 /// The arguments inside a call by name, as they were spelled.

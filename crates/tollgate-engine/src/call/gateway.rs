@@ -100,7 +100,7 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) flights: Flights,
     pub(super) known: KnownArguments,
-    log: Arc<dyn LogSink>,
+    pub(crate) log: Arc<dyn LogSink>,
     pub(crate) spans: Arc<dyn SpanSink>,
     probe: Option<Arc<dyn StageProbe>>,
     pub(super) changes: broadcast::Sender<Changed>,

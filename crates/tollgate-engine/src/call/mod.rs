@@ -12,6 +12,7 @@ mod announce;
 mod answer;
 mod cache;
 mod consent;
+mod deferral;
 mod dialog;
 mod finish;
 mod flight;

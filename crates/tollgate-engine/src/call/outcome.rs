@@ -1,5 +1,6 @@
 //! How a call ended, as a front end gets it.
 
+use serde::{Deserialize, Serialize};
 use tollgate_core::{Block, CallId, Envelope, ErrorCode, InputRequest, Shape};
 
 use crate::sanitize::Clean;
@@ -21,6 +22,45 @@ pub struct Outcome {
     pub traceparent: String,
     /// Whether the gate wants to know that the answer was delivered.
     pub wants_receipt: bool,
+}
+
+/// An ending as it is kept for whoever asks for it later.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    envelope: Envelope,
+    blocks: Vec<Block>,
+    shape: Shape,
+    call: String,
+    traceparent: String,
+}
+
+impl Outcome {
+    /// The ending, to be kept.
+    pub(crate) fn to_keep(&self) -> String {
+        let kept = Kept {
+            envelope: self.envelope.get().clone(),
+            blocks: self.blocks.get().clone(),
+            shape: self.shape,
+            call: self.call.as_str().to_owned(),
+            traceparent: self.traceparent.clone(),
+        };
+        serde_json::to_string(&kept).unwrap_or_default()
+    }
+
+    /// An ending that was kept; it was clean when it was.
+    pub(crate) fn recalled(text: &str) -> Option<Self> {
+        let kept: Kept = serde_json::from_str(text).ok()?;
+        let code = kept.envelope.error.as_ref().map(|failure| failure.code);
+        Some(Self {
+            envelope: Clean::assembled(kept.envelope),
+            blocks: Clean::of_blocks(kept.blocks),
+            shape: kept.shape,
+            disposition: code.map_or(Disposition::Done, Disposition::of),
+            call: CallId(kept.call.into()),
+            traceparent: kept.traceparent,
+            wants_receipt: false,
+        })
+    }
 }
 
 /// What kind of ending it is; exit codes and statuses follow from it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tollgate_core::{Principal, SessionKey, Standing, Surface, Timestamp, TrustLevel};
+use tollgate_core::{AskKinds, Principal, SessionKey, Standing, Surface, Timestamp, TrustLevel};
 use tollgate_runs::Note;
 
 use crate::{Caller, session::Lifetime};
@@ -53,6 +53,18 @@ pub(super) struct Body {
     pub(super) artifacts: Vec<Note>,
     #[serde(default)]
     pub(super) tainted: bool,
+    /// Set where the run is one call that goes on as a task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) task: Option<TaskBody>,
+}
+
+/// What is known of a call that goes on as a task.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct TaskBody {
+    /// The tool, as it was called.
+    pub(super) tool: String,
+    /// What its client can be asked for.
+    pub(super) asks: AskKinds,
 }
 
 /// Why a run is no success, in the words of document 004.
@@ -99,6 +111,7 @@ impl Body {
             error: None,
             artifacts: Vec::new(),
             tainted: false,
+            task: None,
         }
     }
 
@@ -119,6 +132,10 @@ impl Body {
             profile: self.standing.profile.clone(),
             skill: self.standing.skill.clone(),
             scope: self.scope.clone(),
+            asks: self
+                .task
+                .as_ref()
+                .map_or_else(AskKinds::default, |task| task.asks),
             ..Caller::local(principal, &session.handle, self.surface)
         }
     }

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -24,12 +24,14 @@ use super::{
     body::Body,
     errors,
     keep::{Kept, fail, over},
+    log::About,
     seal,
     step::{self, Answered, Relay, Surroundings},
+    task::{self, Given},
     view::read_steps,
     waiting,
 };
-use crate::call::Inner;
+use crate::{call::Inner, record::LogEvent};
 
 /// How often a run looks whether another process wants it called off.
 const LOOK: Duration = Duration::from_millis(500);
@@ -104,11 +106,17 @@ async fn open(
         return Err(unopened(Some(&body), "its template can no longer be read"));
     };
     let sealed = row.sealed.as_deref().unwrap_or_default();
-    let inputs = seal::open(inner, &row.id, sealed)
-        .and_then(|plain| serde_json::from_slice::<Value>(&plain).ok());
-    let Some(inputs) = inputs else {
+    let plain = seal::open(inner, &row.id, sealed).unwrap_or_default();
+    let Ok(inputs) = serde_json::from_slice::<Value>(&plain) else {
         return Err(unopened(Some(&body), "its inputs can no longer be opened"));
     };
+    let task: Option<Given> = match &body.task {
+        Some(_) => serde_json::from_slice(&plain).ok(),
+        None => None,
+    };
+    if body.task.is_some() && task.is_none() {
+        return Err(unopened(Some(&body), "its inputs can no longer be opened"));
+    }
     let mut records = read_steps(inner, &row.id)
         .await
         .map_err(|error| unopened(Some(&body), &error.to_string()))?;
@@ -141,6 +149,8 @@ async fn open(
         fence: row.fence + 1,
         body: body.clone(),
         is_resting: AtomicBool::new(false),
+        task,
+        answers: Mutex::default(),
     });
     let drive = Drive {
         around,
@@ -188,12 +198,10 @@ impl Drive {
                     self.stop_calls();
                     self.next.push_back(Event::Deadline);
                 }
-                () = cancel.cancelled(), if !self.run.is_canceled() => {
-                    self.next.push_back(Event::Cancel);
-                }
+                () = cancel.cancelled(), if !self.run.is_canceled() => self.call_off(),
                 _ = look.tick(), if !self.run.is_canceled() => {
                     if self.is_called_off(&cancel).await {
-                        self.next.push_back(Event::Cancel);
+                        self.call_off();
                     }
                 }
             }
@@ -220,9 +228,16 @@ impl Drive {
         self.next.push_back(event);
     }
 
+    fn about(&self) -> About<'_> {
+        About {
+            session: &self.around.session,
+            call: &self.body.call,
+        }
+    }
+
     /// A conversation of its own ends with the run; one that the caller named goes on.
     async fn leave(&self) {
-        if self.body.session_id.is_some() {
+        if self.body.session_id.is_some() || self.around.task.is_some() {
             return;
         }
         let principal = self.around.session.principal.clone();
@@ -269,6 +284,14 @@ impl Drive {
         cancel.is_cancelled() || matches!(wanted, Ok(Some(true)))
     }
 
+    /// Between steps is where a run stops; a task has one step only, which is stopped itself.
+    fn call_off(&mut self) {
+        if self.around.task.is_some() {
+            self.stop_calls();
+        }
+        self.next.push_back(Event::Cancel);
+    }
+
     fn stop_calls(&self) {
         self.calls.values().for_each(CancellationToken::cancel);
     }
@@ -281,8 +304,12 @@ impl Drive {
             Action::Call(_) | Action::Wait { .. } | Action::Await { .. } => None,
         });
         self.keep(&advance, ending.as_ref()).await?;
-        if ending.is_none() {
-            self.rest().await?;
+        match &ending {
+            None => self.rest().await?,
+            Some(ending) => {
+                let inner = &self.around.inner;
+                self.about().is_over(inner, &self.body, ending.status);
+            }
         }
         self.tell();
         for action in advance.actions {
@@ -364,6 +391,11 @@ impl Drive {
                     tainted,
                     id,
                 },
+                Answered::Input { request, call: id } => Heard::Event(Event::Asked {
+                    key: call.key,
+                    waits: task::waits(request, &id, around.inner.clock.now().0),
+                    call: id,
+                }),
                 Answered::Asked { approval, call: id } => Heard::Event(Event::Asked {
                     key: call.key,
                     waits: Waits {
@@ -479,7 +511,9 @@ impl Drive {
         let steps = self.run.steps();
         let notes = steps.iter().flat_map(|step| &step.record.artifacts);
         self.body.artifacts = notes.cloned().collect();
+        self.about().begins(&inner, LogEvent::AgentAggregateStart);
         self.body.result = Some(self.result(ending).await?);
+        self.about().is_done(&inner, LogEvent::AgentAggregateDone);
         kept.changes.extend(over(
             &self.around.shared,
             (&id, self.fence, now),

@@ -12,10 +12,12 @@ mod body;
 mod drive;
 mod errors;
 mod keep;
+mod log;
 mod provider;
 mod seal;
 mod start;
 mod step;
+mod task;
 mod tools;
 mod view;
 mod waiting;
@@ -35,6 +37,7 @@ use tollgate_runs::{DEFAULT_THRESHOLD, Library};
 
 use crate::call::{Gateway, Inner};
 
+pub use task::{Task, TaskAsk, TaskState};
 pub use view::{RunView, StepShown};
 pub use waiting::WaitingFor;
 
@@ -89,9 +92,16 @@ pub(crate) struct Shared {
     is_working: AtomicBool,
     /// Runs that this process drives.
     driven: Mutex<HashMap<String, Driven>>,
-    /// Runs that were started here and are not known to be over.
-    started: Mutex<Vec<String>>,
+    /// Runs that were started here, and the call that started each.
+    started: Mutex<Vec<Started>>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
+}
+
+/// A run that was started in this process.
+#[derive(Clone)]
+struct Started {
+    call: String,
+    run: String,
 }
 
 /// A run that this process drives.

@@ -1,9 +1,6 @@
 //! Starting a run: what it would do, whether it may, and its first record.
 
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,10 +13,12 @@ use tollgate_core::{
 };
 use tollgate_runs::{Run, Status, StepKind, Template};
 
-use super::{Shared, body::Body, errors, seal};
+use super::{Shared, body::Body, errors, log::About, seal};
 use crate::{
     call::{CALL_BY_NAME, Gateway, Inner},
-    ids, record, schema,
+    ids,
+    record::{self, LogEvent},
+    schema,
     skills::RunType,
 };
 
@@ -200,6 +199,19 @@ impl Shared {
         })
     }
 
+    /// Refuses one more run where too many are not over.
+    pub(super) async fn has_room(&self, inner: &Inner) -> Result<(), ProviderError> {
+        let open = inner.store.open_runs().await.map_err(errors::from_store)?;
+        if open < self.settings.queued {
+            return Ok(());
+        }
+        let message = format!("{open} runs wait already");
+        Err(ProviderError {
+            retry_after: Some(Duration::from_secs(5)),
+            ..ProviderError::new(ErrorCode::Overloaded, message)
+        })
+    }
+
     /// Writes the run down; from now on it will end, whatever happens.
     pub(super) async fn open(
         self: &Arc<Self>,
@@ -208,14 +220,12 @@ impl Shared {
         ready: &Ready,
         cx: &CallContext,
     ) -> Result<RunRow, ProviderError> {
-        let open = inner.store.open_runs().await.map_err(errors::from_store)?;
-        if open >= self.settings.queued {
-            let message = format!("{open} runs wait already");
-            return Err(ProviderError {
-                retry_after: Some(Duration::from_secs(5)),
-                ..ProviderError::new(ErrorCode::Overloaded, message)
-            });
-        }
+        self.has_room(inner).await?;
+        let about = About {
+            session: &cx.session,
+            call: cx.call.as_str(),
+        };
+        about.begins(inner, LogEvent::AgentPlanStart);
         let now = inner.clock.now();
         let template = &ready.template;
         let id = format!("run_{}", ids::random_hex(12));
@@ -290,10 +300,8 @@ impl Shared {
             .commit(batch)
             .await
             .map_err(errors::from_store)?;
-        self.started
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(row.id.clone());
+        about.is_done(inner, LogEvent::AgentPlanDone);
+        self.note_start(cx.call.as_str(), &row.id);
         Ok(row)
     }
 

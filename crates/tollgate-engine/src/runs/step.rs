@@ -1,18 +1,18 @@
 //! One step: a call through the door in the name of whoever started the run.
 
 use std::{
-    sync::{Arc, atomic::AtomicBool},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tollgate_core::{Event as CallEvent, EventSink, Failure, Payload, SessionKey};
+use tollgate_core::{Event as CallEvent, EventSink, Failure, InputResponses, Payload, SessionKey};
 use tollgate_runs::{Call, Content, NewArtifact, Outcome, StepError};
 
-use super::{Shared, artifacts::Origin, body::Body};
+use super::{Shared, artifacts::Origin, body::Body, task::Given};
 use crate::{
-    call::{Disposition, Gateway, Inner, Request, StepOf},
+    call::{self, Disposition, Gateway, Inner, Request, StepOf},
     policy::Consent,
 };
 
@@ -26,6 +26,10 @@ pub(super) struct Surroundings {
     pub(super) body: Body,
     /// Whether the run only waits for somebody's answer.
     pub(super) is_resting: AtomicBool,
+    /// What the one call of a task was given.
+    pub(super) task: Option<Given>,
+    /// Answers to what the call of a task asked last.
+    pub(super) answers: Mutex<Option<InputResponses>>,
 }
 
 /// What came of a call, before artifacts are made of it.
@@ -33,6 +37,11 @@ pub(super) enum Answered {
     Data {
         data: Arc<Value>,
         tainted: bool,
+        call: String,
+    },
+    /// The tool asks its caller something first.
+    Input {
+        request: tollgate_core::InputRequest,
         call: String,
     },
     /// It was not made: a human has to answer this question first.
@@ -51,12 +60,25 @@ pub(super) async fn make(
     events: Arc<dyn EventSink>,
 ) -> Answered {
     let consent = Consent::from_rank(i64::from(around.body.standing.consent));
-    let arguments = Payload::from(call.arguments.clone());
-    let mut request = Request::new(&call.tool, arguments);
+    let mut request = match &around.task {
+        Some(given) => {
+            let mut request = Request::new(&call.tool, given.arguments.clone());
+            request.control = given.control.clone();
+            let mut answers = around
+                .answers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            request.responses = answers.take().or_else(|| given.responses.clone());
+            request
+        }
+        None => Request::new(&call.tool, Payload::from(call.arguments.clone())),
+    };
     request.control.yes = consent >= Consent::Agent;
     // Names the effect, so that a run that goes on after a crash does not repeat it.
-    request.control.idempotency_key =
-        Some(format!("{}/{}/{}", around.run, call.name, call.attempt));
+    request
+        .control
+        .idempotency_key
+        .get_or_insert_with(|| format!("{}/{}/{}", around.run, call.name, call.attempt));
     request.traceparent = Some(around.body.traceparent.clone());
     request.attempt = call.attempt;
     request.cancel = cancel.clone();
@@ -65,7 +87,10 @@ pub(super) async fn make(
         run: around.run.clone(),
         step: call.name.clone(),
         consent,
-        conversation: Some(around.body.conversation.clone()),
+        conversation: match around.task {
+            Some(_) => None,
+            None => Some(around.body.conversation.clone()),
+        },
     }));
     let caller = around.body.caller(&around.session);
     let gateway = Gateway(Arc::clone(&around.inner));
@@ -86,6 +111,9 @@ pub(super) async fn make(
         drop(gateway.delivered(&outcome).await);
     }
     let id = outcome.call.as_str().to_owned();
+    if around.task.is_some() {
+        return whole(outcome, id);
+    }
     let envelope = outcome.envelope.get();
     match (&outcome.disposition, &envelope.data, &envelope.error) {
         (Disposition::Done, data, _) => Answered::Data {
@@ -101,6 +129,29 @@ pub(super) async fn make(
             None => Answered::Failed(failed(Some(failure), id, is_late)),
         },
         (_, _, failure) => Answered::Failed(failed(failure.as_ref(), id, is_late)),
+    }
+}
+
+/// The ending of the one call of a task, kept whole whatever it is.
+fn whole(outcome: call::Outcome, call: String) -> Answered {
+    let failure = outcome.envelope.get().error.as_ref();
+    if let (Disposition::NeedsConsent, Some(approval)) =
+        (&outcome.disposition, failure.and_then(asked))
+    {
+        return Answered::Asked { approval, call };
+    }
+    let is_error = outcome.disposition != Disposition::Done;
+    let (answer, tainted) = (outcome.to_keep(), outcome.envelope.get().meta.tainted);
+    match outcome.disposition {
+        Disposition::NeedsInput(request) => Answered::Input { request, call },
+        Disposition::Done
+        | Disposition::Failed(_)
+        | Disposition::NeedsConsent
+        | Disposition::Denied => Answered::Data {
+            data: Arc::new(json!({"isError": is_error, "answer": answer})),
+            tainted,
+            call,
+        },
     }
 }
 

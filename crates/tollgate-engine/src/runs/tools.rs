@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tollgate_core::{
-    CallContext, ErrorCode, Event, Payload, Principal, ProviderError, Status as CallStatus, Tool,
-    ToolResult, ToolSet, Warning,
+    CallContext, ErrorCode, Event, Payload, Principal, ProviderError, Status as CallStatus,
+    StoreError, Tool, ToolResult, ToolSet, Warning,
     store::{Batch, Change, Durability, RunChange, RunQuery, RunRow},
     toolset::Output,
 };
@@ -321,7 +321,7 @@ async fn waited(
     }
 }
 
-async fn call_off(shared: &Shared, inner: &Inner, id: &str) -> Result<(), ProviderError> {
+pub(super) async fn call_off(shared: &Shared, inner: &Inner, id: &str) -> Result<(), StoreError> {
     let batch = Batch {
         changes: vec![Change::Run(RunChange::Cancel {
             id: id.to_owned(),
@@ -330,11 +330,7 @@ async fn call_off(shared: &Shared, inner: &Inner, id: &str) -> Result<(), Provid
         durability: Durability::Disk,
         ..Batch::default()
     };
-    inner
-        .store
-        .commit(batch)
-        .await
-        .map_err(errors::from_store)?;
+    inner.store.commit(batch).await?;
     if let Some(driven) = shared.driven(id) {
         driven.cancel.cancel();
     }

@@ -3,22 +3,30 @@
 //! Invariant: the answer is looked up where it is kept, so it does not matter who gave it,
 //! when, or in which process the run is driven by then.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{PoisonError, atomic::Ordering},
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tollgate_core::{
-    ErrorCode, StoreError,
+    ErrorCode, StoreError, Timestamp,
     store::{ApprovalState, Batch, Change, RunChange},
 };
 use tollgate_runs::{Need, Record, StepError, Waits};
 
-use super::step::Surroundings;
+use super::{
+    step::Surroundings,
+    task::{self, Questions},
+};
 use crate::call::Inner;
 
 /// How often an open question is looked at.
 const LOOK: Duration = Duration::from_millis(200);
+/// How long a question of a tool can be answered.
+pub(super) const OPEN: Duration = Duration::from_secs(3600);
 
 /// A question that a step of a run waits for.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -53,13 +61,14 @@ impl Surroundings {
 
 /// Waits for the answer; what it is if it lets the step not go on.
 pub(super) async fn answered(around: &Surroundings, waits: &Waits) -> Result<(), StepError> {
-    let Need::Approval(id) = &waits.need else {
-        return Err(refusal(
-            ErrorCode::InputRequired,
-            "it asks for more than a run can answer",
-        ));
-    };
-    while !decided(&around.inner, id).await? {
+    loop {
+        let is_there = match &waits.need {
+            Need::Approval(id) => decided(&around.inner, id).await?,
+            Need::Input(questions) => told(around, questions, waits.since).await?,
+        };
+        if is_there {
+            break;
+        }
         tokio::time::sleep(LOOK).await;
     }
     place(around).await;
@@ -84,6 +93,28 @@ async fn decided(inner: &Inner, id: &str) -> Result<bool, StepError> {
         ApprovalState::Pending if in_time => Ok(false),
         ApprovalState::Granted | ApprovalState::Pending => Err(late()),
     }
+}
+
+/// Whether the caller has answered all that the tool asked.
+async fn told(around: &Surroundings, questions: &Value, since: i64) -> Result<bool, StepError> {
+    let code = ErrorCode::InputRequired;
+    let questions: Questions = serde_json::from_value(questions.clone())
+        .map_err(|_| refusal(code, "what it asked cannot be read any more"))?;
+    // A store that fails now is asked again.
+    let given = task::answers(&around.inner, &around.session.principal, &around.run).await;
+    let responses = given.ok().and_then(|(given, _)| questions.answered(&given));
+    if let Some(responses) = responses {
+        let mut answers = around
+            .answers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *answers = Some(responses);
+        return Ok(true);
+    }
+    if around.inner.clock.now() >= Timestamp(since).plus(OPEN) {
+        return Err(refusal(code, "nobody answered what it asked"));
+    }
+    Ok(false)
 }
 
 fn late() -> StepError {

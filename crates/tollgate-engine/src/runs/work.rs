@@ -119,7 +119,29 @@ impl Shared {
     /// The runs that were started in this process.
     fn started(&self) -> Vec<String> {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        started.clone()
+        started.iter().map(|started| started.run.clone()).collect()
+    }
+
+    /// The run that a call of this process started.
+    pub(super) fn started_by(&self, call: &str) -> Option<String> {
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut newest = started.iter().rev();
+        newest
+            .find(|started| started.call == call)
+            .map(|started| started.run.clone())
+    }
+
+    /// Notes which call started a run; those that are long over are forgotten.
+    pub(super) fn note_start(&self, call: &str, run: &str) {
+        const MOST: usize = 4096;
+        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        if started.len() >= MOST {
+            started.drain(..MOST / 2);
+        }
+        started.push(super::Started {
+            call: call.to_owned(),
+            run: run.to_owned(),
+        });
     }
 
     /// Sees to it that somebody in this process claims runs.

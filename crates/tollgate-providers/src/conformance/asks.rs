@@ -247,6 +247,11 @@ impl Heard<'_> {
         (answer["action"] == "accept").then(|| &answer["content"])
     }
 
+    /// One box that was ticked or not.
+    pub(super) fn chosen(&self, id: &str, name: &str) -> Option<bool> {
+        self.accepted(id)?[name].as_bool()
+    }
+
     /// One text that was filled in.
     pub(super) fn field(&self, id: &str, name: &str) -> Option<String> {
         self.accepted(id)?[name].as_str().map(str::to_owned)

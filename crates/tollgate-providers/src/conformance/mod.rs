@@ -7,6 +7,7 @@
 mod answers;
 mod asks;
 mod offers;
+mod tasks;
 mod tools;
 
 use std::sync::{
@@ -17,8 +18,8 @@ use std::sync::{
 use async_trait::async_trait;
 use serde_json::Value;
 use tollgate_core::{
-    Answer, CallContext, Notice, NoticeSink, Offers, Payload, Provider, ProviderError, Shape,
-    ToolCall, ToolResult, ToolSpec, offer,
+    Answer, CallContext, Deferral, Notice, NoticeSink, Offers, Payload, Provider, ProviderError,
+    Shape, ToolCall, ToolResult, ToolSpec, offer,
 };
 
 /// Names it in specs, in the audit log, and as a toolset.
@@ -83,6 +84,10 @@ impl Provider for Fixtures {
         Ok(offers::all(self.more_prompts.load(Ordering::SeqCst)))
     }
 
+    fn deferral(&self, call: &ToolCall, has_answers: bool) -> Deferral {
+        tasks::deferral(call.tool.as_str(), has_answers)
+    }
+
     fn watch(&self, notices: Arc<dyn NoticeSink>) {
         // Watching twice is not foreseen; the first watcher stays.
         drop(self.notices.set(notices));
@@ -102,6 +107,9 @@ impl Provider for Fixtures {
             .or_else(|| asks::call(tool, arguments, &cx))
         {
             return Ok(answer);
+        }
+        if let Some(answer) = tasks::call(tool, arguments, &cx).await {
+            return answer;
         }
         match answers::call(tool, arguments, &cx).await {
             Some(answer) => Ok(answer),

@@ -10,9 +10,15 @@ use super::ID;
 
 /// How long a call may take.
 const TIMEOUT_MS: u64 = 10_000;
+/// How long one may take that is told how long to take.
+const SLOW_MS: u64 = 610_000;
 
 /// Tools without arguments, and what they are for.
 const PLAIN: &[(&str, &str)] = &[
+    ("failing_job", "Fails after a while"),
+    ("multi_input", "Asks two things at once, in a task"),
+    ("protocol_error_job", "Breaks after a while"),
+    ("test_tool_with_task", "Asks first, and goes on as a task"),
     ("test_audio_content", "Answers with a sound"),
     (
         "test_elicitation_sep1034_defaults",
@@ -88,6 +94,16 @@ pub(super) fn all(more_tools: bool) -> Result<Vec<ToolSpec>, ProviderError> {
         .iter()
         .map(|(name, about)| spec(name, about, nothing.clone()));
     let mut specs = plain.collect::<Result<Vec<_>, _>>()?;
+    specs.push(spec("greet", "Greets at once", one("name"))?);
+    specs.push(spec(
+        "confirm_delete",
+        "Asks the human before it would delete",
+        one("filename"),
+    )?);
+    specs.push(ToolSpec {
+        timeout_ms: SLOW_MS,
+        ..spec("slow_compute", "Takes so many seconds", slow())?
+    });
     specs.push(spec(
         "test_sampling",
         "Asks the client's model what it is told",
@@ -119,6 +135,17 @@ fn one(argument: &str) -> Value {
         "type": "object",
         "properties": {argument: {"type": "string"}},
         "required": [argument],
+        "additionalProperties": false,
+    })
+}
+
+fn slow() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "seconds": {"type": "number", "minimum": 0, "maximum": 600},
+            "label": {"type": "string"},
+        },
         "additionalProperties": false,
     })
 }

@@ -68,8 +68,10 @@ async fn they_are_offered_only_when_asked_for() {
 async fn every_listed_tool_answers_or_asks() {
     let provider = conformance::provider();
     let listed = provider.tools().await.unwrap();
-    assert_eq!(listed.len(), 29);
-    for spec in listed {
+    assert_eq!(listed.len(), 36);
+    // One of them breaks, which is what it is for.
+    let answering = listed.into_iter();
+    for spec in answering.filter(|spec| spec.name.as_str() != "protocol_error_job") {
         assert!(!spec.has_side_effects(), "{}", spec.name);
         let answer = ask(&provider, spec.name.as_str(), json!({}), None).await;
         let answers = answer["content"].is_array() || answer["asks"].is_object();

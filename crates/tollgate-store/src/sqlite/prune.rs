@@ -62,7 +62,28 @@ impl Pruner {
         connection
             .prepare_cached("DELETE FROM provider_states WHERE until IS NOT NULL AND until < ?1")?
             .execute([now.0])?;
+        self.prune_runs(connection, now)?;
         self.prune_cache(connection, now)
+    }
+
+    /// Runs that were over long ago, with their steps; one whose artifacts still have their
+    /// content waits until that is swept.
+    fn prune_runs(&self, connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
+        const OLD: &str = "FROM runs WHERE number IN
+                 (SELECT number FROM runs ORDER BY number LIMIT ?1)
+             AND over = 1 AND updated < ?2 AND NOT EXISTS
+                 (SELECT 1 FROM artifacts WHERE artifacts.run = runs.id AND gone = 0)";
+        let since = now.minus(self.retention.runs).0;
+        for sql in [
+            format!("DELETE FROM run_steps WHERE run IN (SELECT number {OLD})"),
+            format!("DELETE FROM artifacts WHERE run IN (SELECT id {OLD})"),
+            format!("DELETE FROM runs WHERE number IN (SELECT number {OLD})"),
+        ] {
+            connection
+                .prepare_cached(&sql)?
+                .execute(params![STRIDE, since])?;
+        }
+        Ok(())
     }
 
     /// Bodies have numbers in a row, so what is too many is a range of them; what is too

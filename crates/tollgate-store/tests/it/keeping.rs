@@ -13,8 +13,11 @@ use std::{
 
 use rusqlite::Connection;
 use tollgate_core::{
-    CallId, HeldClock, Timestamp,
-    store::{AuditLog as _, Batch, Body, Change, Durability, Store as _},
+    CallId, HeldClock, Principal, SessionKey, Timestamp,
+    store::{
+        ArtifactRow, AuditLog as _, Batch, Body, Change, Durability, RunChange, RunRow, Runs as _,
+        Store as _,
+    },
 };
 use tollgate_store::{Limits, Retention, Settings, SqliteStore, schema_sql};
 
@@ -156,6 +159,91 @@ async fn a_body_goes_when_it_is_old_and_younger_ones_stay() {
     assert_eq!(store.body(&CallId("old".into())).await.unwrap(), None);
     let kept = store.body(&CallId("young".into())).await.unwrap();
     assert_eq!(kept.unwrap().data.as_deref(), Some("{}"));
+}
+
+fn old_run(id: &str, is_over: bool) -> Change {
+    Change::Run(RunChange::Open(Box::new(RunRow {
+        id: id.to_owned(),
+        session: SessionKey::new(Principal::user(1000), "s"),
+        template: "t".to_owned(),
+        status: "running".to_owned(),
+        is_over,
+        created: Timestamp(1_000_000),
+        updated: Timestamp(1_000_000),
+        owner: None,
+        fence: 0,
+        is_canceled: false,
+        is_resting: false,
+        record: b"{}".to_vec(),
+        sealed: None,
+    })))
+}
+
+#[tokio::test]
+async fn runs_go_long_after_they_are_over_and_never_before_their_artifacts() {
+    let world = World::new();
+    let clock = Arc::new(HeldClock::new(Timestamp(1_000_000)));
+    let store = SqliteStore::open(world.settings(), Arc::clone(&clock) as Arc<_>).unwrap();
+    let step = Change::Run(RunChange::Step {
+        id: "over".to_owned(),
+        fence: 0,
+        name: "a".to_owned(),
+        record: b"{}".to_vec(),
+    });
+    let end = Change::Run(RunChange::Move {
+        id: "over".to_owned(),
+        fence: 0,
+        status: "succeeded".to_owned(),
+        is_over: true,
+        record: b"{}".to_vec(),
+        at: Timestamp(1_000_000),
+    });
+    let artifact = |id: &str, run: &str, is_gone: bool| {
+        Change::Run(RunChange::Keep(ArtifactRow {
+            id: id.to_owned(),
+            run: run.to_owned(),
+            principal: Principal::user(1000),
+            name: "a".to_owned(),
+            kind: "text".to_owned(),
+            mime_type: "text/plain".to_owned(),
+            size: 1,
+            sha256: "00".to_owned(),
+            created: Timestamp(1_000_000),
+            until: None,
+            is_gone,
+        }))
+    };
+    let batch = Batch {
+        changes: vec![
+            old_run("over", false),
+            step,
+            end,
+            old_run("kept", true),
+            old_run("open", false),
+            artifact("art_1", "over", true),
+            artifact("art_2", "kept", false),
+        ],
+        ..Batch::default()
+    };
+    store.commit(batch).await.unwrap();
+    let days = |days: u64| Timestamp(1_000_000).plus(Duration::from_secs(days * 24 * 3600));
+    clock.set(days(89));
+    store
+        .commit(entries(0..1100, Durability::Process))
+        .await
+        .unwrap();
+    assert_eq!(world.count("runs"), 3);
+    clock.set(days(91));
+    store
+        .commit(entries(1100..2200, Durability::Process))
+        .await
+        .unwrap();
+    let ids = async |id: &str| store.run(id).await.unwrap().is_some();
+    assert_eq!(
+        (ids("over").await, ids("kept").await, ids("open").await),
+        (false, true, true)
+    );
+    assert_eq!((world.count("run_steps"), world.count("artifacts")), (0, 1));
 }
 
 #[tokio::test]

@@ -271,3 +271,44 @@ async fn a_million_items_and_what_is_no_list_fail_the_run_at_once() {
     }
     assert_eq!(world.fake.count(), 3, "not one item was begun");
 }
+
+#[tokio::test]
+async fn the_log_tells_of_a_run_as_the_document_wants_it() {
+    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let ran = world
+        .call(
+            "run_task_template",
+            r#"{"templateId":"each","inputs":{"items":[1]}}"#,
+        )
+        .await;
+    assert_eq!(said(&ran), "ok");
+    let lines = world.log.written();
+    let told: Vec<&str> = lines
+        .iter()
+        .map(|line| line["event"].as_str().unwrap())
+        .filter(|event| !event.starts_with("agent_tool") && !event.starts_with("agent_reflect"))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "agent_plan_start",
+            "agent_plan_done",
+            "agent_aggregate_start",
+            "agent_aggregate_done",
+            "agent_finalize_done"
+        ]
+    );
+    let last = lines
+        .iter()
+        .rfind(|line| line["event"] == "agent_finalize_done");
+    let last = last.unwrap();
+    assert_eq!(last["status"], "completed");
+    assert_eq!(last["request_id"], body(&ran)["meta"]["call_id"]);
+    let failed = r#"{"templateId":"each","inputs":{"items":[-1]}}"#;
+    world.call("run_task_template", failed).await;
+    let lines = world.log.written();
+    let last = lines
+        .iter()
+        .rfind(|line| line["event"] == "agent_finalize_done");
+    assert_eq!(last.unwrap()["error_code"], "STEP_EXECUTION_FAILED");
+}

@@ -205,9 +205,11 @@ async fn lint(paths: &[PathBuf], scene: &Scene<'_>) -> Result<Exit, Stop> {
             stem.map_or(name == pattern, |stem| name.starts_with(stem))
         })
     };
+    let shelf = wire::library(&scene.config).shelf();
+    let has_template = |id: &str| !shelf.versions(id).is_empty();
     let mut faults = Vec::new();
     for one in &found {
-        faults.extend(wrong_with(one, scene, &has_tool)?);
+        faults.extend(wrong_with(one, scene, (&has_tool, &has_template))?);
     }
     let errors = faults.iter().filter(|fault| fault.is_error).count();
     if scene.console.is_json() {
@@ -260,10 +262,13 @@ fn candidates(paths: &[PathBuf], scene: &Scene<'_>) -> Result<Vec<Found>, Stop> 
     Ok(found)
 }
 
+/// Whether there is something of that name.
+type Knows<'a> = &'a dyn Fn(&str) -> bool;
+
 fn wrong_with(
     found: &Found,
     scene: &Scene<'_>,
-    has_tool: &dyn Fn(&str) -> bool,
+    (has_tool, has_template): (Knows<'_>, Knows<'_>),
 ) -> Result<Vec<Fault>, Stop> {
     let error = |text: String| Fault {
         text,
@@ -286,6 +291,11 @@ fn wrong_with(
         faults.push(error(format!(
             "{file}: the file of `{name}` is not called {name}.yaml"
         )));
+    }
+    for id in &manifest.templates {
+        if !has_template(id) {
+            faults.push(warning(format!("{file}: there is no template `{id}`")));
+        }
     }
     match &found.guide {
         None => faults.push(warning(format!(

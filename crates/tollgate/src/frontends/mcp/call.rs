@@ -8,7 +8,12 @@ use tollgate_core::{Envelope, ErrorCode, Failure, Payload, Spelling, ToolName};
 use tollgate_engine::{Catalog, Disposition, Outcome, Request};
 
 use super::{
-    Exchange, Reply, Server, consent, input, native, outlet::Live, reply, rpc::RpcError, spill,
+    Exchange, Reply, Server, consent, input, native,
+    outlet::Live,
+    reply,
+    rpc::RpcError,
+    spill,
+    tasks::{self, Way},
 };
 
 /// Questions a client is asked within one call before it is given up.
@@ -99,9 +104,17 @@ async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> R
             request.responses = Some(given.into_responses());
         }
     }
+    match tasks::way(server, exchange, &request) {
+        Way::Here => {}
+        Way::Task => return Box::pin(tasks::open(server, exchange, &request)).await,
+        Way::Refused(error) => return Box::pin(refused(server, exchange, error)).await,
+    }
     let tool = request.tool.clone();
     let outcome = server.gateway.call(&exchange.caller, request).await;
     match &outcome.disposition {
+        Disposition::Done if exchange.client.tasks => {
+            Box::pin(task_or_answer(server, exchange, &tool, outcome)).await
+        }
         Disposition::NeedsInput(asks) => input::required(exchange, asks).into(),
         Disposition::NeedsConsent => {
             match Box::pin(consent::question(server, exchange, &outcome)).await {
@@ -112,6 +125,26 @@ async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> R
         Disposition::Done | Disposition::Failed(_) | Disposition::Denied => {
             finished(server, exchange, &tool, outcome).await
         }
+    }
+}
+
+/// A call that started a run which goes on is answered by that run as a task.
+async fn task_or_answer(
+    server: &Server,
+    exchange: &Exchange,
+    tool: &str,
+    outcome: Outcome,
+) -> Reply {
+    let task = match &server.runs {
+        Some(runs) => runs.task_of_call(&exchange.caller, &outcome.call).await,
+        None => None,
+    };
+    match task {
+        None => finished(server, exchange, tool, outcome).await,
+        Some(task) => Reply {
+            result: tasks::created(exchange, &task),
+            undelivered: outcome.wants_receipt.then(|| outcome.call.clone()),
+        },
     }
 }
 
@@ -188,7 +221,7 @@ pub(super) async fn finished(
 }
 
 /// An unknown tool and a malformed request are errors of the protocol, not of a tool.
-const fn is_protocol_error(code: ErrorCode) -> bool {
+pub(super) const fn is_protocol_error(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::UnknownTool | ErrorCode::MalformedRequest | ErrorCode::StateRejected

@@ -50,7 +50,7 @@ pub(super) async fn question(
 }
 
 /// What the human is shown.
-fn form(preview: &Value) -> Value {
+pub(super) fn form(preview: &Value) -> Value {
     let text = |key: &str| preview[key].as_str().unwrap_or_default();
     let mut message = format!(
         "Allow `{}` ({}) once?\n\nArguments: {}",
@@ -118,7 +118,7 @@ pub(super) fn answer(answers: &BTreeMap<String, Payload>) -> Option<bool> {
     granted(answers.get(QUESTION)?)
 }
 
-fn granted(answer: &Payload) -> Option<bool> {
+pub(super) fn granted(answer: &Payload) -> Option<bool> {
     let elicited: Elicited = serde_json::from_str(answer.raw()).ok()?;
     match elicited.action.as_str() {
         "accept" => Some(elicited.content["approve"] == true),
@@ -135,6 +135,12 @@ pub(super) async fn dialog(exchange: &Exchange, question: &Question) -> Option<b
     granted(&answer.ok()?.ok()?)
 }
 
+/// Whose dialog it was, for the record.
+pub(super) fn by(server: &Server, exchange: &Exchange) -> String {
+    let client = exchange.client.name.as_deref().unwrap_or("a client");
+    format!("dialog:{}", server.gateway.cleaner().line(client))
+}
+
 /// Takes an answer; what remains to be said if it does not let the call go on.
 pub(super) async fn take(
     server: &Server,
@@ -144,8 +150,7 @@ pub(super) async fn take(
     granted: bool,
 ) -> Result<(), Reply> {
     let gateway = &server.gateway;
-    let client = exchange.client.name.as_deref().unwrap_or("a client");
-    let by = format!("dialog:{}", gateway.cleaner().line(client));
+    let by = by(server, exchange);
     let caller = &exchange.caller;
     if !server.trusts_dialogs() {
         return Err(rejected(server, exchange).await);

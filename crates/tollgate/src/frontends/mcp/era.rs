@@ -22,6 +22,8 @@ const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
 pub(super) const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 /// The extension with which clients show pages of tools.
 const PAGES_KEY: &str = "io.modelcontextprotocol/ui";
+/// The extension for calls that go on by themselves.
+pub(super) const TASKS_KEY: &str = "io.modelcontextprotocol/tasks";
 pub(super) const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Which protocol a request speaks.
@@ -44,6 +46,8 @@ pub(super) struct Client {
     pub(super) asks: AskKinds,
     /// Whether it shows pages that come with tools.
     pub(super) pages: bool,
+    /// Whether it understands that a call goes on as a task.
+    pub(super) tasks: bool,
     /// From which importance on it wants log lines; `None` is none at all.
     pub(super) log_level: Option<LogLevel>,
 }
@@ -57,6 +61,7 @@ impl Client {
             name: None,
             asks: AskKinds::default(),
             pages: false,
+            tasks: false,
             log_level: Some(LogLevel::Info),
         }
     }
@@ -100,6 +105,7 @@ impl Client {
             name: name_of(&meta[CLIENT_KEY]),
             asks: asks_of(&meta[CAPABILITIES_KEY]),
             pages: shows_pages(&meta[CAPABILITIES_KEY]),
+            tasks: meta[CAPABILITIES_KEY]["extensions"][TASKS_KEY].is_object(),
             log_level: meta[LOG_KEY].as_str().and_then(level),
         })
     }

@@ -121,7 +121,13 @@ fn method(ask: &InputAsk) -> (&'static str, &'static str, &Payload) {
     }
 }
 
-fn offers(asks: AskKinds, ask: &InputAsk) -> bool {
+/// A question as the protocol spells it.
+pub(super) fn spelled(ask: &InputAsk) -> Value {
+    let (method, _, params) = method(ask);
+    json!({"method": method, "params": params.value()})
+}
+
+pub(super) fn offers(asks: AskKinds, ask: &InputAsk) -> bool {
     match ask {
         InputAsk::Elicitation(_) => asks.elicitation,
         InputAsk::Sampling(_) => asks.sampling,
@@ -152,13 +158,7 @@ pub(super) fn required(exchange: &Exchange, request: &InputRequest) -> Result<St
     let asks: Map<String, Value> = request
         .asks
         .iter()
-        .map(|(id, ask)| {
-            let (method, _, params) = method(ask);
-            (
-                id.clone(),
-                json!({"method": method, "params": params.value()}),
-            )
-        })
+        .map(|(id, ask)| (id.clone(), spelled(ask)))
         .collect();
     let state = format!("{TOOL}{}", URL_SAFE_NO_PAD.encode(&request.state));
     Ok(asking(exchange, asks, state))

@@ -18,7 +18,9 @@ fn capabilities(modern: bool) -> Value {
         "prompts": {"listChanged": true},
         "completions": {},
     });
-    if !modern {
+    if modern {
+        all["extensions"] = json!({era::TASKS_KEY: {}});
+    } else {
         all["logging"] = json!({});
     }
     all

@@ -26,6 +26,7 @@ mod rpc;
 pub(crate) mod select;
 mod spill;
 mod stdio;
+mod tasks;
 mod tools;
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{CallId, Payload, TrustLevel};
-use tollgate_engine::{Caller, Gateway};
+use tollgate_engine::{Caller, Gateway, runs::Runs};
 
 use self::{
     era::{Client, Era, Said},
@@ -64,6 +65,8 @@ enum Transport {
 /// What all requests of one process share.
 pub(super) struct Server {
     gateway: Gateway,
+    /// The runs and tasks of its clients, where there can be any.
+    runs: Option<Runs>,
     transport: Transport,
     names: Names,
     base: Selection,
@@ -84,6 +87,7 @@ impl Server {
     fn new(gateway: Gateway, config: &Config, base: Selection, transport: Transport) -> Self {
         Self {
             gateway,
+            runs: None,
             transport,
             names: config.discovery.names,
             base: base.over(&Selection::of_config(&config.discovery)),
@@ -96,6 +100,12 @@ impl Server {
             stop: CancellationToken::new(),
             cut: CancellationToken::new(),
         }
+    }
+
+    /// Lets clients that understand tasks have them.
+    fn with_tasks(mut self, runs: &Runs) -> Self {
+        self.runs = Some(runs.clone());
+        self
     }
 
     /// Whether a dialog of this process's clients counts as a human.
@@ -231,6 +241,9 @@ impl Server {
             ("prompts/list", _) => look::prompts(self, exchange).into(),
             ("prompts/get", _) => Box::pin(look::prompt(self, exchange)).await,
             ("completion/complete", _) => Box::pin(look::complete(self, exchange)).await,
+            ("tasks/get", Era::Modern) => Box::pin(tasks::get(self, exchange)).await,
+            ("tasks/update", Era::Modern) => Box::pin(tasks::update(self, exchange)).await,
+            ("tasks/cancel", Era::Modern) => Box::pin(tasks::cancel(self, exchange)).await,
             ("server/discover", Era::Modern) => lifecycle::discover(self, exchange).into(),
             ("subscriptions/listen", Era::Modern) => {
                 Box::pin(listen::run(self, exchange)).await.into()

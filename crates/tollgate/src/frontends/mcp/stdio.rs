@@ -97,7 +97,8 @@ pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit,
         &scene.config,
         selection,
         Transport::Stdio,
-    );
+    )
+    .with_tasks(&wired.runs);
     if let Err(error) = server.check_selection() {
         wired.close().await;
         return Err(Stop::usage(super::shown(&error)));

@@ -219,7 +219,7 @@ impl TestEnv {
 /// Whether code can be run in a sandbox here; says so if it cannot.
 pub(crate) fn can_run() -> bool {
     const PYTHON: &str = "/usr/bin/python3";
-    let can = cfg!(target_os = "linux") && std::fs::exists(PYTHON).unwrap_or(false);
+    let can = cfg!(target_os = "linux") && fs::exists(PYTHON).unwrap_or(false);
     if !can {
         eprintln!("skipped: there is no {PYTHON}");
     }

@@ -51,12 +51,17 @@ pub(super) fn check(headers: &HeaderMap, asked: &Asked, catalog: &Catalog) -> Re
     let key = match asked.method.as_str() {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return Ok(()),
     };
     let named: Named<'_> = serde_json::from_str(asked.params.raw()).map_err(|error| {
         RpcError::invalid_params(format!("the parameters cannot be read: {error}"))
     })?;
-    let raw = if key == "name" { named.name } else { named.uri };
+    let raw = match key {
+        "name" => named.name,
+        "uri" => named.uri,
+        _ => named.task,
+    };
     // What is no text is for the method itself to refuse.
     let name: Option<Cow<'_, str>> = raw.and_then(|raw| Text::of(raw.get()));
     if let Some(name) = name {
@@ -75,6 +80,8 @@ struct Named<'a> {
     name: Option<&'a RawValue>,
     #[serde(borrow, default)]
     uri: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "taskId")]
+    task: Option<&'a RawValue>,
 }
 
 /// A text that is copied only if it has escapes.

@@ -97,7 +97,8 @@ pub(crate) async fn serve(
             address.ip()
         )));
     }
-    let server = Server::new(wired.gateway.clone(), &config, selection, Transport::Http);
+    let server = Server::new(wired.gateway.clone(), &config, selection, Transport::Http)
+        .with_tasks(&wired.runs);
     if let Err(error) = server.check_selection() {
         wired.close().await;
         return Err(Stop::usage(shown(&error)));

@@ -9,7 +9,7 @@ use crate::support::TestEnv;
 
 /// Methods of either era that are not declared, or are none.
 const UNDECLARED: [&str; 5] = [
-    "tasks/get",
+    "tasks/list",
     "sampling/createMessage",
     "tools/run",
     "roots/list",
@@ -78,7 +78,9 @@ fn a_server_says_what_it_is_before_anything_else() {
     let mut versions = vec![MODERN];
     versions.extend(LEGACY);
     assert_eq!(said["supportedVersions"], json!(versions));
-    assert_eq!(said["capabilities"], capabilities());
+    let mut all = capabilities();
+    all["extensions"] = json!({"io.modelcontextprotocol/tasks": {}});
+    assert_eq!(said["capabilities"], all);
     assert_eq!(said["resultType"], "complete");
     assert_eq!(said["cacheScope"], "private");
     assert!(said["ttlMs"].is_u64());

@@ -16,3 +16,4 @@ mod profiles;
 mod results;
 mod spelling;
 mod spill;
+mod tasks;
