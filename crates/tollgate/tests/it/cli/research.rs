@@ -1,4 +1,11 @@
-//! Research reports at a shell, on the sample pages that need no network.
+//! Research reports at a shell, on the sample pages that need no network and on a site on loopback.
+
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Barrier},
+    thread,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -152,5 +159,93 @@ fn without_a_source_that_can_be_read_the_run_fails_with_the_reasons() {
     assert_eq!(
         failed["error"]["details"]["stepErrorCode"], "NetworkError",
         "{failed}"
+    );
+}
+
+/// A search engine and its pages. The first three pages wait for one another, so whoever reads them one by one never ends;
+/// the fourth is not there. It ends with the test's process.
+fn site() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let (base, all_here) = (format!("http://{host}"), Arc::new(Barrier::new(3)));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (base, all_here) = (base.clone(), Arc::clone(&all_here));
+            thread::spawn(move || answer(stream.unwrap(), &base, &all_here));
+        }
+    });
+    host
+}
+
+fn answer(mut stream: TcpStream, base: &str, all_here: &Barrier) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let path = head.split(' ').nth(1).unwrap_or_default();
+    let (status, kind, body) = if path.starts_with("/search") {
+        let result = |number: usize| json!({"url": format!("{base}/page/{number}"), "title": format!("Page {number}"), "content": ""});
+        let results: Vec<Value> = (1..=4).map(result).collect();
+        (
+            "200 OK",
+            "application/json",
+            json!({"results": results}).to_string(),
+        )
+    } else if path == "/page/4" {
+        (
+            "404 Not Found",
+            "text/html",
+            "<p>There is nothing here about ferries and piers.</p>".to_owned(),
+        )
+    } else {
+        all_here.wait();
+        let words = format!(
+            "The ferry of pier {path} leaves at noon and carries two hundred people to the island. "
+        )
+        .repeat(6);
+        (
+            "200 OK",
+            "text/html",
+            format!("<title>Ferry {path}</title><article><p>{words}</p></article>"),
+        )
+    };
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    drop(stream.write_all(answer.as_bytes()));
+}
+
+#[test]
+fn sources_are_read_at_the_same_time_and_a_missing_one_is_said() {
+    let host = site();
+    let env = TestEnv::with_config(&format!(
+        "[web]\nallow_hosts = [\"{host}\"]\nrobots = false\nhost_requests = 8\nhost_pause_ms = 0\nsearch = [\"searxng\"]\nsearxng_url = \"http://{host}\"\n"
+    ));
+    let ran = env.ok(
+        "run_task_template",
+        &asked(json!({"query": "ferry island"})),
+    );
+    let run = &ran["data"];
+    assert_eq!(run["status"], "partial_success", "{run}");
+    assert_eq!(
+        run["result"]["read"],
+        json!({"total": 4, "succeeded": 3, "failed": 1})
+    );
+    let sources = run["result"]["sources"].as_array().unwrap();
+    assert_eq!(
+        sources[3]["failure"], "the server answered 404",
+        "{sources:?}"
+    );
+    let markdown = run["result"]["markdown"].as_str().unwrap();
+    assert!(
+        markdown.contains("not read: the server answered 404"),
+        "{markdown}"
+    );
+    assert!(
+        !markdown.contains("nothing here about ferries"),
+        "{markdown}"
     );
 }
