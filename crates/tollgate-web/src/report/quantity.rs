@@ -107,6 +107,11 @@ const UNITS: &[(&str, &str)] = &[
     ("yuan", "¥"),
     ("元", "¥"),
 ];
+/// Words after a quantity that make it a distance from another one.
+const MORE_OR_LESS: &[&str] = &[
+    "above", "below", "cooler", "fewer", "higher", "hotter", "less", "longer", "lower", "more",
+    "shorter", "warmer",
+];
 const BETWEEN: &[&str] = &["–", "—", "-", "~", "～", "至", "到", " to ", " and ", " – "];
 
 /// Every quantity of a text, in order.
@@ -121,6 +126,9 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
         if is_part {
             continue;
         }
+        if is_distance(&text[unit(text, end).map_or(end, |(_, behind)| behind)..]) {
+            continue;
+        }
         if let Some((second, range_end)) = range(text, start, end)
             && let Some((unit, unit_end)) = unit(text, range_end)
         {
@@ -132,6 +140,12 @@ pub(super) fn quantities(text: &str) -> Vec<Quantity> {
         }
     }
     found
+}
+
+/// Whether what follows a quantity says that it is so much more or less than another.
+fn is_distance(rest: &str) -> bool {
+    let word = rest.trim_start().split(|c: char| !c.is_alphabetic()).next();
+    word.is_some_and(|word| MORE_OR_LESS.contains(&word.to_lowercase().as_str()))
 }
 
 fn quantity(
@@ -272,6 +286,7 @@ mod tests {
             "3 lamps",
             "no number",
             "x80 m2",
+            "2 °C lower than shown",
             "",
         ] {
             assert_eq!(read(text), [], "{text}");
