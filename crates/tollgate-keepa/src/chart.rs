@@ -134,8 +134,8 @@ struct Drop {
 
 impl Drawn {
     fn of(product: &Product, series: Series) -> Self {
-        let flat = product.histories().find(|(at, _)| *at == series.index());
-        let all = flat.map_or_else(Vec::new, |(_, flat)| series.decode(flat).points);
+        let flat = product.history(series.index());
+        let all = flat.map_or_else(Vec::new, |flat| series.decode(&flat).points);
         // Looked for before points are left out: what remains stands side by side that never followed one another.
         let drops = match series.unit() {
             Unit::Currency => drops(&all),

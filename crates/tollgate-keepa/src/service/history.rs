@@ -59,8 +59,8 @@ pub(super) fn wanted(params: &Params) -> Result<Vec<Series>, Error> {
 }
 
 fn points(product: &Product, series: Series) -> Vec<Point> {
-    let flat = product.histories().find(|(at, _)| *at == series.index());
-    flat.map_or_else(Vec::new, |(_, flat)| series.decode(flat).points)
+    let flat = product.history(series.index());
+    flat.map_or_else(Vec::new, |flat| series.decode(&flat).points)
 }
 
 /// `history.export`.

@@ -16,7 +16,7 @@ pub(super) fn history_summary(product: &Product, limit: usize) -> Value {
     for (index, flat) in product.histories() {
         let known = Series::at(index);
         let name = known.map_or_else(|| format!("unknown_{index}"), |one| one.name().to_owned());
-        let decoded = known.map_or_else(|| pairs(flat), |one| one.decode(flat));
+        let decoded = known.map_or_else(|| pairs(&flat), |one| one.decode(&flat));
         if decoded.left_over > 0 {
             warnings.push(format!(
                 "{name}: {} numbers at the end make no point",

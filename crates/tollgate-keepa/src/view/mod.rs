@@ -203,7 +203,7 @@ pub(crate) fn with_graph(product: &Product, options: &Options) -> (Map<String, V
         let samples = history::history_summary(product, options.history_limit);
         put("history_summary", samples);
     } else {
-        let count = product.histories().count();
+        let count = product.history_count();
         put("history_summary", json!({"series_count": count}));
     }
     put(

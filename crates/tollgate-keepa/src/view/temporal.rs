@@ -36,11 +36,11 @@ const OUTLIER: f64 = 3.0;
 /// Features of the histories that are wanted.
 pub(super) fn temporal_features(product: &Product, wanted: &[Series], windows: &[i64]) -> Value {
     let mut series = Map::new();
-    for (index, flat) in product.histories() {
-        let Some(one) = Series::at(index).filter(|one| wanted.contains(one)) else {
+    for one in Series::ALL.into_iter().filter(|one| wanted.contains(one)) {
+        let Some(flat) = product.history(one.index()) else {
             continue;
         };
-        let points = numbers(one, flat, product.domain());
+        let points = numbers(one, &flat, product.domain());
         if points.len() >= 2 {
             series.insert(one.name().to_owned(), features(one, &points, windows));
         }

@@ -16,7 +16,7 @@ pub(crate) use query::Query;
 use crate::base::{Base, NodeId};
 
 /// How many nodes are asked for the words whose nodes were not all looked at.
-const COMPLETED: usize = 24;
+const COMPLETED: usize = 16;
 
 /// What a search wants of a node, and how much it may look at.
 #[derive(Debug, Clone, Copy)]
@@ -41,13 +41,13 @@ impl Enough {
     pub(crate) const ONWARD: Self = Self {
         named: 0.3,
         mentioned: 0.5,
-        work: 1_500,
+        work: 700,
     };
     /// For words where something else was asked for: only what is clearly about a node.
     pub(crate) const INSTEAD: Self = Self {
         named: 0.6,
         mentioned: f32::INFINITY,
-        work: 1_500,
+        work: 700,
     };
 }
 
