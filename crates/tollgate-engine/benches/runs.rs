@@ -20,8 +20,8 @@ use std::{
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use tollgate_core::{
-    Answer, Payload, Principal, Provider, Secret, SessionKey, Store, Surface, SystemClock,
-    Timestamp, ToolResult,
+    Answer, Clock as _, Payload, Principal, Provider, Secret, SessionKey, Store, Surface,
+    SystemClock, ToolResult,
     store::{Batch, Change, RunChange, RunRow, Runs as _},
 };
 use tollgate_engine::{
@@ -200,6 +200,8 @@ async fn drained(world: &World, beside: &str) -> f64 {
 
 /// Runs that are over, as they are kept.
 async fn fill(world: &World) {
+    // So young that nobody forgets them meanwhile.
+    let now = SystemClock.now();
     for batch in 0..OVER / 1000 {
         let rows = (0..1000).map(|at| {
             Change::Run(RunChange::Open(Box::new(RunRow {
@@ -208,8 +210,8 @@ async fn fill(world: &World) {
                 template: "one".to_owned(),
                 status: "succeeded".to_owned(),
                 is_over: true,
-                created: Timestamp(0),
-                updated: Timestamp(0),
+                created: now,
+                updated: now,
                 owner: None,
                 fence: 1,
                 is_canceled: false,
