@@ -27,6 +27,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
         ],
         &["tollgate-testkit"],
     ),
+    ("tollgate-browser", &["tollgate-sandbox"], &[]),
     ("tollgate-core", &[], &[]),
     (
         "tollgate-engine",
@@ -38,6 +39,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     (
         "tollgate-providers",
         &[
+            "tollgate-browser",
             "tollgate-core",
             "tollgate-keepa",
             "tollgate-knowledge",

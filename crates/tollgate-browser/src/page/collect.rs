@@ -1,0 +1,264 @@
+//! The elements of a page, from its accessibility trees and the layout of its documents.
+//!
+//! The trees say what a thing is and how it is called, in shadow trees and frames too; the
+//! layout says where it is and which kind of field it is. Frames with a process of their own
+//! are asked apart.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{
+    error::Error,
+    protocol::commands::{AxNode, Documents, FullTree, Snapshot},
+    tab::Tab,
+};
+
+use super::element::{self, Bounds, Element, HIDDEN, LONGEST_LABEL, State};
+use crate::tab::logs::cut;
+
+/// What the layout tells of a node.
+#[derive(Debug, Default)]
+struct Laid {
+    bounds: Bounds,
+    attributes: HashMap<String, String>,
+}
+
+/// Attributes that tell what a field is for.
+const WANTED: &[&str] = &["type", "autocomplete", "name", "id", "placeholder"];
+
+impl Tab {
+    /// Everything on the page that can be used, from top to bottom.
+    pub async fn elements(&self) -> Result<Vec<Element>, Error> {
+        let mut all = Vec::new();
+        for (session, frames) in self.conversations() {
+            let is_main = session == self.session;
+            let found = self.elements_of(&session, &frames, is_main).await;
+            match found {
+                Ok(found) => all.extend(found),
+                Err(error) if is_main => return Err(error),
+                // A frame that went away meanwhile shows nothing.
+                Err(Error::Protocol(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        all.sort_by_key(|element| (element.bounds.y, element.bounds.x));
+        Ok(all)
+    }
+
+    /// Each conversation about this page with its frames, the page's own first.
+    pub(crate) fn conversations(&self) -> Vec<(String, Vec<String>)> {
+        let state = self.lock();
+        let mut grouped: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
+        for (id, frame) in &state.frames {
+            let key = (frame.session != self.session, frame.session.as_str());
+            grouped.entry(key).or_default().push(id.clone());
+        }
+        grouped
+            .into_iter()
+            .map(|((_, session), frames)| (session.to_owned(), frames))
+            .collect()
+    }
+
+    async fn elements_of(
+        &self,
+        session: &str,
+        frames: &[String],
+        is_main: bool,
+    ) -> Result<Vec<Element>, Error> {
+        let patience = std::time::Duration::from_secs(15);
+        let snapshot = Snapshot {
+            computed_styles: Vec::new(),
+        };
+        let (offset, number) = if is_main {
+            ((0.0, 0.0), None)
+        } else {
+            let number = self.lock().number(session);
+            let offset = self.offset_of(session).await?;
+            let scrolled = self.scrolled().await?;
+            ((offset.0 + scrolled.0, offset.1 + scrolled.1), Some(number))
+        };
+        let laid = self.ask_in(session, &snapshot, patience).await?;
+        let laid = layout(&laid, offset);
+        let mut found = Vec::new();
+        for frame in frames {
+            let tree = FullTree {
+                frame_id: Some(frame.clone()),
+            };
+            let tree = match self.ask_in(session, &tree, patience).await {
+                Ok(tree) => tree,
+                // A frame that went away meanwhile shows nothing.
+                Err(Error::Protocol(_)) => continue,
+                Err(error) => return Err(error),
+            };
+            found.extend(from_tree(&tree.nodes, &laid, session, number));
+        }
+        Ok(found)
+    }
+}
+
+/// What is known of each node, by its number.
+fn layout(all: &Documents, offset: (f64, f64)) -> HashMap<i64, Laid> {
+    let mut laid: HashMap<i64, Laid> = HashMap::new();
+    let mut offsets: HashMap<usize, (f64, f64)> = HashMap::from([(0, offset)]);
+    let text = |index: i64| {
+        let index = usize::try_from(index).ok();
+        index
+            .and_then(|index| all.strings.get(index))
+            .map(String::as_str)
+    };
+    for (number, document) in all.documents.iter().enumerate() {
+        let offset = offsets.get(&number).copied().unwrap_or(offset);
+        let mut boxes: HashMap<usize, Bounds> = HashMap::new();
+        for (node, rectangle) in document
+            .layout
+            .node_index
+            .iter()
+            .zip(&document.layout.bounds)
+        {
+            boxes
+                .entry(*node)
+                .or_insert_with(|| Bounds::of(rectangle, offset));
+        }
+        // Documents come before those that they hold.
+        if let Some(held) = &document.nodes.content_document_index {
+            for (node, inner) in held.index.iter().zip(&held.value) {
+                let (Some(place), Some(within)) = (boxes.get(node), all.documents.get(*inner))
+                else {
+                    continue;
+                };
+                let place = (place.x as f64, place.y as f64);
+                let scrolled = (within.scroll_offset_x, within.scroll_offset_y);
+                offsets.insert(*inner, (place.0 - scrolled.0, place.1 - scrolled.1));
+            }
+        }
+        for (index, backend) in document.nodes.backend_node_id.iter().enumerate() {
+            let attributes = document.nodes.attributes.get(index);
+            let attributes: HashMap<String, String> = attributes
+                .into_iter()
+                .flat_map(|pairs| pairs.chunks_exact(2))
+                .filter_map(|pair| Some((text(pair[0])?, text(pair[1])?)))
+                .filter(|(name, _)| WANTED.contains(name))
+                .map(|(name, value)| (name.to_owned(), cut(value, LONGEST_LABEL)))
+                .collect();
+            let bounds = boxes.get(&index).copied();
+            if bounds.is_some() || !attributes.is_empty() {
+                let bounds = bounds.unwrap_or_default();
+                laid.insert(*backend, Laid { bounds, attributes });
+            }
+        }
+    }
+    laid
+}
+
+fn from_tree(
+    nodes: &[AxNode],
+    laid: &HashMap<i64, Laid>,
+    session: &str,
+    frame: Option<usize>,
+) -> Vec<Element> {
+    let by_id: HashMap<&str, &AxNode> = nodes
+        .iter()
+        .map(|node| (node.node_id.as_str(), node))
+        .collect();
+    let nothing = Laid::default();
+    nodes
+        .iter()
+        .filter(|node| !node.ignored)
+        .filter_map(|node| {
+            let role = node.role.as_ref()?.text();
+            let kind = element::kind_of(&role)?;
+            let backend = node.backend_node_id?;
+            let laid = laid.get(&backend).unwrap_or(&nothing);
+            let attribute = |name: &str| laid.attributes.get(name).map(String::as_str);
+            let kind = if attribute("type") == Some("file") {
+                element::FILE
+            } else {
+                kind
+            };
+            let name = node
+                .name
+                .as_ref()
+                .map(|name| name.text())
+                .unwrap_or_default();
+            let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+            let label = if name.is_empty() {
+                attribute("placeholder").unwrap_or_default().to_owned()
+            } else {
+                name
+            };
+            let names: Vec<&str> = ["name", "id", "placeholder"]
+                .iter()
+                .filter_map(|name| attribute(name))
+                .chain([label.as_str()])
+                .collect();
+            let is_field = matches!(kind.r#type, "textbox" | "searchbox" | "combobox");
+            let is_secret =
+                element::is_secret(attribute("type"), attribute("autocomplete"), &names);
+            let value = node.value.as_ref().map(|value| value.text());
+            let value = value
+                .filter(|value| is_field && !value.is_empty())
+                .map(|value| {
+                    if is_secret {
+                        HIDDEN.to_owned()
+                    } else {
+                        cut(&value, LONGEST_LABEL)
+                    }
+                });
+            Some(Element {
+                id: element::id(kind.prefix, &label, frame, backend),
+                r#type: kind.r#type,
+                label: cut(&label, LONGEST_LABEL),
+                actions: kind.actions,
+                state: State {
+                    visible: !laid.bounds.is_empty(),
+                    enabled: !is_set(node, "disabled"),
+                    focused: is_set(node, "focused"),
+                    checked: property(node, "checked").map(|it| it == "true"),
+                    value,
+                },
+                region: region(node, &by_id),
+                bounds: laid.bounds,
+                session: session.to_owned(),
+                node: backend,
+            })
+        })
+        .collect()
+}
+
+fn property(node: &AxNode, name: &str) -> Option<String> {
+    let found = node
+        .properties
+        .iter()
+        .find(|property| property.name == name);
+    found.map(|property| property.value.text())
+}
+
+fn is_set(node: &AxNode, name: &str) -> bool {
+    property(node, name).as_deref() == Some("true")
+}
+
+/// The landmark a node is in.
+fn region(node: &AxNode, by_id: &HashMap<&str, &AxNode>) -> &'static str {
+    let mut above = node.parent_id.as_deref();
+    // A tree that is deeper is cut short: nobody needs the landmark of what is down there.
+    for _ in 0..200 {
+        let Some(node) = above.and_then(|id| by_id.get(id)) else {
+            break;
+        };
+        let role = node
+            .role
+            .as_ref()
+            .map(|role| role.text())
+            .unwrap_or_default();
+        match role.as_str() {
+            "banner" => return "header",
+            "navigation" => return "navigation",
+            "complementary" => return "sidebar",
+            "contentinfo" => return "footer",
+            "search" => return "search",
+            "dialog" | "alertdialog" => return "dialog",
+            "main" => return "main",
+            _ => above = node.parent_id.as_deref(),
+        }
+    }
+    "main"
+}

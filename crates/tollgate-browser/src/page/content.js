@@ -1,0 +1,93 @@
+(longest) => {
+  const SECTIONS = new Set(["H1","H2","H3","H4","H5","H6","P","LI","PRE","BLOCKQUOTE","TD","TH","DT","DD","FIGCAPTION","SUMMARY","CAPTION","ADDRESS","LEGEND","LABEL"]);
+  const SKIP = new Set(["SCRIPT","STYLE","NOSCRIPT","TEMPLATE","HEAD","SVG","svg","INPUT","TEXTAREA","SELECT","BUTTON"]);
+  const WEIGHT = { H1: 1, H2: 0.9, H3: 0.8, H4: 0.7, H5: 0.6, H6: 0.6, P: 0.8, PRE: 0.8, BLOCKQUOTE: 0.7, LI: 0.5, TD: 0.45, TH: 0.5 };
+  const MOST = 2000;
+  const sections = [], links = [], images = [];
+  let heading = "", cut = false, total = 0;
+  const clean = (text) => (text || "").replace(/\s+/g, " ").trim();
+  const width = Math.max(1, innerWidth), height = Math.max(1, innerHeight);
+  const isMain = (one) => !one.closest("nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],[role=complementary]");
+  const add = (tag, text, one) => {
+    text = clean(text);
+    if (!text) return;
+    if (sections.length >= MOST) { cut = true; return; }
+    const box = one.getBoundingClientRect();
+    const main = isMain(one);
+    const position = Math.max(0, 1 - Math.max(0, box.top + scrollY) / (height * 5));
+    const area = Math.sqrt(Math.min(1, (box.width * box.height) / (width * height)));
+    const font = Math.min(1, parseFloat(getComputedStyle(one).fontSize || "16") / 32);
+    const attention = 0.22 * position + 0.2 * area + 0.12 * font + 0.2 * (WEIGHT[tag] || 0.4) + 0.18 * (main ? 1 : 0.45) + 0.08 * Math.min(1, text.length / 240);
+    total += text.length;
+    const isHeading = /^H[1-6]$/.test(tag);
+    if (isHeading) heading = text.slice(0, 120);
+    const section = { tag: tag.toLowerCase(), text: text.slice(0, longest), attention: Math.round(attention * 100) / 100, main };
+    if (!isHeading && heading) section.heading = heading;
+    sections.push(section);
+  };
+  const own = (one) => {
+    let text = "";
+    for (const child of one.childNodes) if (child.nodeType === 3) text += child.data;
+    return clean(text);
+  };
+  const hasBlocks = (one) => {
+    for (const child of one.children) {
+      if (SECTIONS.has(child.tagName) || child.shadowRoot) return true;
+      if (/^(DIV|UL|OL|TABLE|SECTION|ARTICLE|DL|TBODY|TR|FORM|IFRAME)$/.test(child.tagName)) return true;
+    }
+    return false;
+  };
+  const walk = (node) => {
+    for (const one of node.children) {
+      if (SKIP.has(one.tagName)) continue;
+      if (one.checkVisibility && one.tagName !== "BODY" && !one.checkVisibility({ visibilityProperty: true })) {
+        if (getComputedStyle(one).display !== "contents") continue;
+      }
+      if (one.tagName === "A" && one.href && links.length < 400) {
+        const text = clean(one.innerText) || clean(one.getAttribute("aria-label"));
+        if (text && /^https?:/.test(one.href)) links.push({ text: text.slice(0, 120), href: one.href.slice(0, 500) });
+      }
+      if (one.tagName === "IMG" && images.length < 100) {
+        const src = one.currentSrc || one.src;
+        if (/^https?:/.test(src)) images.push({ alt: clean(one.alt).slice(0, 120), src: src.slice(0, 500) });
+      }
+      if (one.shadowRoot) { walk(one.shadowRoot); continue; }
+      if (one.tagName === "IFRAME") {
+        let inner = null;
+        try { inner = one.contentDocument; } catch { inner = null; }
+        if (inner && inner.documentElement) walk(inner);
+        continue;
+      }
+      const leaf = !hasBlocks(one);
+      if (SECTIONS.has(one.tagName) && leaf) { add(one.tagName, one.innerText, one); collect(one); continue; }
+      if (leaf && own(one)) { add(SECTIONS.has(one.tagName) ? one.tagName : "DIV", one.innerText, one); collect(one); continue; }
+      if (!leaf && own(one)) add(SECTIONS.has(one.tagName) ? one.tagName : "DIV", own(one), one);
+      walk(one);
+    }
+  };
+  const collect = (one) => {
+    for (const link of one.querySelectorAll("a[href]")) {
+      const text = clean(link.innerText);
+      if (text && links.length < 400 && /^https?:/.test(link.href)) links.push({ text: text.slice(0, 120), href: link.href.slice(0, 500) });
+    }
+    for (const image of one.querySelectorAll("img")) {
+      const src = image.currentSrc || image.src;
+      if (images.length < 100 && /^https?:/.test(src)) images.push({ alt: clean(image.alt).slice(0, 120), src: src.slice(0, 500) });
+    }
+  };
+  if (document.documentElement) walk(document);
+  if (!sections.length && document.body) {
+    const text = clean(document.body.innerText);
+    for (let at = 0; at < text.length && sections.length < MOST; at += 400) add("BODY", text.slice(at, at + 400), document.body);
+  }
+  const metadata = {};
+  for (const name of ["description", "author", "keywords", "og:title", "og:type", "og:site_name", "article:published_time"]) {
+    const meta = document.querySelector(`meta[name="${name}"],meta[property="${name}"]`);
+    if (meta && meta.content) metadata[name] = clean(meta.content).slice(0, 300);
+  }
+  const canonical = document.querySelector("link[rel=canonical]");
+  if (canonical && canonical.href) metadata.canonical = canonical.href.slice(0, 500);
+  const language = document.documentElement && document.documentElement.lang;
+  if (language) metadata.language = language.slice(0, 40);
+  return { title: document.title.slice(0, 500), sections, links, images, metadata, cut, total };
+}

@@ -1,0 +1,190 @@
+//! From an id to the node it names, and to the place of that node on the screen.
+
+use std::time::Duration;
+
+use super::{
+    element::{self, Element},
+    matching,
+};
+use crate::{
+    error::{Error, Near},
+    protocol::commands::{ContentQuads, FrameOwner, ResolveNode},
+    tab::Tab,
+};
+
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A node that is there.
+#[derive(Debug, Clone)]
+pub(crate) struct Handle {
+    /// What it goes by now.
+    pub(crate) id: String,
+    pub(crate) session: String,
+    pub(crate) node: i64,
+    pub(crate) object: String,
+}
+
+impl Tab {
+    /// The element with an id, as it is now.
+    pub async fn element(&self, id: &str) -> Result<Element, Error> {
+        let handle = self.locate(id).await?;
+        let all = self.elements().await?;
+        let found = all
+            .into_iter()
+            .find(|it| it.node == handle.node && it.session == handle.session);
+        found.ok_or_else(|| Error::ElementNotFound {
+            id: id.to_owned(),
+            near: Vec::new(),
+        })
+    }
+
+    /// Finds the node of an id: itself, or, if the page drew it anew, the only one that is
+    /// called the same.
+    pub(crate) async fn locate(&self, id: &str) -> Result<Handle, Error> {
+        let named = element::parse(id);
+        if let Some(named) = &named
+            && let Some(session) = self.session_of(named.frame)
+            && let Some(object) = self.object(&session, named.node).await?
+        {
+            return Ok(Handle {
+                id: id.to_owned(),
+                session,
+                node: named.node,
+                object,
+            });
+        }
+        let all = self.elements().await?;
+        let stem = named.map(|named| named.stem);
+        let same = |element: &&Element| {
+            let other = element::parse(&element.id);
+            stem.is_some() && other.map(|other| other.stem) == stem && element.state.visible
+        };
+        let mut alike = all.iter().filter(same);
+        if let (Some(element), None) = (alike.next(), alike.next())
+            && let Some(object) = self.object(&element.session, element.node).await?
+        {
+            return Ok(Handle {
+                id: element.id.clone(),
+                session: element.session.clone(),
+                node: element.node,
+                object,
+            });
+        }
+        let words = stem
+            .as_deref()
+            .map_or(id, |stem| stem.split_once('_').map_or(stem, |it| it.1));
+        let near = matching::find(&all, &words.replace('_', " "));
+        let near = near.into_iter().map(|candidate| Near {
+            id: candidate.id,
+            label: candidate.label,
+            score: candidate.score,
+        });
+        Err(Error::ElementNotFound {
+            id: id.to_owned(),
+            near: near.collect(),
+        })
+    }
+
+    fn session_of(&self, frame: Option<usize>) -> Option<String> {
+        let Some(number) = frame else {
+            return Some(self.session.clone());
+        };
+        let state = self.lock();
+        let found = state.numbers.iter().find(|(_, known)| **known == number);
+        let session = found.map(|(session, _)| session.clone())?;
+        let is_there = state.frames.values().any(|frame| frame.session == session);
+        is_there.then_some(session)
+    }
+
+    /// The node, if it is still part of the page.
+    async fn object(&self, session: &str, node: i64) -> Result<Option<String>, Error> {
+        let resolve = ResolveNode {
+            backend_node_id: Some(node),
+            ..ResolveNode::default()
+        };
+        let object = match self.ask_in(session, &resolve, PATIENCE).await {
+            Ok(resolved) => resolved.object.object_id,
+            Err(Error::Protocol(_)) => None,
+            Err(error) => return Err(error),
+        };
+        let Some(object) = object else {
+            return Ok(None);
+        };
+        let is_connected = "function() { return this.isConnected; }";
+        match self
+            .run_on::<bool>(session, &object, is_connected, Vec::new())
+            .await
+        {
+            Ok(true) => Ok(Some(object)),
+            Ok(false) | Err(Error::Protocol(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The middle of a node on the screen; nothing if it is not drawn.
+    pub(crate) async fn middle(&self, handle: &Handle) -> Result<Option<(f64, f64)>, Error> {
+        let quads = ContentQuads {
+            backend_node_id: Some(handle.node),
+            ..ContentQuads::default()
+        };
+        let quads = match self.ask_in(&handle.session, &quads, PATIENCE).await {
+            Ok(answer) => answer.quads,
+            Err(Error::Protocol(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some(middle) = quads.iter().find_map(|quad| middle_of(quad)) else {
+            return Ok(None);
+        };
+        let offset = self.offset_of(&handle.session).await?;
+        Ok(Some((middle.0 + offset.0, middle.1 + offset.1)))
+    }
+
+    /// Where a frame with a process of its own begins on the screen.
+    pub(crate) async fn offset_of(&self, session: &str) -> Result<(f64, f64), Error> {
+        let mut offset = (0.0, 0.0);
+        let mut session = session.to_owned();
+        // Frames within frames within frames: at some depth nothing can be seen any more.
+        for _ in 0..10 {
+            if session == self.session {
+                break;
+            }
+            let above = {
+                let state = self.lock();
+                let root = state.frames.iter().find(|(_, frame)| {
+                    let parent = frame.parent.as_ref().and_then(|id| state.frames.get(id));
+                    frame.session == session && parent.is_none_or(|it| it.session != session)
+                });
+                root.map(|(id, frame)| {
+                    let parent = frame.parent.as_ref().and_then(|id| state.frames.get(id));
+                    let above = parent.map_or(self.session.clone(), |it| it.session.clone());
+                    (id.clone(), above)
+                })
+            };
+            let Some((frame, above)) = above else {
+                break;
+            };
+            let owner = FrameOwner { frame_id: frame };
+            let owner = self.ask_in(&above, &owner, PATIENCE).await?;
+            let quads = ContentQuads {
+                backend_node_id: Some(owner.backend_node_id),
+                ..ContentQuads::default()
+            };
+            let quads = self.ask_in(&above, &quads, PATIENCE).await?;
+            if let Some([x, y, ..]) = quads.quads.first().map(Vec::as_slice) {
+                offset = (offset.0 + x, offset.1 + y);
+            }
+            session = above;
+        }
+        Ok(offset)
+    }
+}
+
+/// The middle of a quadrilateral that has an area.
+fn middle_of(quad: &[f64]) -> Option<(f64, f64)> {
+    let &[x1, y1, x2, y2, x3, y3, x4, y4] = quad else {
+        return None;
+    };
+    let area =
+        (x1 * y2 - x2 * y1) + (x2 * y3 - x3 * y2) + (x3 * y4 - x4 * y3) + (x4 * y1 - x1 * y4);
+    (area.abs() > 1.0).then_some(((x1 + x2 + x3 + x4) / 4.0, (y1 + y2 + y3 + y4) / 4.0))
+}

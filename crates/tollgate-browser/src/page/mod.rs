@@ -1,0 +1,10 @@
+//! What a page shows, made of what the browser tells of it.
+
+pub(crate) mod address;
+mod collect;
+pub(crate) mod content;
+pub(crate) mod element;
+pub(crate) mod locate;
+pub(crate) mod matching;
+pub(crate) mod overview;
+pub(crate) mod view;

@@ -1,0 +1,190 @@
+//! The events that are read.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Attached {
+    pub(crate) session_id: String,
+    pub(crate) target_info: TargetInfo,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TargetInfo {
+    pub(crate) target_id: String,
+    pub(crate) r#type: String,
+    pub(crate) browser_context_id: Option<String>,
+    pub(crate) opener_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Detached {
+    pub(crate) session_id: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Frame {
+    pub(crate) id: String,
+    pub(crate) parent_id: Option<String>,
+    #[serde(default)]
+    pub(crate) loader_id: String,
+    pub(crate) url: String,
+    #[serde(default)]
+    pub(crate) url_fragment: String,
+}
+
+impl Frame {
+    pub(crate) fn address(&self) -> String {
+        format!("{}{}", self.url, self.url_fragment)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct FrameNavigated {
+    pub(crate) frame: Frame,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FrameAttached {
+    pub(crate) frame_id: String,
+    pub(crate) parent_frame_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FrameDetached {
+    pub(crate) frame_id: String,
+    #[serde(default)]
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WithinDocument {
+    pub(crate) frame_id: String,
+    pub(crate) url: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LifecycleEvent {
+    pub(crate) frame_id: String,
+    pub(crate) loader_id: String,
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RequestWillBeSent {
+    pub(crate) request_id: String,
+    pub(crate) request: Request,
+    pub(crate) r#type: Option<String>,
+    pub(crate) redirect_response: Option<Response>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) url: String,
+    pub(crate) method: String,
+    #[serde(default)]
+    pub(crate) headers: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ResponseReceived {
+    pub(crate) request_id: String,
+    #[serde(default)]
+    pub(crate) loader_id: String,
+    pub(crate) r#type: String,
+    pub(crate) response: Response,
+    pub(crate) frame_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Response {
+    pub(crate) status: u32,
+    #[serde(default)]
+    pub(crate) mime_type: String,
+    #[serde(default)]
+    pub(crate) headers: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LoadingEnded {
+    pub(crate) request_id: String,
+    pub(crate) error_text: Option<String>,
+    pub(crate) encoded_data_length: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ConsoleCalled {
+    pub(crate) r#type: String,
+    #[serde(default)]
+    pub(crate) args: Vec<super::commands::Remote>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Thrown {
+    pub(crate) exception_details: super::commands::Exception,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct LogAdded {
+    pub(crate) entry: LogEntry,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct LogEntry {
+    pub(crate) level: String,
+    pub(crate) text: String,
+    pub(crate) url: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DialogOpening {
+    pub(crate) url: String,
+    pub(crate) message: String,
+    pub(crate) r#type: String,
+    pub(crate) default_prompt: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DownloadBegins {
+    pub(crate) guid: String,
+    pub(crate) frame_id: String,
+    pub(crate) url: String,
+    pub(crate) suggested_filename: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DownloadProgress {
+    pub(crate) guid: String,
+    pub(crate) received_bytes: f64,
+    pub(crate) state: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RequestPaused {
+    pub(crate) request_id: String,
+    pub(crate) request: Request,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct DialogClosed {
+    pub(crate) result: bool,
+}

@@ -1,0 +1,346 @@
+//! Clicking, typing and choosing, as a person would.
+//!
+//! An element is brought into view, and nothing is clicked that something else covers: what a
+//! human agreed to is what is hit.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::{Tab, keys::Stroke, logs::Dialog};
+use crate::{
+    error::Error,
+    page::locate::Handle,
+    protocol::commands::{Focus, InsertText, Key, Mouse, ScrollIntoView, SetFiles},
+};
+
+/// Until nothing covers an element.
+const UNCOVERED: Duration = Duration::from_secs(2);
+/// Until a page that was submitted is there.
+const SUBMITTED: Duration = Duration::from_secs(5);
+/// Longer texts are put in at once instead of key by key.
+const KEYED: usize = 400;
+/// How far one scroll goes.
+const STEP: i64 = 300;
+
+/// Which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Towards the end.
+    Down,
+    /// Towards the beginning.
+    Up,
+}
+
+/// What an action led to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clicked {
+    /// What the element goes by now.
+    pub id: String,
+    /// The dialog it opened.
+    pub dialog: Option<Dialog>,
+}
+
+/// How far a page is scrolled.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub struct Scrolled {
+    /// From the top, in pixels.
+    pub y: f64,
+    /// Whether there is no more in this direction.
+    pub end: bool,
+}
+
+/// What is on top at a point, if it is not the element itself: its tag.
+const COVERED: &str = "function() { \
+    const box = this.getBoundingClientRect(); \
+    const x = box.left + box.width / 2, y = box.top + box.height / 2; \
+    let top = this.ownerDocument.elementFromPoint(x, y); \
+    while (top && top.shadowRoot) { \
+        const inner = top.shadowRoot.elementFromPoint(x, y); \
+        if (!inner || inner === top) break; \
+        top = inner; \
+    } \
+    if (!top) return null; \
+    for (let one = top; one; one = one.parentNode || one.host) if (one === this) return null; \
+    for (let one = this; one; one = one.parentNode || one.host) if (one === top) return null; \
+    if (this.labels && [...this.labels].some((label) => label.contains(top))) return null; \
+    return top.tagName.toLowerCase() + (top.id ? '#' + top.id.slice(0, 40) : ''); }";
+
+const CARET: &str = "function() { \
+    try { this.setSelectionRange(this.value.length, this.value.length); } catch { \
+        if (this.isContentEditable) { \
+            const range = document.createRange(); range.selectNodeContents(this); range.collapse(false); \
+            const chosen = getSelection(); chosen.removeAllRanges(); chosen.addRange(range); } } \
+    return true; }";
+
+const CHOOSE: &str = "function(wanted) { \
+    if (!(this instanceof HTMLSelectElement)) return 'not a list of options'; \
+    const norm = (text) => text.replace(/\\s+/g, ' ').trim(); \
+    const all = [...this.options]; \
+    const found = all.find((one) => one.value === wanted) || all.find((one) => norm(one.label) === norm(wanted)); \
+    if (!found) return 'no such option; there are: ' + all.slice(0, 30).map((one) => norm(one.label)).join(', '); \
+    if (found.disabled) return 'this option cannot be chosen'; \
+    if (!this.multiple) for (const one of all) one.selected = false; \
+    found.selected = true; \
+    this.dispatchEvent(new Event('input', { bubbles: true, composed: true })); \
+    this.dispatchEvent(new Event('change', { bubbles: true })); \
+    return ''; }";
+
+const FILL: &str = "function(value, html) { \
+    const told = () => { \
+        this.dispatchEvent(new Event('input', { bubbles: true, composed: true })); \
+        this.dispatchEvent(new Event('change', { bubbles: true })); }; \
+    const proto = this instanceof HTMLTextAreaElement ? HTMLTextAreaElement.prototype \
+        : this instanceof HTMLInputElement ? HTMLInputElement.prototype : null; \
+    if (proto) { \
+        if (['checkbox', 'radio', 'file', 'button', 'submit', 'image', 'reset'].includes(this.type)) return 'this field has no text'; \
+        if (this.disabled || this.readOnly) return 'this field cannot be changed'; \
+        Object.getOwnPropertyDescriptor(proto, 'value').set.call(this, value); told(); return ''; } \
+    if (this.isContentEditable) { \
+        if (html) this.innerHTML = value; else this.textContent = value; \
+        told(); return ''; } \
+    return 'only fields and editable text have a value'; }";
+
+const SCROLL: &str = "(by) => { \
+    let one = document.elementFromPoint(innerWidth / 2, innerHeight / 2); \
+    const moves = (it) => it.scrollHeight > it.clientHeight + 1 && /auto|scroll|overlay/.test(getComputedStyle(it).overflowY); \
+    while (one && one !== document.documentElement && one !== document.body && !moves(one)) one = one.parentElement; \
+    const it = (one && one !== document.body && one !== document.documentElement) ? one : document.scrollingElement || document.documentElement; \
+    it.scrollBy({ top: by, behavior: 'instant' }); \
+    const end = by > 0 ? it.scrollTop + it.clientHeight >= it.scrollHeight - 1 : it.scrollTop <= 0; \
+    return { y: it.scrollTop, end }; }";
+
+impl Tab {
+    /// Clicks an element.
+    pub async fn click(&self, id: &str) -> Result<Clicked, Error> {
+        let handle = self.locate(id).await?;
+        let point = self.uncovered(&handle).await?;
+        let loader = self.lock().loader.clone();
+        self.mouse("mouseMoved", point, None).await?;
+        let pressed = self.mouse("mousePressed", point, Some("left")).await;
+        let released = match pressed {
+            Ok(()) => self.mouse("mouseReleased", point, Some("left")).await,
+            Err(error) => Err(error),
+        };
+        self.acted(released, handle.id, &loader, SUBMITTED).await
+    }
+
+    /// A dialog that an action opens, or a page it leaves, is no failure of the action.
+    async fn acted(
+        &self,
+        outcome: Result<(), Error>,
+        id: String,
+        loader: &str,
+        patience: Duration,
+    ) -> Result<Clicked, Error> {
+        match outcome {
+            Ok(()) => self.settle(loader, patience).await?,
+            Err(Error::Dialog(_) | Error::Protocol(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Clicked {
+            id,
+            dialog: self.pending_dialog(),
+        })
+    }
+
+    /// Moves the mouse over an element.
+    pub async fn hover(&self, id: &str) -> Result<(), Error> {
+        let handle = self.locate(id).await?;
+        let point = self.in_view(&handle).await?;
+        self.mouse("mouseMoved", point, None).await
+    }
+
+    /// Types text at the end of what a field holds; presses Enter after it if `submit`.
+    pub async fn type_text(&self, id: &str, text: &str, submit: bool) -> Result<Clicked, Error> {
+        let handle = self.locate(id).await?;
+        let loader = self.lock().loader.clone();
+        let focus = Focus {
+            backend_node_id: Some(handle.node),
+        };
+        match self.ask_in(&handle.session, &focus, super::PATIENCE).await {
+            Ok(_) => {}
+            Err(Error::Protocol(_)) => {
+                return Err(Error::Invalid(format!("`{id}` takes no text")));
+            }
+            Err(error) => return Err(error),
+        }
+        let _placed: bool = self
+            .run_on(&handle.session, &handle.object, CARET, Vec::new())
+            .await?;
+        let typed = async {
+            self.type_keys(text).await?;
+            if submit {
+                let enter =
+                    Stroke::new("Enter", &[]).map_err(|it| Error::Invalid(it.to_string()))?;
+                self.strike(&enter).await?;
+            }
+            Ok(())
+        };
+        let typed = typed.await;
+        let patience = if submit { SUBMITTED } else { Duration::ZERO };
+        self.acted(typed, handle.id, &loader, patience).await
+    }
+
+    async fn type_keys(&self, text: &str) -> Result<(), Error> {
+        if text.len() > KEYED {
+            self.ask(&InsertText {
+                text: text.to_owned(),
+            })
+            .await?;
+            return Ok(());
+        }
+        for letter in text.chars() {
+            let (key, text) = match letter {
+                '\n' | '\r' => ("Enter".to_owned(), "\r".to_owned()),
+                '\t' => ("Tab".to_owned(), "\t".to_owned()),
+                letter => (letter.to_string(), letter.to_string()),
+            };
+            let upper = letter.to_ascii_uppercase();
+            let number = if upper.is_ascii_alphanumeric() {
+                u32::from(upper)
+            } else {
+                0
+            };
+            let down = Key {
+                r#type: "keyDown",
+                key: Some(key.clone()),
+                text: Some(text),
+                windows_virtual_key_code: Some(if key == "Enter" { 13 } else { number }),
+                ..Key::default()
+            };
+            self.ask(&down).await?;
+            let up = Key {
+                r#type: "keyUp",
+                key: Some(key),
+                ..Key::default()
+            };
+            self.connection.tell(Some(&self.session), &up);
+        }
+        Ok(())
+    }
+
+    /// Presses a key.
+    pub async fn press(&self, stroke: &Stroke) -> Result<Clicked, Error> {
+        let loader = self.lock().loader.clone();
+        let struck = self.strike(stroke).await;
+        self.acted(struck, String::new(), &loader, SUBMITTED).await
+    }
+
+    /// Chooses an option by its value or its name.
+    pub async fn select_option(&self, id: &str, value: &str) -> Result<(), Error> {
+        self.change(id, CHOOSE, vec![json!(value)]).await
+    }
+
+    /// Replaces what a field holds.
+    pub async fn set_value(&self, id: &str, value: &str, is_html: bool) -> Result<(), Error> {
+        self.change(id, FILL, vec![json!(value), json!(is_html)])
+            .await
+    }
+
+    async fn change(
+        &self,
+        id: &str,
+        function: &str,
+        arguments: Vec<serde_json::Value>,
+    ) -> Result<(), Error> {
+        let handle = self.locate(id).await?;
+        let said = self
+            .run_on::<String>(&handle.session, &handle.object, function, arguments)
+            .await;
+        match said {
+            Ok(said) if said.is_empty() => Ok(()),
+            Ok(said) => Err(Error::Invalid(format!("`{id}`: {said}"))),
+            // A dialog that a change opens is no failure of the change.
+            Err(Error::Dialog(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Scrolls the page, or what is in the middle of it.
+    pub async fn scroll(&self, direction: Direction) -> Result<Scrolled, Error> {
+        let by = match direction {
+            Direction::Down => STEP,
+            Direction::Up => -STEP,
+        };
+        self.run(SCROLL, vec![json!(by)]).await
+    }
+
+    /// Puts a file that was checked into a field for files.
+    pub async fn upload(&self, id: &str, file: &str) -> Result<(), Error> {
+        let handle = self.locate(id).await?;
+        let files = SetFiles {
+            files: vec![file.to_owned()],
+            backend_node_id: Some(handle.node),
+        };
+        match self.ask_in(&handle.session, &files, super::PATIENCE).await {
+            Ok(_) | Err(Error::Dialog(_)) => Ok(()),
+            Err(Error::Protocol(_)) => Err(Error::Invalid(format!("`{id}` takes no files"))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Where the page is scrolled to.
+    pub(crate) async fn scrolled(&self) -> Result<(f64, f64), Error> {
+        self.run("() => [scrollX, scrollY]", Vec::new()).await
+    }
+
+    async fn in_view(&self, handle: &Handle) -> Result<(f64, f64), Error> {
+        let scroll = ScrollIntoView {
+            backend_node_id: Some(handle.node),
+        };
+        match self.ask_in(&handle.session, &scroll, super::PATIENCE).await {
+            Ok(_) | Err(Error::Protocol(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let point = self.middle(handle).await?;
+        point.ok_or_else(|| Error::Invalid(format!("`{}` is not visible", handle.id)))
+    }
+
+    /// Waits until nothing covers an element, and says where it is.
+    async fn uncovered(&self, handle: &Handle) -> Result<(f64, f64), Error> {
+        let deadline = Instant::now() + UNCOVERED;
+        loop {
+            let before = self.in_view(handle).await?;
+            let cover: Option<String> = self
+                .run_on(&handle.session, &handle.object, COVERED, Vec::new())
+                .await?;
+            // What moves is not where it was.
+            let after = self.middle(handle).await?;
+            match cover {
+                None if after == Some(before) => return Ok(before),
+                None | Some(_) if Instant::now() < deadline => {
+                    sleep(Duration::from_millis(100)).await;
+                }
+                None => return Ok(after.unwrap_or(before)),
+                Some(cover) => {
+                    return Err(Error::Script(format!(
+                        "`{}` is covered by <{cover}>; close or answer that first",
+                        handle.id
+                    )));
+                }
+            }
+        }
+    }
+
+    async fn mouse(
+        &self,
+        r#type: &'static str,
+        (x, y): (f64, f64),
+        button: Option<&'static str>,
+    ) -> Result<(), Error> {
+        let mouse = Mouse {
+            r#type,
+            x,
+            y,
+            button,
+            buttons: button.map(|_| 1),
+            click_count: button.map(|_| 1),
+            ..Mouse::default()
+        };
+        self.ask(&mouse).await?;
+        Ok(())
+    }
+}

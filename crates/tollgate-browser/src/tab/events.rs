@@ -1,0 +1,342 @@
+//! What the browser tells of a tab, taken into its state.
+
+use std::{path::Path, sync::Arc};
+
+use tokio::time::{Instant, sleep};
+
+use super::{
+    Tab,
+    logs::{ConsoleEntry, Dialog, NetworkEntry, cut, level},
+    state::KnownFrame,
+};
+use crate::protocol::{commands, events, pipe::Event};
+
+/// The longest text of one entry.
+const LONGEST: usize = 2000;
+/// A document that shows more dialogs than this is not asked about any more.
+const MOST_DIALOGS: u32 = 20;
+
+/// Headers whose values nobody needs to see.
+const SECRET_HEADERS: &[&str] = &[
+    "authorization",
+    "cookie",
+    "set-cookie",
+    "proxy-authorization",
+];
+
+impl Tab {
+    /// Takes an event about this tab; `session` is the conversation it came in.
+    pub(crate) fn take(self: &Arc<Self>, session: &str, event: &Event<'_>) {
+        match event.method {
+            "Page.frameNavigated"
+            | "Page.navigatedWithinDocument"
+            | "Page.frameAttached"
+            | "Page.frameDetached"
+            | "Page.lifecycleEvent" => self.take_frame(session, event),
+            "Page.javascriptDialogOpening" => self.take_dialog(event),
+            "Page.javascriptDialogClosed" => {
+                let accepted = event
+                    .read::<events::DialogClosed>()
+                    .is_some_and(|it| it.result);
+                let how = if accepted { "accepted" } else { "dismissed" };
+                let mut state = self.lock();
+                if let Some(open) = state.dialog.take() {
+                    state.settle_dialog(open.number, how);
+                }
+            }
+            "Network.requestWillBeSent"
+            | "Network.responseReceived"
+            | "Network.loadingFinished"
+            | "Network.loadingFailed"
+            | "Network.requestServedFromCache" => self.take_network(event),
+            "Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded" => {
+                self.take_console(event);
+                return;
+            }
+            "Inspector.targetCrashed" if session == self.session => self.end(),
+            "Fetch.requestPaused" => {
+                self.take_paused(session, event);
+                return;
+            }
+            _ => return,
+        }
+        self.touch();
+    }
+
+    fn take_frame(&self, session: &str, event: &Event<'_>) {
+        match event.method {
+            "Page.frameNavigated" => {
+                if let Some(it) = event.read::<events::FrameNavigated>() {
+                    self.lock().navigated(session, &it.frame);
+                }
+            }
+            "Page.navigatedWithinDocument" => {
+                if let Some(it) = event.read::<events::WithinDocument>() {
+                    let mut state = self.lock();
+                    if it.frame_id == state.main_frame {
+                        state.url = it.url;
+                    }
+                }
+            }
+            "Page.frameAttached" => {
+                if let Some(it) = event.read::<events::FrameAttached>() {
+                    let known = KnownFrame {
+                        session: session.to_owned(),
+                        parent: Some(it.parent_frame_id),
+                    };
+                    self.lock().frames.insert(it.frame_id, known);
+                }
+            }
+            "Page.frameDetached" => {
+                // A frame that moves into a process of its own is still there.
+                if let Some(it) = event.read::<events::FrameDetached>()
+                    && it.reason != "swap"
+                {
+                    self.lock().frames.remove(&it.frame_id);
+                }
+            }
+            _ => {
+                if let Some(it) = event.read::<events::LifecycleEvent>() {
+                    let mut state = self.lock();
+                    if it.frame_id == state.main_frame && it.loader_id == state.loader {
+                        match it.name.as_str() {
+                            "DOMContentLoaded" => state.dom_loaded = true,
+                            "load" => {
+                                state.dom_loaded = true;
+                                state.loaded = true;
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn take_dialog(self: &Arc<Self>, event: &Event<'_>) {
+        let Some(it) = event.read::<events::DialogOpening>() else {
+            return;
+        };
+        let (number, settle) = {
+            let mut state = self.lock();
+            state.dialogs_here += 1;
+            let number = state.dialogs.total + 1;
+            let is_leaving = state.leaving && it.r#type == "beforeunload";
+            let settle = if is_leaving {
+                Some((true, "accepted"))
+            } else if state.dialogs_here > MOST_DIALOGS {
+                Some((false, "dismissed"))
+            } else {
+                None
+            };
+            let dialog = Dialog {
+                number,
+                r#type: it.r#type,
+                message: cut(&it.message, LONGEST),
+                default_value: it.default_prompt.filter(|text| !text.is_empty()),
+                url: it.url,
+                handled: settle.map(|(_, how)| how),
+            };
+            if settle.is_none() {
+                state.dialog = Some(dialog.clone());
+            }
+            state.dialogs.push(dialog);
+            (number, settle)
+        };
+        if let Some((accept, _)) = settle {
+            return self.answer(accept);
+        }
+        let tab = Arc::downgrade(self);
+        let patience = self.times.dialog;
+        tokio::spawn(async move {
+            sleep(patience).await;
+            let Some(tab) = tab.upgrade() else {
+                return;
+            };
+            let is_open = tab
+                .lock()
+                .dialog
+                .as_ref()
+                .is_some_and(|it| it.number == number);
+            if is_open {
+                tab.answer(false);
+                tab.lock().settle_dialog(number, "timed_out");
+                tab.touch();
+            }
+        });
+    }
+
+    fn answer(&self, accept: bool) {
+        let answer = commands::HandleDialog {
+            accept,
+            prompt_text: None,
+        };
+        self.connection.tell(Some(&self.session), &answer);
+    }
+
+    fn take_network(&self, event: &Event<'_>) {
+        let mut state = self.lock();
+        match event.method {
+            "Network.requestWillBeSent" => {
+                let Some(it) = event.read::<events::RequestWillBeSent>() else {
+                    return;
+                };
+                if let Some(redirect) = &it.redirect_response {
+                    let id = &it.request_id;
+                    let entry = state
+                        .network
+                        .iter_mut()
+                        .rev()
+                        .find(|entry| entry.request_id == *id);
+                    if let Some(entry) = entry {
+                        entry.status = Some(redirect.status);
+                        entry.duration_ms = Some(0);
+                    }
+                }
+                state
+                    .in_flight
+                    .insert(it.request_id.clone(), Instant::now());
+                let kind = it.r#type.unwrap_or_default().to_ascii_lowercase();
+                state.network.push(NetworkEntry {
+                    request_id: it.request_id,
+                    url: cut(&it.request.url, LONGEST),
+                    method: it.request.method,
+                    kind,
+                    status: None,
+                    mime_type: None,
+                    duration_ms: None,
+                    size: None,
+                    error: None,
+                    headers: headers(&it.request.headers),
+                });
+            }
+            "Network.responseReceived" => {
+                let Some(it) = event.read::<events::ResponseReceived>() else {
+                    return;
+                };
+                let is_main = it.frame_id.as_deref() == Some(&state.main_frame);
+                if is_main && it.r#type == "Document" && it.request_id == it.loader_id {
+                    state.status = Some(it.response.status);
+                }
+                let id = &it.request_id;
+                let found = state
+                    .network
+                    .iter_mut()
+                    .rev()
+                    .find(|entry| entry.request_id == *id);
+                if let Some(entry) = found {
+                    entry.status = Some(it.response.status);
+                    entry.mime_type = Some(it.response.mime_type).filter(|it| !it.is_empty());
+                    entry.headers.extend(headers(&it.response.headers));
+                }
+            }
+            _ => {
+                let Some(it) = event.read::<events::LoadingEnded>() else {
+                    return;
+                };
+                let begun = state.in_flight.remove(&it.request_id);
+                let id = &it.request_id;
+                let found = state
+                    .network
+                    .iter_mut()
+                    .rev()
+                    .find(|entry| entry.request_id == *id);
+                if let Some(entry) = found {
+                    let taken = begun.map(|begun| begun.elapsed().as_millis());
+                    entry.duration_ms = taken.map(|taken| u64::try_from(taken).unwrap_or(u64::MAX));
+                    entry.size = it.encoded_data_length.map(whole);
+                    entry.error = it.error_text;
+                }
+            }
+        }
+    }
+
+    fn take_console(&self, event: &Event<'_>) {
+        let entry = match event.method {
+            "Runtime.consoleAPICalled" => event.read::<events::ConsoleCalled>().map(|it| {
+                let said: Vec<String> = it.args.iter().map(commands::Remote::said).collect();
+                ConsoleEntry {
+                    level: level(&it.r#type),
+                    text: cut(&said.join(" "), LONGEST),
+                    url: None,
+                }
+            }),
+            "Runtime.exceptionThrown" => event.read::<events::Thrown>().map(|it| ConsoleEntry {
+                level: "error",
+                text: cut(&it.exception_details.said(), LONGEST),
+                url: None,
+            }),
+            _ => event.read::<events::LogAdded>().map(|it| ConsoleEntry {
+                level: level(&it.entry.level),
+                text: cut(&it.entry.text, LONGEST),
+                url: it.entry.url,
+            }),
+        };
+        if let Some(entry) = entry {
+            self.lock().console.push(entry);
+        }
+    }
+
+    /// Only requests for files are held back; they pass if they lie below a root.
+    fn take_paused(&self, session: &str, event: &Event<'_>) {
+        let Some(it) = event.read::<events::RequestPaused>() else {
+            return;
+        };
+        let roots = Arc::clone(&self.lock().roots);
+        let is_file = it
+            .request
+            .url
+            .get(..5)
+            .is_some_and(|it| it.eq_ignore_ascii_case("file:"));
+        if !is_file || is_below(&it.request.url, &roots) {
+            let request_id = it.request_id;
+            let go = commands::ContinueRequest { request_id };
+            self.connection.tell(Some(session), &go);
+        } else {
+            self.refusals
+                .add("", "files outside of the configured folders are not shown");
+            let stop = commands::FailRequest {
+                request_id: it.request_id,
+                error_reason: "AccessDenied",
+            };
+            self.connection.tell(Some(session), &stop);
+        }
+    }
+}
+
+/// Whether a `file:` address leads below one of the roots, links followed.
+pub(crate) fn is_below(url: &str, roots: &[std::path::PathBuf]) -> bool {
+    let Some(path) = crate::page::address::file_path(url) else {
+        return false;
+    };
+    let Ok(path) = Path::new(&path).canonicalize() else {
+        return false;
+    };
+    roots
+        .iter()
+        .filter_map(|root| root.canonicalize().ok())
+        .any(|root| path.starts_with(root))
+}
+
+fn headers(all: &std::collections::BTreeMap<String, serde_json::Value>) -> Vec<(String, String)> {
+    all.iter()
+        .map(|(name, value)| {
+            let name = name.to_ascii_lowercase();
+            let value = if SECRET_HEADERS.contains(&name.as_str()) {
+                "********".to_owned()
+            } else {
+                cut(value.as_str().unwrap_or_default(), 500)
+            };
+            (name, value)
+        })
+        .collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bounded below, and a size beyond 2^53 is wrong anyway"
+)]
+fn whole(number: f64) -> u64 {
+    number.max(0.0) as u64
+}

@@ -1,0 +1,281 @@
+//! Going somewhere, and waiting until a page is as wanted.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use super::Tab;
+use crate::{
+    error::Error,
+    page::address,
+    protocol::commands::{GoTo, History, Navigate, StopLoading},
+};
+
+/// How often a condition is looked at again.
+const POLL: Duration = Duration::from_millis(100);
+/// How long a click may take to begin something.
+const SETTLE: Duration = Duration::from_millis(200);
+
+/// How a page came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded {
+    /// Whether it is not all there.
+    pub partial: bool,
+    /// What the server answered.
+    pub status: Option<u32>,
+    /// Whether it was a file that is being downloaded instead.
+    pub is_download: bool,
+}
+
+/// Whether a page has come to rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stability {
+    /// Whether all of it has.
+    pub stable: bool,
+    /// Whether no element came or went for long enough.
+    pub dom_stable: bool,
+    /// How many requests are under way.
+    pub network_pending: usize,
+    /// `loading`, `interactive` or `complete`.
+    pub load_state: &'static str,
+}
+
+/// What can be waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaitFor {
+    /// Time.
+    Time(Duration),
+    /// An element that a selector finds and that can be seen.
+    Selector(String),
+    /// That a selector finds nothing that can be seen.
+    Hidden(String),
+    /// That nothing is being loaded.
+    NetworkIdle,
+}
+
+/// Whether a selector finds something that can be seen, in open shadow trees too.
+const VISIBLE: &str = "(selector) => { \
+    const look = (root) => { \
+        for (const one of root.querySelectorAll(selector)) { \
+            if (one.checkVisibility({ visibilityProperty: true })) return true; \
+        } \
+        for (const one of root.querySelectorAll('*')) { \
+            if (one.shadowRoot && look(one.shadowRoot)) return true; \
+        } \
+        return false; \
+    }; \
+    return look(document); }";
+
+impl Tab {
+    /// Goes to an address.
+    pub async fn navigate(&self, url: &str) -> Result<Loaded, Error> {
+        address::check(url).map_err(Error::Invalid)?;
+        let seen = self.refusals.count();
+        let deadline = Instant::now() + self.times.navigation;
+        if let Some(dialog) = self.pending_dialog() {
+            // A dialog that nobody answered does not keep anyone on its page.
+            self.handle_dialog(dialog.r#type == "beforeunload", None)
+                .await?;
+        }
+        {
+            let mut state = self.lock();
+            state.leaving = true;
+            state.status = None;
+        }
+        let command = Navigate {
+            url: url.to_owned(),
+        };
+        let patience = self.times.navigation;
+        let answered = self.ask_in(&self.session, &command, patience).await;
+        self.lock().leaving = false;
+        let navigated = match answered {
+            Ok(navigated) => navigated,
+            Err(Error::Timeout(_)) => {
+                self.connection.tell(Some(&self.session), &StopLoading {});
+                return Ok(self.loaded(true));
+            }
+            Err(Error::Dialog(_)) => return Ok(self.loaded(true)),
+            Err(Error::Protocol(why)) => return Err(Error::Invalid(why)),
+            Err(error) => return Err(error),
+        };
+        if navigated.is_download {
+            return Ok(Loaded {
+                is_download: true,
+                ..self.loaded(false)
+            });
+        }
+        if let Some(error) = navigated.error_text {
+            return Err(self.not_loaded(url, seen, &error));
+        }
+        let Some(loader) = navigated.loader_id else {
+            return Ok(self.loaded(false));
+        };
+        let is_there = self
+            .until(deadline, |state| {
+                let is_there = state.dom_loaded && state.has_shown(&loader);
+                (is_there || state.dialog.is_some()).then_some(())
+            })
+            .await?;
+        if is_there.is_none() {
+            self.connection.tell(Some(&self.session), &StopLoading {});
+            return Ok(self.loaded(true));
+        }
+        self.calm(self.times.idle).await?;
+        Ok(self.loaded(false))
+    }
+
+    /// The boundary's reason, if it has one, is the better one.
+    fn not_loaded(&self, url: &str, seen: u64, error: &str) -> Error {
+        let host = address::host(url);
+        let why = self
+            .refusals
+            .since(seen, host.as_deref())
+            .or_else(|| self.refusals.since(seen, None));
+        match why {
+            Some(why) => Error::Refused(why),
+            None => Error::Load(error.trim_start_matches("net::").to_owned()),
+        }
+    }
+
+    fn loaded(&self, partial: bool) -> Loaded {
+        Loaded {
+            partial,
+            status: self.lock().status,
+            is_download: false,
+        }
+    }
+
+    /// Waits a little until the document and its requests are complete.
+    async fn calm(&self, patience: Duration) -> Result<bool, Error> {
+        let calm = self
+            .until(Instant::now() + patience, |state| {
+                let is_calm = state.loaded && state.is_quiet();
+                (is_calm || state.dialog.is_some()).then_some(())
+            })
+            .await?;
+        Ok(calm.is_some())
+    }
+
+    /// Goes back to the page before; false if there is none.
+    pub async fn go_back(&self) -> Result<bool, Error> {
+        let history = self.ask(&History {}).await?;
+        let before = history.current_index.checked_sub(1);
+        let Some(entry) = before.and_then(|index| history.entries.get(index)) else {
+            return Ok(false);
+        };
+        let url = self.url();
+        self.lock().leaving = true;
+        let gone = self.ask(&GoTo { entry_id: entry.id }).await;
+        gone?;
+        let deadline = Instant::now() + self.times.navigation;
+        self.until(deadline, |state| {
+            ((state.url != url && state.dom_loaded) || state.dialog.is_some()).then_some(())
+        })
+        .await?;
+        self.lock().leaving = false;
+        self.calm(self.times.idle).await?;
+        Ok(true)
+    }
+
+    /// Lets what an action began come through: a new page, if one is on its way.
+    pub(crate) async fn settle(&self, loader: &str, patience: Duration) -> Result<(), Error> {
+        let begun = self
+            .until(Instant::now() + SETTLE, |state| {
+                (state.loader != loader || state.dialog.is_some()).then_some(())
+            })
+            .await?;
+        if begun.is_some() || !self.lock().is_quiet() {
+            self.until(Instant::now() + patience, |state| {
+                let is_there = state.dom_loaded && state.is_quiet();
+                (is_there || state.dialog.is_some()).then_some(())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// How the page is this moment.
+    pub async fn stability(&self, quiet: Duration) -> Result<Stability, Error> {
+        let dom_stable = self.quiet_for().await? >= quiet;
+        let state = self.lock();
+        let network_pending = state.pending();
+        let load_state = state.load_state();
+        Ok(Stability {
+            stable: dom_stable && network_pending == 0 && load_state != "loading",
+            dom_stable,
+            network_pending,
+            load_state,
+        })
+    }
+
+    /// Waits until the page has come to rest, or says how far it is.
+    pub async fn wait_for_stable(
+        &self,
+        patience: Duration,
+        quiet: Duration,
+    ) -> Result<Stability, Error> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let now = match self.stability(quiet).await {
+                // The document changed while it was looked at.
+                Err(Error::Protocol(_)) => Stability {
+                    stable: false,
+                    dom_stable: false,
+                    network_pending: 0,
+                    load_state: "loading",
+                },
+                other => other?,
+            };
+            if now.stable || Instant::now() >= deadline {
+                return Ok(now);
+            }
+            sleep(POLL.min(deadline - Instant::now())).await;
+        }
+    }
+
+    /// Waits for something; an error if it does not come.
+    pub async fn wait_for(&self, what: &WaitFor, patience: Duration) -> Result<(), Error> {
+        let deadline = Instant::now() + patience;
+        match what {
+            WaitFor::Time(time) => {
+                sleep(*time).await;
+                Ok(())
+            }
+            WaitFor::NetworkIdle => {
+                if self.calm(patience).await? {
+                    Ok(())
+                } else {
+                    Err(Error::Timeout("the page is still loading".to_owned()))
+                }
+            }
+            WaitFor::Selector(selector) => self.wait_visible(selector, true, deadline).await,
+            WaitFor::Hidden(selector) => self.wait_visible(selector, false, deadline).await,
+        }
+    }
+
+    async fn wait_visible(
+        &self,
+        selector: &str,
+        wanted: bool,
+        deadline: Instant,
+    ) -> Result<(), Error> {
+        loop {
+            match self.run::<bool>(VISIBLE, vec![json!(selector)]).await {
+                Ok(visible) if visible == wanted => return Ok(()),
+                Ok(_) | Err(Error::Protocol(_)) => {}
+                Err(Error::Script(why)) => return Err(Error::Invalid(why)),
+                Err(error) => return Err(error),
+            }
+            if Instant::now() >= deadline {
+                let what = if wanted {
+                    "does not appear"
+                } else {
+                    "does not go away"
+                };
+                return Err(Error::Timeout(format!("`{selector}` {what}")));
+            }
+            sleep(POLL).await;
+        }
+    }
+}

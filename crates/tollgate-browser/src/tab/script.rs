@@ -1,0 +1,145 @@
+//! Our own scripts in a page, and the caller's.
+//!
+//! Ours run in a world apart: they see the page's elements and none of its changes to the
+//! language, so a page cannot lie to them with functions of its own.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{Tab, WORLD};
+use crate::{
+    error::Error,
+    protocol::commands::{Argument, Call, Evaluate, Evaluated, IsolatedWorld},
+};
+
+/// Notes when elements came or went; begins with every document.
+pub(crate) const WATCHER: &str = "globalThis.tollgate ??= (() => { \
+    const seen = { at: performance.now() }; \
+    new MutationObserver(() => { seen.at = performance.now(); })\
+    .observe(document, { childList: true, subtree: true }); \
+    return seen; })();";
+
+/// How long ago an element came or went, in milliseconds.
+const QUIET: &str = "() => globalThis.tollgate ? performance.now() - globalThis.tollgate.at : 1e9";
+
+impl Tab {
+    /// Runs one of our functions in the main frame.
+    pub(crate) async fn run<T: DeserializeOwned>(
+        &self,
+        function: &str,
+        arguments: Vec<Value>,
+    ) -> Result<T, Error> {
+        let frame = self.lock().main_frame.clone();
+        self.run_in(&self.session, frame, function, arguments).await
+    }
+
+    /// Runs one of our functions in a frame.
+    pub(crate) async fn run_in<T: DeserializeOwned>(
+        &self,
+        session: &str,
+        frame: String,
+        function: &str,
+        arguments: Vec<Value>,
+    ) -> Result<T, Error> {
+        let world = IsolatedWorld {
+            frame_id: frame,
+            world_name: WORLD.to_owned(),
+        };
+        let world = self.ask_in(session, &world, super::PATIENCE).await?;
+        let call = Call {
+            function_declaration: function.to_owned(),
+            arguments: arguments.into_iter().map(Argument::Value).collect(),
+            await_promise: true,
+            return_by_value: true,
+            execution_context_id: Some(world.execution_context_id),
+            ..Call::default()
+        };
+        let answer = self.ask_in(session, &call, super::PATIENCE).await?;
+        read(answer)
+    }
+
+    /// Runs one of our functions on an element.
+    pub(crate) async fn run_on<T: DeserializeOwned>(
+        &self,
+        session: &str,
+        object: &str,
+        function: &str,
+        arguments: Vec<Value>,
+    ) -> Result<T, Error> {
+        let call = Call {
+            function_declaration: function.to_owned(),
+            arguments: arguments.into_iter().map(Argument::Value).collect(),
+            await_promise: true,
+            return_by_value: true,
+            object_id: Some(object.to_owned()),
+            user_gesture: Some(true),
+            ..Call::default()
+        };
+        read(self.ask_in(session, &call, super::PATIENCE).await?)
+    }
+
+    /// Its title.
+    pub async fn title(&self) -> Result<String, Error> {
+        self.run("() => document.title.slice(0, 500)", Vec::new())
+            .await
+    }
+
+    /// How long no element came or went.
+    pub(crate) async fn quiet_for(&self) -> Result<Duration, Error> {
+        let quiet: f64 = self.run(QUIET, Vec::new()).await?;
+        Ok(Duration::from_millis(quiet.clamp(0.0, 1e9) as u64))
+    }
+
+    /// Runs a caller's script in the page's own world and gives what it comes to.
+    pub async fn execute(&self, script: &str, patience: Duration) -> Result<Value, Error> {
+        let first = self.evaluate(script.to_owned(), patience).await?;
+        let answer = match &first.exception_details {
+            // A script of statements with a `return`, or one that declares a name again.
+            Some(why)
+                if ["Illegal return", "has already been declared"]
+                    .iter()
+                    .any(|it| why.said().contains(it)) =>
+            {
+                let wrapped = format!("(async () => {{\n{script}\n}})()");
+                self.evaluate(wrapped, patience).await?
+            }
+            Some(_) | None => first,
+        };
+        if let Some(why) = answer.exception_details {
+            return Err(Error::Script(why.said()));
+        }
+        let result = answer.result;
+        Ok(result
+            .value
+            .or(result.unserializable_value.map(Value::String))
+            .unwrap_or(Value::Null))
+    }
+
+    async fn evaluate(&self, expression: String, patience: Duration) -> Result<Evaluated, Error> {
+        let evaluate = Evaluate {
+            expression,
+            await_promise: true,
+            return_by_value: true,
+            timeout: Some(patience.as_secs_f64() * 1000.0),
+            ..Evaluate::default()
+        };
+        // The browser ends a script that computes for ever; one that waits for ever is left.
+        let more = patience + Duration::from_secs(2);
+        let answer = self.ask_in(&self.session, &evaluate, more).await;
+        answer.map_err(|error| match error {
+            Error::Timeout(_) => Error::Script("the script did not end in time".to_owned()),
+            Error::Protocol(why) => Error::Script(why),
+            other => other,
+        })
+    }
+}
+
+fn read<T: DeserializeOwned>(answer: Evaluated) -> Result<T, Error> {
+    if let Some(why) = answer.exception_details {
+        return Err(Error::Script(why.said()));
+    }
+    let value = answer.result.value.unwrap_or(Value::Null);
+    serde_json::from_value(value).map_err(|error| Error::Protocol(error.to_string()))
+}

@@ -1,0 +1,162 @@
+//! What is known of a tab, changed by events alone.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use super::logs::{ConsoleEntry, Dialog, NetworkEntry, Recent};
+use crate::protocol::events::Frame;
+
+/// A request that lasts longer is a stream, and nobody waits for it.
+pub(crate) const STREAMING: Duration = Duration::from_secs(10);
+/// How many documents back are remembered.
+const PAST: usize = 16;
+
+/// A frame of the page.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownFrame {
+    /// The conversation it is in: the tab's own, or one of its own.
+    pub(crate) session: String,
+    pub(crate) parent: Option<String>,
+}
+
+/// What is known of a tab.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) url: String,
+    pub(crate) main_frame: String,
+    pub(crate) session: String,
+    /// The document that is shown.
+    pub(crate) loader: String,
+    /// Documents that were shown before.
+    pub(crate) past: VecDeque<String>,
+    pub(crate) dom_loaded: bool,
+    pub(crate) loaded: bool,
+    /// What the server answered for the document.
+    pub(crate) status: Option<u32>,
+    pub(crate) frames: BTreeMap<String, KnownFrame>,
+    /// Numbers for frames with a process of their own, for the ids of elements in them.
+    pub(crate) numbers: HashMap<String, usize>,
+    pub(crate) in_flight: HashMap<String, Instant>,
+    pub(crate) console: Recent<ConsoleEntry>,
+    pub(crate) network: Recent<NetworkEntry>,
+    pub(crate) dialog: Option<Dialog>,
+    pub(crate) dialogs: Recent<Dialog>,
+    /// Dialogs of this document.
+    pub(crate) dialogs_here: u32,
+    /// Whether leaving the page is our own wish.
+    pub(crate) leaving: bool,
+    /// Folders whose files may be shown.
+    pub(crate) roots: Arc<[PathBuf]>,
+}
+
+impl State {
+    pub(crate) fn new(main_frame: String, session: String, roots: Arc<[PathBuf]>) -> Self {
+        let frame = KnownFrame {
+            session: session.clone(),
+            parent: None,
+        };
+        Self {
+            url: "about:blank".to_owned(),
+            frames: BTreeMap::from([(main_frame.clone(), frame)]),
+            main_frame,
+            session,
+            loader: String::new(),
+            past: VecDeque::new(),
+            dom_loaded: true,
+            loaded: true,
+            status: None,
+            numbers: HashMap::new(),
+            in_flight: HashMap::new(),
+            console: Recent::new(100),
+            network: Recent::new(200),
+            dialog: None,
+            dialogs: Recent::new(20),
+            dialogs_here: 0,
+            leaving: false,
+            roots,
+        }
+    }
+
+    /// A frame shows another document.
+    pub(crate) fn navigated(&mut self, session: &str, frame: &Frame) {
+        let known = KnownFrame {
+            session: session.to_owned(),
+            parent: frame
+                .parent_id
+                .clone()
+                .or_else(|| self.frames.get(&frame.id).and_then(|it| it.parent.clone())),
+        };
+        let is_main = session == self.session && frame.parent_id.is_none();
+        if is_main {
+            self.frames.clear();
+            self.main_frame.clone_from(&frame.id);
+            self.url = frame.address();
+            self.past.push_back(std::mem::take(&mut self.loader));
+            if self.past.len() > PAST {
+                self.past.pop_front();
+            }
+            self.loader.clone_from(&frame.loader_id);
+            self.dom_loaded = false;
+            self.loaded = false;
+            self.dialogs_here = 0;
+            self.leaving = false;
+            // Requests of the document before are of no interest any more.
+            let loader = &self.loader;
+            self.in_flight.retain(|id, _| id == loader);
+        }
+        self.frames.insert(frame.id.clone(), known);
+    }
+
+    /// Whether nothing that matters is being loaded.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.pending() == 0
+    }
+
+    /// How many requests are under way that anyone would wait for.
+    pub(crate) fn pending(&self) -> usize {
+        let is_young = |begun: &&Instant| begun.elapsed() < STREAMING;
+        self.in_flight.values().filter(is_young).count()
+    }
+
+    /// How far the document has come.
+    pub(crate) fn load_state(&self) -> &'static str {
+        match (self.loaded, self.dom_loaded) {
+            (true, _) => "complete",
+            (false, true) => "interactive",
+            (false, false) => "loading",
+        }
+    }
+
+    /// Whether a document is shown, or was.
+    pub(crate) fn has_shown(&self, loader: &str) -> bool {
+        self.loader == loader || self.past.iter().any(|past| past == loader)
+    }
+
+    pub(crate) fn settle_dialog(&mut self, number: u64, handled: &'static str) {
+        if self
+            .dialog
+            .as_ref()
+            .is_some_and(|open| open.number == number)
+        {
+            self.dialog = None;
+        }
+        let found = self.dialogs.iter_mut().find(|it| it.number == number);
+        if let Some(dialog) = found
+            && dialog.handled.is_none()
+        {
+            dialog.handled = Some(handled);
+        }
+    }
+
+    /// A number for a frame with a process of its own.
+    pub(crate) fn number(&mut self, session: &str) -> usize {
+        let next = self.numbers.len() + 1;
+        *self.numbers.entry(session.to_owned()).or_insert(next)
+    }
+}

@@ -1,0 +1,138 @@
+//! Pages and browsers that die, hang or never come.
+
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tollgate_browser::{Error, Limits};
+
+use crate::world::{World, eventually, id};
+
+fn kill(pid: u32) {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    // It may have ended by itself.
+    let _ = kill_process(pid, Signal::KILL);
+}
+
+/// Processes that a process started, and those that they did, whose command line has a word.
+fn descendants(of: u32, word: &str) -> Vec<u32> {
+    let mut parents = std::collections::HashMap::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let after = stat.rsplit(')').next().unwrap_or_default();
+        let parent = after
+            .split_whitespace()
+            .nth(1)
+            .and_then(|it| it.parse::<u32>().ok());
+        parents.insert(pid, parent.unwrap_or_default());
+    }
+    let is_below = |pid: u32| {
+        let mut above = parents.get(&pid).copied();
+        while let Some(one) = above.filter(|it| *it > 1) {
+            if one == of {
+                return true;
+            }
+            above = parents.get(&one).copied();
+        }
+        false
+    };
+    let says = |pid: u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(word)
+    };
+    let found = parents
+        .keys()
+        .copied()
+        .filter(|pid| is_below(*pid) && says(*pid));
+    found.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_dies_ends_the_calls_on_it_and_nothing_else() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let (session, tab) = world.show("/shop").await;
+    let (other, harmed) = world.show("/near").await;
+    // Every renderer dies; the browser does not.
+    let pid = world.browser.processes().await[0];
+    let renderers = descendants(pid, "--type=renderer");
+    assert!(!renderers.is_empty());
+    for renderer in renderers {
+        kill(renderer);
+    }
+    eventually("the end is noticed", || async {
+        tab.has_ended() && harmed.has_ended()
+    })
+    .await;
+    assert!(matches!(tab.elements().await, Err(Error::Crashed)));
+    let (_, again) = other.tab(None, true).await.unwrap();
+    assert_eq!(again.title().await.unwrap(), "near");
+    assert_eq!(world.browser.processes().await, [pid]);
+    let (id_before, revived) = session.tab(None, false).await.unwrap();
+    revived.navigate(&world.site.url("/near")).await.unwrap();
+    assert_eq!(revived.title().await.unwrap(), "near");
+
+    // The browser dies in the middle of a call.
+    let waiting = {
+        let revived = revived.clone();
+        tokio::spawn(async move {
+            revived
+                .execute("new Promise(() => {})", Duration::from_secs(60))
+                .await
+        })
+    };
+    eventually("the script waits", || async { !waiting.is_finished() }).await;
+    kill(pid);
+    assert!(matches!(waiting.await.unwrap(), Err(Error::Crashed)));
+    // The next call works, in the same tab, on the same page.
+    let (id_after, back) = session.tab(None, true).await.unwrap();
+    assert_eq!(id_before, id_after);
+    assert_eq!(back.title().await.unwrap(), "near");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_that_never_come_do_not_hold_anyone() {
+    let limits = Limits {
+        navigation: Duration::from_secs(3),
+        calm: Duration::from_secs(1),
+        ..Limits::default()
+    };
+    let Some(world) = World::with(limits).await else {
+        return;
+    };
+    let (_session, tab) = world.show("/near").await;
+    assert!(
+        tab.navigate(&world.site.url("/never"))
+            .await
+            .unwrap()
+            .partial
+    );
+    // Something of it never comes, but the page is there.
+    let slow = tab.navigate(&world.site.url("/slow")).await.unwrap();
+    assert_eq!((slow.partial, slow.status), (false, Some(200)));
+    let round = tab.navigate(&world.site.url("/round")).await;
+    assert!(
+        matches!(&round, Err(Error::Load(why)) if why == "ERR_TOO_MANY_REDIRECTS"),
+        "{round:?}"
+    );
+    let nobody = tab.navigate("http://shop.test:1/").await;
+    assert!(
+        matches!(&nobody, Err(Error::Refused(why)) if why.contains("cannot be reached")),
+        "{nobody:?}"
+    );
+    let nonsense = tab.navigate("not an address").await;
+    assert!(
+        matches!(nonsense, Err(Error::Invalid(_) | Error::Load(_))),
+        "{nonsense:?}"
+    );
+    let endless = tab.execute("for(;;);", Duration::from_secs(1)).await;
+    assert!(matches!(endless, Err(Error::Script(_))), "{endless:?}");
+    // It still works.
+    tab.navigate(&world.site.url("/hang")).await.unwrap();
+    assert!(!id(&tab, "Hang").await.is_empty());
+    world.browser.close().await;
+}

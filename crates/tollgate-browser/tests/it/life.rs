@@ -1,0 +1,105 @@
+//! A browser lives as long as it is needed, and never longer than us.
+
+use std::{fs, path::Path, process::Stdio};
+
+use tollgate_browser::Missing;
+
+use crate::world::{World, eventually};
+
+/// Processes whose command line names a folder.
+fn users_of(folder: &Path) -> Vec<String> {
+    let wanted = folder.display().to_string();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| {
+            let line = fs::read(entry.path().join("cmdline")).ok()?;
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_process = name.chars().all(|c| c.is_ascii_digit());
+            (is_process && line.contains(&wanted) && line.contains("--user-data-dir"))
+                .then_some(line)
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_leaves_no_process_and_no_folder() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let (_session, _tab) = world.show("/shop").await;
+    let folder = world.folder.path().join("run");
+    assert!(!users_of(&folder).is_empty());
+    world.browser.close().await;
+    world.browser.close().await;
+    eventually("everything has ended", || async {
+        users_of(&folder).is_empty()
+    })
+    .await;
+    let left: Vec<_> = fs::read_dir(&folder).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(world.browser.product().await.is_err());
+}
+
+/// What the test below runs in a process of its own.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a part of the next test"]
+async fn shows_a_page_until_it_is_killed() {
+    let Some(world) = World::new().await else {
+        return;
+    };
+    let (_session, _tab) = world.show("/shop").await;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "its parent says where to leave word"
+    )]
+    let word = std::env::var_os("TOLLGATE_TEST_WORD").unwrap();
+    fs::write(word, world.folder.path().display().to_string()).unwrap();
+    std::future::pending::<()>().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_process_takes_its_browser_along() {
+    if World::new().await.is_none() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let word = dir.path().join("word");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the test kills a process like itself"
+    )]
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "life::shows_a_page_until_it_is_killed",
+            "--ignored",
+        ])
+        .env("TOLLGATE_TEST_WORD", &word)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the page is shown", || async {
+        word.exists() && !fs::read_to_string(&word).unwrap().is_empty()
+    })
+    .await;
+    let folder = fs::read_to_string(&word).unwrap();
+    let folder = Path::new(&folder).join("run");
+    assert!(!users_of(&folder).is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    eventually("its browser is gone", || async {
+        users_of(&folder).is_empty()
+    })
+    .await;
+    fs::remove_dir_all(folder.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn whoever_has_no_browser_learns_how_to_get_one() {
+    for missing in [Missing::Nowhere, Missing::NotThere] {
+        assert!(missing.to_string().contains("install"), "{missing}");
+    }
+}

@@ -1,0 +1,235 @@
+//! A small web server with pages that do what pages do, and some that do worse.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+
+/// A server, for as long as it is held.
+pub(crate) struct Site {
+    pub(crate) port: u16,
+    seen: Arc<Mutex<Vec<String>>>,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)))
+            .await
+            .unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&seen);
+        let serving = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, port, Arc::clone(&log)));
+            }
+        });
+        Self {
+            port,
+            seen,
+            serving,
+        }
+    }
+
+    /// The address of a page at a host; all hosts of the tests lead here.
+    pub(crate) fn at(&self, host: &str, path: &str) -> String {
+        format!("http://{host}:{}{path}", self.port)
+    }
+
+    /// The address of a page.
+    pub(crate) fn url(&self, path: &str) -> String {
+        self.at("shop.test", path)
+    }
+
+    /// What was asked for, as `METHOD host path`.
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+async fn serve(mut stream: TcpStream, port: u16, seen: Arc<Mutex<Vec<String>>>) {
+    let mut kept = Vec::new();
+    loop {
+        let end = loop {
+            if let Some(end) = kept.windows(4).position(|it| it == b"\r\n\r\n") {
+                break end;
+            }
+            let mut piece = [0; 4096];
+            match stream.read(&mut piece).await {
+                Ok(read) if read > 0 => kept.extend_from_slice(&piece[..read]),
+                Ok(_) | Err(_) => return,
+            }
+        };
+        let head = String::from_utf8_lossy(&kept[..end]).into_owned();
+        let length = header(&head, "content-length")
+            .and_then(|it| it.parse().ok())
+            .unwrap_or(0);
+        while kept.len() < end + 4 + length {
+            let mut piece = [0; 4096];
+            match stream.read(&mut piece).await {
+                Ok(read) if read > 0 => kept.extend_from_slice(&piece[..read]),
+                Ok(_) | Err(_) => return,
+            }
+        }
+        let body = String::from_utf8_lossy(&kept[end + 4..end + 4 + length]).into_owned();
+        kept.drain(..end + 4 + length);
+        let mut words = head.split_whitespace();
+        let method = words.next().unwrap_or_default().to_owned();
+        let path = words.next().unwrap_or_default().to_owned();
+        let host = header(&head, "host").unwrap_or_default();
+        let name = host.split(':').next().unwrap_or_default().to_owned();
+        seen.lock().unwrap().push(format!("{method} {name} {path}"));
+        let answer = answer(&method, &path, &head, &body, port);
+        match answer {
+            Answer::Page(extra, page) => {
+                let text = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\n{extra}content-length: {}\r\n\r\n{page}",
+                    page.len()
+                );
+                if stream.write_all(text.as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+            Answer::Raw(text) => {
+                if stream.write_all(text.as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+            Answer::Never => {
+                tokio::time::sleep(Duration::from_secs(600)).await;
+            }
+            Answer::Endless => {
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n\r\n";
+                if stream.write_all(head.as_bytes()).await.is_err() {
+                    return;
+                }
+                let piece = vec![b'x'; 1 << 16];
+                while stream.write_all(&piece).await.is_ok() {}
+                return;
+            }
+        }
+    }
+}
+
+fn header(head: &str, wanted: &str) -> Option<String> {
+    head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case(wanted)
+            .then(|| value.trim().to_owned())
+    })
+}
+
+enum Answer {
+    Page(String, String),
+    Raw(String),
+    Never,
+    Endless,
+}
+
+fn page(body: &str) -> Answer {
+    Answer::Page(
+        String::new(),
+        format!("<!doctype html><html lang=en>{body}</html>"),
+    )
+}
+
+fn redirect(to: &str) -> Answer {
+    Answer::Raw(format!(
+        "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"
+    ))
+}
+
+fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer {
+    let is_in = header(head, "cookie").is_some_and(|it| it.contains("user=ada"));
+    match path.split('?').next().unwrap_or_default() {
+        "/shop" => page(&shop(port)),
+        "/inner" => page("<title>inner</title><button onclick=\"document.body.append('pressed-here')\">Pay now</button><p>Inside another site</p>"),
+        "/near" => page("<title>near</title><p>Same site inside</p><input aria-label=Coupon>"),
+        "/login" if method == "POST" && body.contains("name=ada") && body.contains("word=lovelace") => {
+            Answer::Raw("HTTP/1.1 302 Found\r\nset-cookie: user=ada; Path=/; Max-Age=86400\r\nlocation: /home\r\ncontent-length: 0\r\n\r\n".to_owned())
+        }
+        "/login" => page("<title>Log in</title><form method=post><label>Name <input name=name></label><label>Password <input type=password name=word></label><button>Sign in</button></form>"),
+        "/home" if is_in => page("<title>Home</title><h1>Hello, ada</h1>"),
+        "/home" => redirect("/login"),
+        "/article" => {
+            let text = "Rivers carry silt to the sea, and the sea gives it back as rain over the hills. ".repeat(6);
+            let body: String = (1..=300).map(|it| format!("<h2>Part {it}</h2><p>{it}: {text}</p>")).collect();
+            let links: String = (1..=500).map(|it| format!("<li><a href=/shop?{it}>Link number {it} of the menu</a></li>")).collect();
+            page(&format!("<title>Long read</title><nav><ul>{links}</ul></nav><main><h1>On rivers</h1>{body}</main>"))
+        }
+        "/many" => {
+            let all: String = (0..10_000).map(|it| format!("<button>Button {it}</button>")).collect();
+            page(&format!("<title>many</title><main>{all}</main>"))
+        }
+        "/redraw" => page("<title>redraw</title><div id=box><button>Count 0</button><button>Save</button></div><script>let n=0;document.addEventListener('click',()=>{n++;box.innerHTML='<button>Count '+n+'</button><button>Save</button>'})</script>"),
+        "/dialog" => page("<title>dialog</title><button onclick=\"document.title=String(confirm('Really?'))\">Ask</button><button onclick='for(let i=0;i<40;i++)alert(i)'>Loop</button>"),
+        "/popup" => page("<title>popup</title><a href=/near target=_blank>Open near</a><button onclick=\"for(let i=0;i<100;i++)open('/near?'+i)\">Flood</button>"),
+        "/form" => page("<title>form</title><form action=/near><input aria-label=Query name=q><select aria-label=Colour><option value=r>Red<option value=g>Green</select><textarea aria-label=Note></textarea><div contenteditable aria-label=Rich role=textbox>old</div><label><input type=checkbox>Agree</label><input type=file aria-label=Attachment><button>Go</button></form><div style='height:3000px'></div><p id=hover onmouseover=\"this.textContent='hovered'\">below</p>"),
+        "/covered" => page("<title>covered</title><button onclick=\"document.title='hit'\">Under</button><div id=veil style='position:fixed;inset:0;background:#0008'></div>"),
+        "/file" => Answer::Raw("HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-disposition: attachment; filename=\"../../report.csv\"\r\ncontent-length: 5\r\n\r\na,b,c".to_owned()),
+        "/endless" => Answer::Endless,
+        "/download" => page("<title>download</title><a href=/file>Report</a><a href=/endless download>Endless</a>"),
+        "/never" => Answer::Never,
+        "/slow" => page("<title>slow</title><p>there</p><img src=/never>"),
+        "/round" => redirect("/round?again"),
+        "/to-private" => redirect("http://10.9.8.7/secret"),
+        "/to-other" => redirect(&format!("http://other.test:{port}/near")),
+        "/to-file" => redirect("file:///etc/passwd"),
+        "/hang" => page("<title>hang</title><p>soon</p><button onclick='for(;;);'>Hang</button>"),
+        "/log" => page("<title>log</title><script>console.error('bad thing', 7);console.log('quiet');fetch('/near');fetch('/missing')</script>"),
+        "/reach" => page(&reach(port)),
+        "/missing" => Answer::Raw("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned()),
+        _ => page("<title>plain</title><p>plain</p>"),
+    }
+}
+
+fn shop(port: u16) -> String {
+    format!(
+        "<head><title>Shop</title><meta name=description content='Lamps and chairs'></head><body>\
+         <header><a href=/home>Account</a></header>\
+         <form role=search><input type=search aria-label='Search products' name=q></form>\
+         <main><h1>Lamps</h1><ul><li>Desk lamp, 20 €</li><li>Floor lamp, 50 €</li></ul>\
+         <button onclick=\"document.querySelector('#cart').textContent='1 in cart'\">Add to cart</button><p id=cart>empty</p>\
+         <input type=password aria-label='Card word' value=sesame><input aria-label='API token' value=abcdef>\
+         <x-stars></x-stars>\
+         <iframe src=/near width=300 height=80></iframe>\
+         <iframe src='http://pay.test:{port}/inner' width=300 height=120></iframe></main>\
+         <footer><a href=/login>Imprint</a></footer>\
+         <script>customElements.define('x-stars',class extends HTMLElement{{connectedCallback(){{\
+         this.attachShadow({{mode:'open'}}).innerHTML=\"<button onclick=\\\"this.textContent='Rated'\\\">Rate it</button><p>In the shadow</p>\"}}}})</script></body>"
+    )
+}
+
+/// Everything a page can try to reach somebody it should not.
+fn reach(port: u16) -> String {
+    format!(
+        "<head><title>reach</title><link rel=prefetch href='http://10.9.8.7/prefetch'><link rel=dns-prefetch href='//leak.invalid'>\
+         </head><body><img src='http://10.9.8.7/image'><iframe src='http://10.9.8.7/frame'></iframe><iframe src='file:///etc/passwd'></iframe>\
+         <script>\
+         const tries = [];\
+         const note = (name, promise) => tries.push(promise.then(() => name + ':reached', () => name + ':failed'));\
+         note('fetch', fetch('http://10.9.8.7/fetch', {{mode: 'no-cors'}}));\
+         note('number', fetch('http://0x0a090807/number', {{mode: 'no-cors'}}));\
+         note('self', fetch('http://forbidden.test:{port}/near', {{mode: 'no-cors'}}));\
+         note('beacon', new Promise((yes, no) => navigator.sendBeacon('http://10.9.8.7/beacon') ? no() : no()));\
+         note('socket', new Promise((yes, no) => {{ const s = new WebSocket('ws://10.9.8.7/socket'); s.onopen = yes; s.onerror = no; }}));\
+         note('worker', new Promise((yes, no) => {{ const w = new Worker(URL.createObjectURL(new Blob([\"fetch('http://10.9.8.7/worker',{{mode:'no-cors'}}).then(()=>postMessage(1),()=>postMessage(0))\"]))); w.onmessage = (e) => e.data ? yes() : no(); w.onerror = no; }}));\
+         note('data', new Promise((yes, no) => {{ const f = document.createElement('iframe'); f.src = \"data:text/html,<script>fetch('http://10.9.8.7/data',{{mode:'no-cors'}}).then(()=>parent.postMessage('in','*'),()=>parent.postMessage('out','*'))</\" + 'script>'; addEventListener('message', (e) => e.data === 'in' ? yes() : no()); document.body.append(f); }}));\
+         note('fine', fetch('/near'));\
+         Promise.all(tries).then((all) => {{ document.title = all.join(' '); }});\
+         </script></body>"
+    )
+}

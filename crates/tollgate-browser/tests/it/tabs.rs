@@ -1,0 +1,166 @@
+//! Tabs, dialogs, downloads and sessions.
+
+use std::time::Duration;
+
+use tollgate_browser::{Error, Limits};
+
+use crate::world::{World, eventually, id, owner};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_share_nothing_and_tabs_are_counted() {
+    let limits = Limits {
+        tabs_per_session: 3,
+        tabs: 5,
+        sessions: 4,
+        ..Limits::default()
+    };
+    let Some(world) = World::with(limits).await else {
+        return;
+    };
+    let (session, tab) = world.show("/login").await;
+    tab.type_text(&id(&tab, "Name").await, "ada", false)
+        .await
+        .unwrap();
+    tab.type_text(&id(&tab, "Password").await, "lovelace", true)
+        .await
+        .unwrap();
+    eventually("ada is in", || async {
+        tab.title().await.is_ok_and(|it| it == "Home")
+    })
+    .await;
+    let other = world
+        .browser
+        .default_session(&owner("ada"), || world.options())
+        .await
+        .unwrap();
+    assert_ne!(other.id(), session.id());
+    let again = world
+        .browser
+        .default_session(&owner("ada"), || world.options())
+        .await
+        .unwrap();
+    assert_eq!(again.id(), other.id());
+    let (_, elsewhere) = other.tab(None, true).await.unwrap();
+    elsewhere.navigate(&world.site.url("/home")).await.unwrap();
+    assert_eq!(elsewhere.title().await.unwrap(), "Log in");
+    // Unless what one knows is given to the other.
+    other
+        .restore(session.cookies().await.unwrap())
+        .await
+        .unwrap();
+    elsewhere.navigate(&world.site.url("/home")).await.unwrap();
+    assert_eq!(elsewhere.title().await.unwrap(), "Home");
+    // A session of somebody else does not exist.
+    let foreign = world.browser.session(&owner("eve"), session.id());
+    assert!(matches!(foreign, Err(Error::SessionNotFound(_))));
+
+    // Popups become tabs, and there are never too many.
+    tab.navigate(&world.site.url("/popup")).await.unwrap();
+    tab.click(&id(&tab, "Open near").await).await.unwrap();
+    eventually("the popup is a tab", || async {
+        session.list().1.len() == 2
+    })
+    .await;
+    let popup = session.list().1[1].0.clone();
+    eventually("it shows its page", || async {
+        session.list().1[1].1.url().ends_with("/near")
+    })
+    .await;
+    tab.click(&id(&tab, "Flood").await).await.unwrap();
+    tab.execute("open('/near?more'); 0", Duration::from_secs(10))
+        .await
+        .unwrap();
+    assert!(session.list().1.len() <= 3);
+    while session.list().1.len() < 3 {
+        session.open().await.unwrap();
+    }
+    assert!(matches!(session.open().await, Err(Error::Limit(why)) if why.contains("at most 3")));
+    other.open().await.unwrap();
+    assert!(matches!(other.open().await, Err(Error::Limit(why)) if why.contains("at most 5")));
+    assert!(session.close_tab(&popup).await.unwrap());
+    assert!(matches!(
+        session.close_tab(&popup).await,
+        Err(Error::TabNotFound(_))
+    ));
+    let first = session.list().1[0].0.clone();
+    session.switch(&first).await.unwrap();
+    assert_eq!(session.list().0, Some(first));
+    other.open().await.unwrap();
+
+    world.browser.close_session(session.id()).await;
+    let closed = world.browser.session(&owner("ada"), session.id());
+    assert!(matches!(closed, Err(Error::SessionNotFound(_))));
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dialogs_wait_for_an_answer_and_are_dismissed_without_one() {
+    let limits = Limits {
+        dialog: Duration::from_secs(3),
+        download_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let Some(world) = World::with(limits).await else {
+        return;
+    };
+    let (session, tab) = world.show("/dialog").await;
+    let clicked = tab.click(&id(&tab, "Ask").await).await.unwrap();
+    assert_eq!(clicked.dialog.unwrap().message, "Really?");
+    let handled = tab.handle_dialog(true, None).await.unwrap().unwrap();
+    assert_eq!(handled.handled, Some("accepted"));
+    eventually("the page goes on", || async {
+        tab.title().await.is_ok_and(|it| it == "true")
+    })
+    .await;
+    assert_eq!(tab.handle_dialog(true, None).await.unwrap(), None);
+    // Nobody answers the second one.
+    tab.click(&id(&tab, "Ask").await).await.unwrap();
+    assert!(matches!(tab.elements().await, Err(Error::Dialog(_))));
+    eventually("the page goes on", || async {
+        tab.title().await.is_ok_and(|it| it == "false")
+    })
+    .await;
+    assert_eq!(tab.dialogs()[1].handled, Some("timed_out"));
+    // A page that asks for ever is not listened to for ever.
+    tab.click(&id(&tab, "Loop").await).await.unwrap();
+    for _ in 0..19 {
+        eventually("the next dialog", || async {
+            tab.pending_dialog().is_some() || tab.dialogs().len() == 20
+        })
+        .await;
+        tab.handle_dialog(false, None).await.unwrap();
+    }
+    eventually("the page is free", || async {
+        tab.elements().await.is_ok()
+    })
+    .await;
+
+    tab.navigate(&world.site.url("/download")).await.unwrap();
+    tab.click(&id(&tab, "Report").await).await.unwrap();
+    eventually("the file is there", || async {
+        session.downloads().iter().any(|it| it.completed)
+    })
+    .await;
+    let file = session.downloads().remove(0);
+    assert_eq!(
+        (
+            file.size,
+            std::fs::read_to_string(&file.path).unwrap().as_str()
+        ),
+        (5, "a,b,c")
+    );
+    assert!(
+        file.path.starts_with(world.folder.path().join("downloads")),
+        "{file:?}"
+    );
+    tab.click(&id(&tab, "Endless").await).await.unwrap();
+    eventually("the endless one is stopped", || async {
+        session
+            .downloads()
+            .get(1)
+            .is_some_and(|it| it.error.is_some() && !it.completed)
+    })
+    .await;
+    world.browser.close().await;
+    assert!(!file.path.exists());
+}

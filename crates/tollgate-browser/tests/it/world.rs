@@ -1,0 +1,140 @@
+//! A browser for a test, and a boundary that leads every name of the tests to the test's site.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use tollgate_browser::{
+    Admission, Boundary, Browser, Limits, Options, Owner, Session, Settings, Tab, Whereabouts,
+};
+
+use crate::site::Site;
+
+/// Names below `.test` lead to this machine, but for one; nothing else is admitted.
+pub(crate) struct Fence {
+    pub(crate) asked: Mutex<Vec<String>>,
+}
+
+impl Boundary for Fence {
+    fn admit(&self, host: String, port: u16) -> Admission {
+        self.asked.lock().unwrap().push(host.clone());
+        let is_fine = host.ends_with(".test") && host != "forbidden.test";
+        Box::pin(async move {
+            if is_fine {
+                Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])
+            } else {
+                Err(format!("{host} is out of bounds"))
+            }
+        })
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) browser: Arc<Browser>,
+    pub(crate) site: Site,
+    pub(crate) fence: Arc<Fence>,
+    pub(crate) folder: TempDir,
+}
+
+pub(crate) fn owner(name: &str) -> Owner {
+    Owner {
+        principal: name.to_owned(),
+        conversation: "c".to_owned(),
+    }
+}
+
+impl World {
+    pub(crate) async fn new() -> Option<Self> {
+        Self::with(Limits::default()).await
+    }
+
+    /// Nothing, and a word about it, where no Chromium is installed.
+    pub(crate) async fn with(limits: Limits) -> Option<Self> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "tests look for the browser of this machine"
+        )]
+        let (named, path) = (std::env::var_os("CHROME_PATH"), std::env::var_os("PATH"));
+        let whereabouts = Whereabouts {
+            named: named.map(Into::into),
+            path: path.clone(),
+        };
+        if let Err(missing) = whereabouts.find() {
+            #[expect(clippy::print_stderr, reason = "a test that does not run says so")]
+            {
+                eprintln!("skipped: {missing}");
+            }
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = path.map(|path| ("PATH".into(), path));
+        let settings = Settings {
+            whereabouts,
+            root: folder.path().join("run"),
+            downloads: folder.path().join("downloads"),
+            env: BTreeMap::from_iter(path),
+            limits,
+        };
+        Some(Self {
+            browser: Browser::new(settings),
+            site: Site::start().await,
+            fence: Arc::new(Fence {
+                asked: Mutex::default(),
+            }),
+            folder,
+        })
+    }
+
+    pub(crate) fn session(&self) -> Arc<Session> {
+        self.browser.create(&owner("ada"), self.options()).unwrap()
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            is_headless: true,
+            ttl: None,
+            boundary: self.fence.clone(),
+            roots: Vec::new(),
+        }
+    }
+
+    /// A tab of a new session that shows a page.
+    pub(crate) async fn show(&self, path: &str) -> (Arc<Session>, Arc<Tab>) {
+        let session = self.session();
+        let (_, tab) = session.tab(None, true).await.unwrap();
+        let loaded = tab.navigate(&self.site.url(path)).await.unwrap();
+        assert!(!loaded.partial, "{path}");
+        (session, tab)
+    }
+}
+
+/// The id of the element with a label.
+pub(crate) async fn id(tab: &Tab, label: &str) -> String {
+    let all = tab.elements().await.unwrap();
+    let found = all.iter().find(|it| it.label == label);
+    found
+        .unwrap_or_else(|| panic!("no {label} in {all:#?}"))
+        .id
+        .clone()
+}
+
+/// Waits until something holds; a test that waits in vain ends here.
+pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, holds: impl Fn() -> F) {
+    for _ in 0..600 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("never: {what}");
+}
+
+pub(crate) async fn text(tab: &Tab) -> String {
+    let content = tab.content(500).await.unwrap();
+    let texts: Vec<String> = content.sections.into_iter().map(|it| it.text).collect();
+    texts.join("\n")
+}
