@@ -432,10 +432,10 @@ impl Session {
         let position = {
             let mut tabs = self.tabs();
             let position = tabs.all.iter().position(|entry| entry.id == id);
-            position.map(|position| {
-                drop(tabs.all.remove(position));
-                position
-            })
+            if let Some(position) = position {
+                tabs.all.remove(position);
+            }
+            position
         };
         let fresh = self.make(place).await?;
         let mut tabs = self.tabs();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tollgate_core::Provider;
 
 mod beneath;
+pub mod browser;
 pub mod builtin;
 pub mod conformance;
 pub mod docs;
@@ -49,6 +50,7 @@ macro_rules! providers {
 }
 
 providers! {
+    browser,
     builtin,
     docs,
     files,

@@ -122,6 +122,30 @@ impl Guard {
         }
     }
 
+    /// The addresses that a connection to a host may be made to, for whoever makes connections of his own: all of them
+    /// checked, or none. Ports are not looked at.
+    pub async fn admit(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, WebError> {
+        let plain = host.trim_start_matches('[').trim_end_matches(']');
+        let is_named = self.names(host, port) || self.names(plain, port);
+        let found = match plain.parse::<IpAddr>() {
+            Ok(address) => vec![address],
+            Err(_) => {
+                let found = self.resolver.lookup(plain.to_owned()).await;
+                found.map_err(|error| unknown(plain).because(error))?
+            }
+        };
+        if found.is_empty() {
+            return Err(unknown(plain));
+        }
+        if !is_named && !found.iter().all(|address| self.is_public(*address)) {
+            return Err(not_public(plain));
+        }
+        Ok(found
+            .into_iter()
+            .map(|it| SocketAddr::new(it, port))
+            .collect())
+    }
+
     fn names(&self, host: &str, port: u16) -> bool {
         let host = host.trim_end_matches('.');
         self.allow_hosts.iter().any(|entry| {
@@ -173,6 +197,10 @@ impl Resolve for Checked {
     }
 }
 
+fn unknown(host: &str) -> WebError {
+    WebError::new(Kind::Network, format!("{host} has no address"))
+}
+
 fn not_public(host: &str) -> WebError {
     refused(format!("{host} is not on the public internet"))
 }
@@ -216,6 +244,47 @@ mod tests {
             assert_eq!(found, Err(Kind::AddressRefused), "{host}");
         }
         assert_eq!(kind("http://1.1.1.1/"), Ok(Reach::Public));
+    }
+
+    #[tokio::test]
+    async fn every_address_of_a_host_is_checked() {
+        struct Two(Vec<IpAddr>);
+        impl Resolver for Two {
+            fn lookup(&self, _: String) -> Lookup {
+                let all = self.0.clone();
+                Box::pin(async move { Ok(all) })
+            }
+        }
+        let addresses = |all: &[&str]| Two(all.iter().map(|it| it.parse().unwrap()).collect());
+        let guard = |resolver: Two| Guard {
+            allow_hosts: vec!["dev.test:3000".into()],
+            resolver: Arc::new(resolver),
+            ..Guard::default()
+        };
+        let public = guard(addresses(&["1.1.1.1", "2606:4700:4700::1111"]));
+        assert_eq!(public.admit("a.test", 8443).await.unwrap().len(), 2);
+        let mixed = guard(addresses(&["1.1.1.1", "127.0.0.1"]));
+        assert_eq!(
+            mixed.admit("a.test", 80).await.unwrap_err().kind,
+            Kind::AddressRefused
+        );
+        assert_eq!(
+            mixed.admit("dev.test", 80).await.unwrap_err().kind,
+            Kind::AddressRefused
+        );
+        assert_eq!(mixed.admit("dev.test", 3000).await.unwrap().len(), 2);
+        assert_eq!(
+            mixed.admit("[::1]", 80).await.unwrap_err().kind,
+            Kind::AddressRefused
+        );
+        assert_eq!(
+            guard(addresses(&[]))
+                .admit("a.test", 80)
+                .await
+                .unwrap_err()
+                .kind,
+            Kind::Network
+        );
     }
 
     #[test]

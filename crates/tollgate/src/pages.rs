@@ -15,6 +15,7 @@ macro_rules! pages {
 /// Every page for users.
 pub(crate) const PAGES: &[Page] = pages! {
     "approvals": "How consent is asked for and given.",
+    "browser": "Pages in a real browser.",
     "cli": "Every command.",
     "clients": "How agents' programs are set up.",
     "config": "Every key of the configuration.",

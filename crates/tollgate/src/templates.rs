@@ -13,6 +13,7 @@ macro_rules! templates {
 
 /// Every template of the program. To add one: its file, and its line here.
 pub(crate) const BUILT_IN: &[BuiltIn] = templates! {
+    "batch_extract_pages",
     "edit_docs",
     "research_report",
     "run_code_snippet",

@@ -270,6 +270,7 @@ fn provider_settings(
         sandbox: config.sandbox.settings(&config.state.dir),
         keepa: keepa::settings(config, environment),
         web: config.web.settings(environment),
+        browser: config.browser.settings(&config.state.dir, environment),
         upstream,
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()

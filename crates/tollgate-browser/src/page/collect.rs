@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     error::Error,
-    protocol::commands::{AxNode, Documents, FullTree, Snapshot},
+    protocol::commands::{AxNode, AxValue, Documents, FullTree, Snapshot},
     tab::Tab,
 };
 
@@ -174,11 +174,7 @@ fn from_tree(
             } else {
                 kind
             };
-            let name = node
-                .name
-                .as_ref()
-                .map(|name| name.text())
-                .unwrap_or_default();
+            let name = node.name.as_ref().map(AxValue::text).unwrap_or_default();
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             let label = if name.is_empty() {
                 attribute("placeholder").unwrap_or_default().to_owned()
@@ -193,7 +189,7 @@ fn from_tree(
             let is_field = matches!(kind.r#type, "textbox" | "searchbox" | "combobox");
             let is_secret =
                 element::is_secret(attribute("type"), attribute("autocomplete"), &names);
-            let value = node.value.as_ref().map(|value| value.text());
+            let value = node.value.as_ref().map(AxValue::text);
             let value = value
                 .filter(|value| is_field && !value.is_empty())
                 .map(|value| {
@@ -244,11 +240,7 @@ fn region(node: &AxNode, by_id: &HashMap<&str, &AxNode>) -> &'static str {
         let Some(node) = above.and_then(|id| by_id.get(id)) else {
             break;
         };
-        let role = node
-            .role
-            .as_ref()
-            .map(|role| role.text())
-            .unwrap_or_default();
+        let role = node.role.as_ref().map(AxValue::text).unwrap_or_default();
         match role.as_str() {
             "banner" => return "header",
             "navigation" => return "navigation",

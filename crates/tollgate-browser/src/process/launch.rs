@@ -28,7 +28,8 @@ const HAND_OVER: &str = r#"exec "$@" 3<&0 4>&1 0</dev/null 1>&2"#;
 pub(crate) struct Process {
     pub(crate) connection: Connection,
     watch: Watch,
-    folder: Folder,
+    /// Goes away with it.
+    _folder: Folder,
     pub(crate) product: String,
 }
 
@@ -80,14 +81,9 @@ impl Process {
         Ok(Self {
             connection,
             watch: child.watch,
-            folder,
+            _folder: folder,
             product,
         })
-    }
-
-    /// The folder it may write into.
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
     }
 
     /// Its process id.

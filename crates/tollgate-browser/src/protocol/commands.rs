@@ -213,9 +213,9 @@ impl Exception {
     /// What went wrong, without the places in the script.
     pub(crate) fn said(&self) -> String {
         let told = self.exception.as_ref().and_then(|it| {
-            let value = it.value.as_ref().map(|value| match value {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
+            let value = it.value.as_ref().map(|value| {
+                let text = value.as_str().map(str::to_owned);
+                text.unwrap_or_else(|| value.to_string())
             });
             it.description.clone().or(value)
         });

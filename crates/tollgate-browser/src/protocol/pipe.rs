@@ -62,7 +62,8 @@ struct Shared {
     closed: CancellationToken,
 }
 
-type Waiting = oneshot::Sender<Result<Box<RawValue>, WireError>>;
+type Answer = Result<Box<RawValue>, WireError>;
+type Waiting = oneshot::Sender<Answer>;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -148,7 +149,7 @@ impl Connection {
         &self,
         session_id: Option<&str>,
         command: &C,
-    ) -> Result<(u64, oneshot::Receiver<Result<Box<RawValue>, WireError>>), WireError> {
+    ) -> Result<(u64, oneshot::Receiver<Answer>), WireError> {
         let id = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let request = Request {
             id,

@@ -128,11 +128,13 @@ impl Tab {
         // The browser ends a script that computes for ever; one that waits for ever is left.
         let more = patience + Duration::from_secs(2);
         let answer = self.ask_in(&self.session, &evaluate, more).await;
-        answer.map_err(|error| match error {
-            Error::Timeout(_) => Error::Script("the script did not end in time".to_owned()),
-            Error::Protocol(why) => Error::Script(why),
-            other => other,
-        })
+        match answer {
+            Err(Error::Timeout(_)) => {
+                Err(Error::Script("the script did not end in time".to_owned()))
+            }
+            Err(Error::Protocol(why)) => Err(Error::Script(why)),
+            Ok(_) | Err(_) => answer,
+        }
     }
 }
 

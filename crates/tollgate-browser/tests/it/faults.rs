@@ -119,7 +119,13 @@ async fn pages_that_never_come_do_not_hold_anyone() {
         matches!(&round, Err(Error::Load(why)) if why == "ERR_TOO_MANY_REDIRECTS"),
         "{round:?}"
     );
-    let nobody = tab.navigate("http://shop.test:1/").await;
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let nobody = tab
+        .navigate(&format!("http://shop.test:{}/", closed.port()))
+        .await;
     assert!(
         matches!(&nobody, Err(Error::Refused(why)) if why.contains("cannot be reached")),
         "{nobody:?}"

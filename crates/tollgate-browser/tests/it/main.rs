@@ -1,9 +1,16 @@
 //! A real Chromium against pages on the loopback interface.
 
+#[cfg(test)]
 mod boundary;
+#[cfg(test)]
 mod faults;
+#[cfg(test)]
 mod life;
+#[cfg(test)]
 mod pages;
+#[cfg(test)]
 mod site;
+#[cfg(test)]
 mod tabs;
+#[cfg(test)]
 mod world;

@@ -1,6 +1,8 @@
 //! Provider tests, through the public API only.
 
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod builtin;
 #[cfg(test)]
 mod conformance;

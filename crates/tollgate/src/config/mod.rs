@@ -3,6 +3,7 @@
 //! Layers, each over the one before: defaults, the user's file, the project's file,
 //! `TOLLGATE_*` variables, flags. A project that is not trusted may only narrow.
 
+mod browser;
 mod docs;
 mod env;
 mod error;
@@ -33,6 +34,7 @@ use std::{
     time::Duration,
 };
 
+pub use browser::Browser;
 pub use docs::Docs;
 pub use env::Environment;
 pub use error::{ConfigError, Notice, Origin};
@@ -106,6 +108,8 @@ pub struct Config {
     pub keepa: Keepa,
     /// Searching and reading the web.
     pub web: Web,
+    /// Pages in a real browser.
+    pub browser: Browser,
     /// The files this configuration was read from, lowest layer first.
     pub sources: Vec<Source>,
     /// What the user should know although it is no error.

@@ -10,7 +10,7 @@ use tollgate_core::ToolName;
 
 use super::{
     Config, Consent, Discovery, Limits, Log, LogTarget, Profile, Providers, Record, Review,
-    Sanitize, Skills, State, Stub, Telemetry, docs,
+    Sanitize, Skills, State, Stub, Telemetry, browser, docs,
     env::Environment,
     error::{ConfigError, Origin},
     keys::raw::{RawConfig, RawLimits, RawState},
@@ -127,6 +127,7 @@ impl Config {
             runs,
             keepa,
             web,
+            browser: browser::browser(raw.browser),
             sources: layers.sources,
             notices: layers.notices,
         })

@@ -1,6 +1,8 @@
 //! Black-box tests of the `tollgate` binary and of its public surfaces.
 
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod contracts;

@@ -2,6 +2,7 @@
 //!
 //! Sub-schemas are inlined and `null` is gone (TOML has none), so walking it is simple.
 
+pub(super) mod browser;
 pub(super) mod docs;
 pub(super) mod keepa;
 pub(super) mod markdown;

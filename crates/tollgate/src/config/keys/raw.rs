@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    super::secret::SecretRef, docs, keepa, mcp, runs, sandbox, serve, skills, values, web,
+    super::secret::SecretRef, browser, docs, keepa, mcp, runs, sandbox, serve, skills, values, web,
 };
 
 /// The configuration of Tollgate, `tollgate.toml`.
@@ -66,6 +66,8 @@ pub struct RawConfig {
     pub keepa: keepa::RawKeepa,
     /// Searching and reading the web.
     pub web: web::RawWeb,
+    /// Pages in a real browser.
+    pub browser: browser::RawBrowser,
 }
 
 /// Where Tollgate keeps what it must remember.

@@ -23,7 +23,7 @@ fn every_tool_is_listed() {
         let listed = env.run(&["tools", "list", "--toolset", name, "--json"]);
         names(&listed.exits(0).json()).len()
     };
-    let others = ["keepa.", "prices.", "sandbox.", "web."];
+    let others = ["browser.", "keepa.", "prices.", "sandbox.", "web."];
     let is_other = |name: &&&str| others.iter().any(|other| name.starts_with(other));
     let others = all.iter().filter(is_other).count() + set("runs");
     assert_eq!(set("gate"), all.len() - others);
@@ -147,7 +147,7 @@ fn a_switched_off_provider_or_tool_is_gone() {
     let called = env.call("time.now", "{}", &[]).exits(2).json();
     assert_eq!(called["error"]["kind"], "unknown_tool");
     env.configure(
-        "[providers]\ndisabled = [\"builtin\", \"keepa\", \"runs\", \"sandbox\", \"web\"]\n[providers.stub]\ntools = [\"a.b\"]\n",
+        "[providers]\ndisabled = [\"browser\", \"builtin\", \"keepa\", \"runs\", \"sandbox\", \"web\"]\n[providers.stub]\ntools = [\"a.b\"]\n",
     );
     let listed = env.run(&["tools", "list", "--json"]).exits(0).json();
     assert_eq!(names(&listed), ["a.b"]);

@@ -1,0 +1,259 @@
+//! Several steps in one call, for what agents do most.
+
+use std::{sync::Arc, time::Duration};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tollgate_browser::{Error, WaitFor};
+use tollgate_core::{CallContext, ProviderError};
+
+use super::{
+    act::{Acted, ClickArgs, acted, invalid},
+    desk::{Desk, Page, Place},
+    faults::told,
+    read::{NavigateArgs, Navigated, navigate},
+    views::{self, PageContent, PageInfo, Steady, Wanted},
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Field {
+    element_id: String,
+    /// A field's text, an option's name, or `true` and `false` for a box to tick.
+    #[schemars(length(max = 100_000))]
+    value: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub(super) struct FormArgs {
+    #[schemars(length(min = 1, max = 50))]
+    fields: Vec<Field>,
+    /// Clicked when all fields are filled in.
+    #[serde(default)]
+    submit_id: Option<String>,
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(flatten)]
+    place: Place,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Filled {
+    success: bool,
+    filled: Vec<String>,
+    failed: Vec<NotFilled>,
+    submitted: bool,
+    page: Page,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct NotFilled {
+    element_id: String,
+    error: String,
+    #[serde(rename = "errorCode", skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+}
+
+/// Fills in every field that can be; submits only if all could be.
+pub(super) async fn fill_form(
+    desk: Arc<Desk>,
+    args: FormArgs,
+    cx: CallContext,
+) -> Result<Filled, ProviderError> {
+    let hand = desk.hand(&cx, &args.place).await?.at(args.url.as_deref())?;
+    let tab = &hand.tab;
+    let (mut filled, mut failed) = (Vec::new(), Vec::new());
+    for field in args.fields {
+        let id = field.element_id;
+        let done = async {
+            let element = tab.element(&id).await?;
+            match element.r#type {
+                "combobox" => tab.select_option(&id, &field.value).await,
+                "checkbox" | "radio" => {
+                    let wanted = match field.value.as_str() {
+                        "true" => true,
+                        "false" => false,
+                        other => {
+                            return Err(Error::Invalid(format!(
+                                "`{other}` is neither true nor false"
+                            )));
+                        }
+                    };
+                    if element.state.checked.unwrap_or(false) != wanted {
+                        tab.click(&id).await?;
+                    }
+                    Ok(())
+                }
+                _ => tab.set_value(&id, &field.value, false).await,
+            }
+        };
+        match done.await {
+            Ok(()) => filled.push(id),
+            Err(error @ (Error::Crashed | Error::Dialog(_))) => return Err(told(error)),
+            Err(error) => failed.push(NotFilled {
+                element_id: id,
+                code: error.code(),
+                error: error.to_string(),
+            }),
+        }
+    }
+    let mut submitted = false;
+    if let Some(id) = args.submit_id.filter(|_| failed.is_empty()) {
+        tab.click(&id).await.map_err(told)?;
+        submitted = true;
+    }
+    Ok(Filled {
+        success: failed.is_empty(),
+        filled,
+        failed,
+        submitted,
+        page: hand.page().await?,
+    })
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum After {
+    Stable,
+    Selector,
+    Networkidle,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub(super) struct ClickWaitArgs {
+    /// What to wait for; `stable` if unset.
+    #[serde(default, rename = "waitFor")]
+    wait_for: Option<After>,
+    #[serde(default)]
+    #[schemars(length(max = 1000))]
+    selector: Option<String>,
+    /// Milliseconds, 10000 if unset.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 30_000))]
+    timeout: Option<u64>,
+    #[serde(flatten)]
+    click: ClickArgs,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ClickedAndWaited {
+    #[serde(flatten)]
+    acted: Acted,
+    stability: Option<Steady>,
+}
+
+pub(super) async fn click_and_wait(
+    desk: Arc<Desk>,
+    args: ClickWaitArgs,
+    cx: CallContext,
+) -> Result<ClickedAndWaited, ProviderError> {
+    let patience = Duration::from_millis(args.timeout.unwrap_or(10_000));
+    let click = args.click;
+    let selector = match (args.wait_for, args.selector) {
+        (Some(After::Selector), None) => return Err(invalid("`selector` is missing".to_owned())),
+        (_, selector) => selector,
+    };
+    let hand = desk
+        .hand(&cx, &click.place)
+        .await?
+        .at(click.url.as_deref())?;
+    let before = hand.session.opened_by(&hand.tab);
+    let clicked = hand.tab.click(&click.element_id).await.map_err(told)?;
+    let mut stability = None;
+    if clicked.dialog.is_none() {
+        let quiet = Duration::from_millis(500);
+        match (args.wait_for, selector) {
+            (Some(After::Networkidle), _) => {
+                hand.tab
+                    .wait_for(&WaitFor::NetworkIdle, patience)
+                    .await
+                    .map_err(told)?;
+            }
+            (Some(After::Selector), Some(selector)) => {
+                let wanted = WaitFor::Selector(selector);
+                hand.tab.wait_for(&wanted, patience).await.map_err(told)?;
+            }
+            (None | Some(After::Stable | After::Selector), _) => {
+                let stable = hand
+                    .tab
+                    .wait_for_stable(patience, quiet)
+                    .await
+                    .map_err(told)?;
+                stability = Some(stable.into());
+            }
+        }
+    }
+    Ok(ClickedAndWaited {
+        acted: acted(&hand, &before, &click.element_id, clicked).await?,
+        stability,
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = false))]
+pub(super) struct ExtractArgs {
+    /// Whether elements are wanted too.
+    #[serde(default)]
+    page_info: bool,
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 50_000))]
+    max_length: Option<usize>,
+    #[serde(flatten)]
+    navigate: NavigateArgs,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Extracted {
+    /// How it was read: always `browser`.
+    engine: &'static str,
+    #[serde(flatten)]
+    navigated: Navigated,
+    stability: Steady,
+    content: PageContent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_info: Option<PageInfo>,
+}
+
+pub(super) async fn navigate_and_extract(
+    desk: Arc<Desk>,
+    args: ExtractArgs,
+    cx: CallContext,
+) -> Result<Extracted, ProviderError> {
+    let place = args.navigate.place.clone();
+    let navigated = navigate(Arc::clone(&desk), args.navigate, cx.clone()).await?;
+    let hand = desk.hand(&cx, &place).await?;
+    let quiet = Duration::from_millis(300);
+    let stable = hand
+        .tab
+        .wait_for_stable(Duration::from_secs(5), quiet)
+        .await
+        .map_err(told)?;
+    let wanted = Wanted {
+        most: args.max_length,
+        visible_only: true,
+        ..Wanted::default()
+    };
+    let content = views::content(&hand.tab, &wanted).await?;
+    let page_info = match args.page_info {
+        true => {
+            // Both together stay within what one view may cost.
+            let wanted = Wanted {
+                most: Some(20),
+                visible_only: true,
+                ..Wanted::default()
+            };
+            Some(views::info(&hand.tab, &wanted).await?)
+        }
+        false => None,
+    };
+    Ok(Extracted {
+        engine: "browser",
+        navigated,
+        stability: stable.into(),
+        content,
+        page_info,
+    })
+}

@@ -1,0 +1,103 @@
+//! A browser: the tools around `tollgate-browser`.
+//!
+//! The crate drives Chromium; this folder gives each caller sessions of their own, shapes pages
+//! into views that fit a context, and translates. What a page says was written by strangers, so
+//! every tool reaches the open world.
+//!
+//! Invariant: reading changes nothing that a site could notice beyond a visit; whatever clicks,
+//! types or answers is a write, and whatever runs scripts or hands over files is more.
+
+mod act;
+mod boundary;
+mod desk;
+mod faults;
+mod forms;
+mod logs;
+mod read;
+mod settings;
+mod table;
+mod tabs;
+mod views;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tollgate_browser::Browser;
+use tollgate_core::{
+    Answer, CallContext, Health, Provider, ProviderError, ToolCall, ToolName, ToolSet, ToolSpec,
+    TrustLevel,
+};
+
+use desk::Desk;
+pub use settings::Settings;
+pub use tollgate_browser::{INSTALL, Limits, Whereabouts};
+
+/// Tools that only a local caller may use.
+const LOCAL: &[&str] = &["browser.execute_javascript", "browser.upload_file"];
+
+/// Offers `browser.*`.
+pub fn provider(settings: Settings) -> impl Provider {
+    let browser = Browser::new(settings.browser());
+    let desk = Arc::new(Desk::new(settings, browser));
+    Tools {
+        tools: table::all(Arc::clone(&desk)),
+        desk,
+    }
+}
+
+struct Tools {
+    desk: Arc<Desk>,
+    tools: ToolSet<Desk>,
+}
+
+#[async_trait]
+impl Provider for Tools {
+    fn id(&self) -> &str {
+        "browser"
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        if !self.desk.settings.is_enabled {
+            return Ok(Vec::new());
+        }
+        let missing = self.desk.settings.whereabouts.find().err();
+        let inactive = missing.map(|missing| missing.to_string());
+        let mut specs = self.tools.tools().await?;
+        for spec in &mut specs {
+            let bare = spec.name.as_str().trim_start_matches("browser.");
+            spec.aliases = ToolName::new(bare).into_iter().collect();
+            spec.inactive.clone_from(&inactive);
+            if LOCAL.contains(&spec.name.as_str()) {
+                spec.trust = vec![TrustLevel::Local];
+            }
+        }
+        Ok(specs)
+    }
+
+    async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
+        self.tools.serve(call, cx).await
+    }
+
+    /// Whoever is asked to agree sees the page and the element, not only an id.
+    async fn preview(
+        &self,
+        call: &ToolCall,
+        cx: &CallContext,
+    ) -> Result<Option<String>, ProviderError> {
+        Ok(self.desk.preview(call, cx).await)
+    }
+
+    async fn health(&self) -> Health {
+        if !self.desk.settings.is_enabled {
+            return Health::Ready;
+        }
+        match self.desk.settings.whereabouts.find() {
+            Ok(_) => Health::Ready,
+            Err(missing) => Health::Degraded(missing.to_string()),
+        }
+    }
+
+    async fn close(&self) {
+        self.desk.browser.close().await;
+    }
+}

@@ -1,0 +1,97 @@
+//! Resolves where the browser is, where its pages may lead, and how much there may be.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tollgate_providers::browser::{Limits, Settings, Whereabouts};
+
+use super::{env::Environment, keys::browser::RawBrowser, resolve::size};
+
+/// What of our environment a browser is given: where programs are, how people write, and where
+/// windows are shown.
+const HANDED_ON: &[&str] = &[
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Pages in a real browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Browser {
+    /// Whether there are tools for it.
+    pub enabled: bool,
+    /// Where Chromium is, if somebody says.
+    pub chromium: Option<PathBuf>,
+    /// Hosts that local callers may reach although their address is not public.
+    pub allow_hosts: Vec<String>,
+    /// The only hosts, if any.
+    pub only_hosts: Vec<String>,
+    /// Hosts that may not be reached.
+    pub deny_hosts: Vec<String>,
+    /// Folders whose files may be shown and uploaded.
+    pub roots: Vec<PathBuf>,
+    /// Tabs of one session.
+    pub session_tabs: usize,
+    /// Tabs of all sessions.
+    pub tabs: usize,
+    /// How long a session lives that nobody uses.
+    pub session_ttl: Duration,
+    /// How large a download may be.
+    pub download_bytes: u64,
+}
+
+pub(super) fn browser(raw: RawBrowser) -> Browser {
+    Browser {
+        enabled: raw.enabled,
+        chromium: raw.chromium,
+        allow_hosts: raw.allow_hosts,
+        only_hosts: raw.only_hosts,
+        deny_hosts: raw.deny_hosts,
+        roots: raw.roots,
+        session_tabs: size(raw.session_tabs),
+        tabs: size(raw.tabs),
+        session_ttl: Duration::from_secs(raw.session_seconds),
+        download_bytes: raw.download_bytes,
+    }
+}
+
+impl Browser {
+    /// As the provider wants it; `state` is the state folder.
+    pub fn settings(&self, state: &Path, environment: &Environment) -> Settings {
+        let variable = |name: &str| environment.variables.get(&OsString::from(name)).cloned();
+        let env: BTreeMap<OsString, OsString> = HANDED_ON
+            .iter()
+            .filter_map(|name| Some((OsString::from(name), variable(name)?)))
+            .collect();
+        let named = variable("CHROME_PATH").filter(|it| !it.is_empty());
+        Settings {
+            is_enabled: self.enabled,
+            whereabouts: Whereabouts {
+                named: self.chromium.clone().or(named.map(PathBuf::from)),
+                path: variable("PATH"),
+            },
+            root: state.join("browser"),
+            env,
+            limits: Limits {
+                tabs_per_session: self.session_tabs,
+                tabs: self.tabs,
+                headless_ttl: self.session_ttl,
+                download_bytes: self.download_bytes,
+                ..Limits::default()
+            },
+            allow_hosts: self.allow_hosts.clone(),
+            only_hosts: self.only_hosts.clone(),
+            deny_hosts: self.deny_hosts.clone(),
+            roots: self.roots.clone(),
+        }
+    }
+}
