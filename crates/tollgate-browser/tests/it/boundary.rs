@@ -15,7 +15,7 @@ async fn no_way_out_leads_past_the_boundary() {
     for url in [
         "http://10.9.8.7/",
         "https://10.9.8.7/",
-        "http://localhost:1/",
+        "http://localhost:8099/",
         "http://[::1]/",
     ] {
         let refused = tab.navigate(url).await;

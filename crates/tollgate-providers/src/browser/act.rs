@@ -276,7 +276,7 @@ pub(super) struct ScriptArgs {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Came {
     result: Value,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
 }
 

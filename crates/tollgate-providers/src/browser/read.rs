@@ -35,7 +35,7 @@ pub(super) struct Navigated {
     pub(super) status_code: Option<u32>,
     pub(super) page: Page,
     /// Whether it was a file; see browser.get_downloads.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) download: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]

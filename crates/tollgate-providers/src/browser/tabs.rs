@@ -76,7 +76,7 @@ struct SessionPlace {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Closed {
     success: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     kept: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,

@@ -47,7 +47,7 @@ pub(super) struct PageInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
     /// Ids that are gone since then.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     removed: Vec<String>,
     #[schemars(with = "Vec<Value>")]
     regions: Vec<tollgate_browser::Region>,

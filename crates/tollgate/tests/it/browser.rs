@@ -113,10 +113,21 @@ fn looking_is_free_and_a_click_waits_for_a_human_who_sees_what_it_hits() {
     );
     let shot = ask(&mut lines, "browser.screenshot", json!({}));
     assert_eq!(shot["data"]["mimeType"], "image/png", "{shot}");
+    // The id of a session comes through unharmed and is good for calls.
+    let made = ask(&mut lines, "browser.create_session", json!({}));
+    let other = made["data"]["sessionId"].clone();
+    let tabs = ask(&mut lines, "browser.list_tabs", json!({"sessionId": other}));
+    assert_eq!(tabs["data"]["tabs"], json!([]), "{made} {tabs}");
+    let gone = ask(
+        &mut lines,
+        "browser.list_tabs",
+        json!({"sessionId": "sess_0"}),
+    );
+    assert_eq!(gone["error"]["errorCode"], "SESSION_NOT_FOUND", "{gone}");
     let outside = ask(
         &mut lines,
         "browser.navigate",
-        json!({"url": "http://127.0.0.1:9/"}),
+        json!({"url": "http://127.0.0.2:8099/"}),
     );
     assert_eq!(
         outside["error"]["errorCode"], "INVALID_PARAMETER",

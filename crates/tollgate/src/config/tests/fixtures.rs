@@ -570,6 +570,28 @@ fn what_is_written_is_what_is_resolved() {
                 },
             ],
         },
+        browser: Browser {
+            enabled: false,
+            chromium: Some(
+                "/opt/chromium/chrome",
+            ),
+            allow_hosts: [
+                "localhost:3000",
+            ],
+            only_hosts: [
+                "*.example.com",
+            ],
+            deny_hosts: [
+                "ads.example.com",
+            ],
+            roots: [
+                "/fixtures/config/valid/pages",
+            ],
+            session_tabs: 2,
+            tabs: 4,
+            session_ttl: 60s,
+            download_bytes: 1024,
+        },
         sources: [
             Source {
                 path: "/fixtures/config/valid/everything.toml",

@@ -138,6 +138,16 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     web.brave_key: no
     web.serper_url: no
     web.serper_key: no
+    browser.enabled: no
+    browser.chromium: no
+    browser.allow_hosts: no
+    browser.only_hosts: no
+    browser.deny_hosts: add
+    browser.roots: no
+    browser.session_tabs: lower
+    browser.tabs: lower
+    browser.session_seconds: lower
+    browser.download_bytes: lower
     ");
 }
 

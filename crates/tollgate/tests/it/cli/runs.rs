@@ -148,10 +148,14 @@ fn templates_are_listed_checked_shown_and_drawn() {
         .iter()
         .map(|it| &it["templateId"])
         .collect();
-    assert_eq!(
-        ids,
-        ["edit_docs", "research_report", "run_code_snippet", "three"]
-    );
+    let known = [
+        "batch_extract_pages",
+        "edit_docs",
+        "research_report",
+        "run_code_snippet",
+        "three",
+    ];
+    assert_eq!(ids, known);
     env.run(&["templates", "lint"]).exits(0);
     let drawn = env.run(&["templates", "graph", "three"]).exits(0);
     assert!(drawn.out.contains("one --> two"), "{drawn:?}");

@@ -3,9 +3,12 @@
 //! Nothing of it is shared with another session: not cookies, not storage, not the proxy. If
 //! the browser dies, the session stays and gets a new context when it is used again.
 
+mod cookies;
+mod downloads;
+
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -13,7 +16,6 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
@@ -23,37 +25,21 @@ use crate::{
     process::folder::private,
     protocol::{
         commands::{
-            ActivateTarget, CancelDownload, CloseTarget, CreateContext, CreateTarget,
-            DisposeContext, GetCookies, SetCookies, SetDownloads,
+            ActivateTarget, CloseTarget, CreateContext, CreateTarget, DisposeContext, SetDownloads,
         },
-        events::{Attached, DownloadBegins, DownloadProgress},
+        events::Attached,
         pipe::Connection,
     },
     proxy::Proxy,
     tab::{Fresh, Tab},
 };
+pub use cookies::Cookie;
+pub use downloads::Download;
 
 /// How long the browser may take for things of its own.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How many downloads are remembered.
-const DOWNLOADS: usize = 50;
-
-/// What is kept of a cookie.
-const COOKIE: &[&str] = &[
-    "name",
-    "value",
-    "domain",
-    "path",
-    "secure",
-    "httpOnly",
-    "sameSite",
-    "expires",
-    "priority",
-    "partitionKey",
-];
-
-/// A cookie, as the browser writes it.
-pub type Cookie = std::collections::BTreeMap<String, serde_json::Value>;
+/// How often a tab is made before that is given up.
+const TRIES: u32 = 4;
 
 static NEXT_TAB: AtomicU64 = AtomicU64::new(1);
 
@@ -67,26 +53,6 @@ pub struct Options {
     pub boundary: Arc<dyn Boundary>,
     /// Folders whose files may be shown.
     pub roots: Vec<PathBuf>,
-}
-
-/// A file that a page had us download.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Download {
-    /// Its id.
-    pub id: String,
-    /// Where it came from.
-    pub url: String,
-    /// What it is called.
-    pub filename: String,
-    /// Where it is.
-    pub path: PathBuf,
-    /// How large it is, in bytes.
-    pub size: u64,
-    /// Whether all of it is there.
-    pub completed: bool,
-    /// Why it is not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
 }
 
 /// A session.
@@ -356,7 +322,26 @@ impl Session {
         Ok(())
     }
 
+    /// Makes a tab; one that dies before it has begun (its process was dying) is made again.
     async fn make(&self, place: &Place) -> Result<Arc<Tab>, Error> {
+        let mut tries = 0;
+        loop {
+            let tab = self.make_once(place).await?;
+            tries += 1;
+            match tab.begun().await {
+                Ok(()) => return Ok(tab),
+                Err(Error::Crashed) if tries < TRIES && place.running.process.is_alive() => {
+                    self.forget(&tab.target);
+                    let target_id = tab.target.clone();
+                    let close = CloseTarget { target_id };
+                    place.running.process.connection.tell(None, &close);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn make_once(&self, place: &Place) -> Result<Arc<Tab>, Error> {
         let create = CreateTarget {
             url: "about:blank".to_owned(),
             browser_context_id: place.context.clone(),
@@ -367,14 +352,10 @@ impl Session {
         let connection = &place.running.process.connection;
         let target = connection.ask(None, &create, PATIENCE).await?.target_id;
         // It was attached before it was answered.
-        let found = {
-            let tabs = self.tabs();
-            let found = tabs.all.iter().find(|entry| entry.tab.target == target);
-            found.map(|entry| Arc::clone(&entry.tab))
-        };
-        let tab = found.ok_or_else(|| Error::Limit("there are too many tabs".to_owned()))?;
-        tab.begun().await?;
-        Ok(tab)
+        let tabs = self.tabs();
+        let found = tabs.all.iter().find(|entry| entry.tab.target == target);
+        let found = found.map(|entry| Arc::clone(&entry.tab));
+        found.ok_or_else(|| Error::Limit("there are too many tabs".to_owned()))
     }
 
     /// A tab by its id, or the active one; opened if there is none, and made anew if its page
@@ -534,102 +515,6 @@ impl Session {
         // What cannot be removed holds no more than what was downloaded.
         let _ = fs::remove_dir_all(&self.folder);
     }
-
-    /// What pages stored to know their visitor again: all cookies, as the browser keeps them.
-    pub async fn cookies(self: &Arc<Self>) -> Result<Vec<Cookie>, Error> {
-        let mut place = self.place.lock().await;
-        let place = self.settled(&mut place).await?;
-        let get = GetCookies {
-            browser_context_id: place.context.clone(),
-        };
-        let connection = &place.running.process.connection;
-        Ok(connection.ask(None, &get, PATIENCE).await?.cookies)
-    }
-
-    /// Gives the browser cookies that were kept.
-    pub async fn restore(self: &Arc<Self>, cookies: Vec<Cookie>) -> Result<(), Error> {
-        let mut place = self.place.lock().await;
-        let place = self.settled(&mut place).await?;
-        let kept = cookies.into_iter().map(|mut cookie| {
-            cookie.retain(|name, value| {
-                // A cookie without an end is said to have ended before time began.
-                let is_endless = name == "expires" && value.as_f64().is_none_or(|end| end <= 0.0);
-                COOKIE.contains(&name.as_str()) && !is_endless
-            });
-            cookie
-        });
-        let set = SetCookies {
-            cookies: kept.collect(),
-            browser_context_id: place.context.clone(),
-        };
-        let connection = &place.running.process.connection;
-        connection.ask(None, &set, PATIENCE).await?;
-        Ok(())
-    }
-
-    /// What was downloaded, the last one last.
-    pub fn downloads(&self) -> Vec<Download> {
-        self.downloaded().clone()
-    }
-
-    pub(crate) fn download(&self, begins: &DownloadBegins) {
-        let mut all = self.downloaded();
-        if all.len() >= DOWNLOADS {
-            let oldest = all.remove(0);
-            let _ = fs::remove_file(oldest.path);
-        }
-        all.push(Download {
-            id: begins.guid.clone(),
-            url: begins.url.clone(),
-            filename: file_name(&begins.suggested_filename),
-            path: self.folder.join(&begins.guid),
-            size: 0,
-            completed: false,
-            error: None,
-        });
-    }
-
-    pub(crate) fn downloading(&self, connection: &Connection, progress: &DownloadProgress) {
-        let most = self
-            .browser
-            .upgrade()
-            .map_or(0, |it| it.settings.limits.download_bytes);
-        let mut all = self.downloaded();
-        let Some(download) = all.iter_mut().find(|it| it.id == progress.guid) else {
-            return;
-        };
-        download.size = crate::page::element::whole(progress.received_bytes).unsigned_abs();
-        match progress.state.as_str() {
-            "completed" => {
-                download.completed = true;
-                let named = free_name(&self.folder, &download.filename);
-                if fs::rename(&download.path, &named).is_ok() {
-                    download.path = named;
-                }
-            }
-            "canceled" => {
-                download
-                    .error
-                    .get_or_insert_with(|| "it was cancelled".to_owned());
-            }
-            _ if download.size > most && download.error.is_none() => {
-                download.error = Some(format!("it is larger than {most} bytes"));
-                let context = self.place.try_lock().ok();
-                let context = context.as_ref().and_then(|it| it.as_ref());
-                if let Some(place) = context {
-                    let cancel = CancelDownload {
-                        guid: progress.guid.clone(),
-                        browser_context_id: place.context.clone(),
-                    };
-                    connection.tell(None, &cancel);
-                } else {
-                    // Asked again with the next piece.
-                    download.error = None;
-                }
-            }
-            _ => {}
-        }
-    }
 }
 
 impl Tabs {
@@ -648,37 +533,4 @@ impl Tabs {
             self.active = self.all.first().map(|entry| entry.id.clone());
         }
     }
-}
-
-/// A name without folders and without surprises.
-fn file_name(suggested: &str) -> String {
-    let name: String = suggested
-        .chars()
-        .map(|c| {
-            if c.is_control() || "/\\:*?\"<>|".contains(c) {
-                '_'
-            } else {
-                c
-            }
-        })
-        .take(120)
-        .collect();
-    let name = name.trim_matches(['.', ' ']).to_owned();
-    if name.is_empty() {
-        "download".to_owned()
-    } else {
-        name
-    }
-}
-
-/// A path for a name that nothing has yet.
-fn free_name(folder: &Path, name: &str) -> PathBuf {
-    let plain = folder.join(name);
-    if !plain.exists() {
-        return plain;
-    }
-    (2..1000)
-        .map(|number| folder.join(format!("{number}-{name}")))
-        .find(|path| !path.exists())
-        .unwrap_or(plain)
 }

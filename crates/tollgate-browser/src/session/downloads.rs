@@ -1,0 +1,137 @@
+//! Files that pages had us download, each in the session's own folder and never larger than it may be.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+
+use super::Session;
+use crate::protocol::{
+    commands::CancelDownload,
+    events::{DownloadBegins, DownloadProgress},
+    pipe::Connection,
+};
+
+/// How many downloads are remembered.
+const DOWNLOADS: usize = 50;
+
+/// A file that a page had us download.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Download {
+    /// Its id.
+    pub id: String,
+    /// Where it came from.
+    pub url: String,
+    /// What it is called.
+    pub filename: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// How large it is, in bytes.
+    pub size: u64,
+    /// Whether all of it is there.
+    pub completed: bool,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Session {
+    /// What was downloaded, the last one last.
+    pub fn downloads(&self) -> Vec<Download> {
+        self.downloaded().clone()
+    }
+
+    pub(crate) fn download(&self, begins: &DownloadBegins) {
+        let mut all = self.downloaded();
+        if all.len() >= DOWNLOADS {
+            let oldest = all.remove(0);
+            let _ = fs::remove_file(oldest.path);
+        }
+        all.push(Download {
+            id: begins.guid.clone(),
+            url: begins.url.clone(),
+            filename: file_name(&begins.suggested_filename),
+            path: self.folder.join(&begins.guid),
+            size: 0,
+            completed: false,
+            error: None,
+        });
+    }
+
+    pub(crate) fn downloading(&self, connection: &Connection, progress: &DownloadProgress) {
+        let most = self
+            .browser
+            .upgrade()
+            .map_or(0, |it| it.settings.limits.download_bytes);
+        let mut all = self.downloaded();
+        let Some(download) = all.iter_mut().find(|it| it.id == progress.guid) else {
+            return;
+        };
+        download.size = crate::page::element::whole(progress.received_bytes).unsigned_abs();
+        match progress.state.as_str() {
+            "completed" => {
+                download.completed = true;
+                let named = free_name(&self.folder, &download.filename);
+                if fs::rename(&download.path, &named).is_ok() {
+                    download.path = named;
+                }
+            }
+            "canceled" => {
+                download
+                    .error
+                    .get_or_insert_with(|| "it was cancelled".to_owned());
+            }
+            _ if download.size > most && download.error.is_none() => {
+                download.error = Some(format!("it is larger than {most} bytes"));
+                let context = self.place.try_lock().ok();
+                let context = context.as_ref().and_then(|it| it.as_ref());
+                if let Some(place) = context {
+                    let cancel = CancelDownload {
+                        guid: progress.guid.clone(),
+                        browser_context_id: place.context.clone(),
+                    };
+                    connection.tell(None, &cancel);
+                } else {
+                    // Asked again with the next piece.
+                    download.error = None;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A name without folders and without surprises.
+fn file_name(suggested: &str) -> String {
+    let name: String = suggested
+        .chars()
+        .map(|c| {
+            if c.is_control() || "/\\:*?\"<>|".contains(c) {
+                '_'
+            } else {
+                c
+            }
+        })
+        .take(120)
+        .collect();
+    let name = name.trim_matches(['.', ' ']).to_owned();
+    if name.is_empty() {
+        "download".to_owned()
+    } else {
+        name
+    }
+}
+
+/// A path for a name that nothing has yet.
+fn free_name(folder: &Path, name: &str) -> PathBuf {
+    let plain = folder.join(name);
+    if !plain.exists() {
+        return plain;
+    }
+    (2..1000)
+        .map(|number| folder.join(format!("{number}-{name}")))
+        .find(|path| !path.exists())
+        .unwrap_or(plain)
+}
