@@ -3,6 +3,7 @@
 mod fixtures;
 mod layers;
 mod projects;
+mod resolved;
 mod surface;
 
 use std::{ffi::OsString, fs, path::Path};
