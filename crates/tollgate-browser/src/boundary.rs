@@ -54,12 +54,12 @@ impl Refusals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// The last one after the first `seen`, for a host if one is named.
-    pub(crate) fn since(&self, seen: u64, host: Option<&str>) -> Option<String> {
+    /// The last one of a host after the first `seen`.
+    pub(crate) fn since(&self, seen: u64, host: &str) -> Option<String> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = kept.1.iter().rev();
         found
-            .find(|it| it.number > seen && host.is_none_or(|host| it.host == host))
+            .find(|it| it.number > seen && it.host == host)
             .map(|it| it.why.clone())
     }
 }

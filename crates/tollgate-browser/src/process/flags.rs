@@ -37,7 +37,7 @@ const ALWAYS: &[&str] = &[
     "--disable-features=Translate,PaintHolding,BackForwardCache,MediaRouter,OptimizationHints,\
      DialMediaRouteProvider,InterestFeedContentSuggestions,AutofillServerCommunication,\
      CertificateTransparencyComponentUpdater,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,\
-     GlobalMediaControls,LensOverlay,Prerender2,NetworkTimeServiceQuerying",
+     GlobalMediaControls,LensOverlay,PreconnectToSearch,Prerender2,NetworkTimeServiceQuerying",
     // The boundary: pages go through the proxy of their context, nothing goes anywhere else.
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",

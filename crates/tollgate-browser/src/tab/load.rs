@@ -125,13 +125,23 @@ impl Tab {
         Ok(self.loaded(false))
     }
 
-    /// The boundary's reason, if it has one, is the better one.
+    /// The boundary's reason, if it has one for a host on the way, is the better one.
     fn not_loaded(&self, url: &str, seen: u64, error: &str) -> Error {
-        let host = address::host(url);
-        let why = self
-            .refusals
-            .since(seen, host.as_deref())
-            .or_else(|| self.refusals.since(seen, None));
+        let mut hosts: Vec<String> = address::host(url).into_iter().collect();
+        {
+            let state = self.lock();
+            let documents = state
+                .network
+                .iter()
+                .rev()
+                .filter(|it| it.kind == "document");
+            hosts.extend(documents.filter_map(|it| address::host(&it.url)));
+        }
+        // Files have no host.
+        hosts.push(String::new());
+        let why = hosts
+            .iter()
+            .find_map(|host| self.refusals.since(seen, host));
         match why {
             Some(why) => Error::Refused(why),
             None => Error::Load(error.trim_start_matches("net::").to_owned()),
