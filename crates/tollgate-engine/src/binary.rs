@@ -25,8 +25,12 @@ pub(crate) fn take(payload: &Payload) -> Option<Emptied> {
     for content in found {
         let quoted = format!("\"{content}\"");
         let word = word(taken.len());
-        if !text.contains(&word) && text.contains(&quoted) {
-            text = text.replacen(&quoted, &word, 1);
+        let Some(start) = find(&text, &quoted) else {
+            continue;
+        };
+        let end = start + quoted.len();
+        if !text[..start].contains(&word) && !text[end..].contains(&word) {
+            text.replace_range(start..end, &word);
             taken.push(quoted);
         }
     }
@@ -43,6 +47,16 @@ impl Emptied {
         }
         Payload::parse(text).ok()
     }
+}
+
+/// Where the content stands. It is looked for by its beginning: to prepare a search for
+/// the whole of it takes longer than everything else.
+fn find(text: &str, quoted: &str) -> Option<usize> {
+    const BEGINNING: usize = 64;
+    let beginning = quoted.get(..BEGINNING)?;
+    text.match_indices(beginning)
+        .map(|(at, _)| at)
+        .find(|at| text[*at..].starts_with(quoted))
 }
 
 fn word(number: usize) -> String {
@@ -92,6 +106,15 @@ mod tests {
         let emptied = take(&typed).unwrap();
         assert!(!emptied.payload.raw().contains("QUtJ"));
         assert_eq!(emptied.refill(&emptied.payload).unwrap(), typed);
+        // Contents that begin alike, and one that stands there twice.
+        let (one, other) = (format!("{content}QUtK"), format!("{content}QUtM"));
+        let several = format!(
+            r#"[{{"mimeType":"a/b","data":"{one}"}},{{"mimeType":"a/b","blob":"{other}"}},{{"mimeType":"a/b","data":"{one}"}}]"#
+        );
+        let several = Payload::parse(several).unwrap();
+        let emptied = take(&several).unwrap();
+        assert!(!emptied.payload.raw().contains("QUt"));
+        assert_eq!(emptied.refill(&emptied.payload).unwrap(), several);
         for text in [
             format!(r#"{{"data":"{content}"}}"#),
             r#"{"mimeType":"text/plain","data":"call me at 13800138000"}"#.to_owned(),
