@@ -181,17 +181,11 @@ impl Tab {
                 let Some(it) = event.read::<events::RequestWillBeSent>() else {
                     return;
                 };
-                if let Some(redirect) = &it.redirect_response {
-                    let id = &it.request_id;
-                    let entry = state
-                        .network
-                        .iter_mut()
-                        .rev()
-                        .find(|entry| entry.request_id == *id);
-                    if let Some(entry) = entry {
-                        entry.status = Some(redirect.status);
-                        entry.duration_ms = Some(0);
-                    }
+                if let Some(redirect) = &it.redirect_response
+                    && let Some(entry) = state.request(&it.request_id)
+                {
+                    entry.status = Some(redirect.status);
+                    entry.duration_ms = Some(0);
                 }
                 state
                     .in_flight
@@ -218,13 +212,7 @@ impl Tab {
                 if is_main && it.r#type == "Document" && it.request_id == it.loader_id {
                     state.status = Some(it.response.status);
                 }
-                let id = &it.request_id;
-                let found = state
-                    .network
-                    .iter_mut()
-                    .rev()
-                    .find(|entry| entry.request_id == *id);
-                if let Some(entry) = found {
+                if let Some(entry) = state.request(&it.request_id) {
                     entry.status = Some(it.response.status);
                     entry.mime_type = Some(it.response.mime_type).filter(|it| !it.is_empty());
                     entry.headers.extend(headers(&it.response.headers));
@@ -235,13 +223,7 @@ impl Tab {
                     return;
                 };
                 let begun = state.in_flight.remove(&it.request_id);
-                let id = &it.request_id;
-                let found = state
-                    .network
-                    .iter_mut()
-                    .rev()
-                    .find(|entry| entry.request_id == *id);
-                if let Some(entry) = found {
+                if let Some(entry) = state.request(&it.request_id) {
                     let taken = begun.map(|begun| begun.elapsed().as_millis());
                     entry.duration_ms = taken.map(|taken| u64::try_from(taken).unwrap_or(u64::MAX));
                     entry.size = it.encoded_data_length.map(whole);

@@ -56,6 +56,12 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The last entry of a request.
+    pub(crate) fn request(&mut self, id: &str) -> Option<&mut NetworkEntry> {
+        let mut newest_first = self.network.iter_mut().rev();
+        newest_first.find(|entry| entry.request_id == id)
+    }
+
     pub(crate) fn new(main_frame: String, session: String, roots: Arc<[PathBuf]>) -> Self {
         let frame = KnownFrame {
             session: session.clone(),

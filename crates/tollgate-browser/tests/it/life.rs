@@ -41,19 +41,15 @@ async fn closing_leaves_no_process_and_no_folder() {
     assert!(world.browser.product().await.is_err());
 }
 
-/// What the test below runs in a process of its own.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "a part of the next test"]
-async fn shows_a_page_until_it_is_killed() {
-    let Some(world) = World::new().await else {
-        return;
-    };
+/// Where the part below leaves word; whoever has it plays the part.
+#[cfg(target_os = "linux")]
+const WORD: &str = "TOLLGATE_TEST_WORD";
+
+/// Shows a page until it is killed.
+#[cfg(target_os = "linux")]
+async fn play(word: &Path) {
+    let world = World::new().await.expect("its parent has found a browser");
     let (_session, _tab) = world.show("/shop").await;
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "its parent says where to leave word"
-    )]
-    let word = std::env::var_os("TOLLGATE_TEST_WORD").unwrap();
     fs::write(word, world.folder.path().display().to_string()).unwrap();
     std::future::pending::<()>().await;
 }
@@ -61,6 +57,13 @@ async fn shows_a_page_until_it_is_killed() {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_process_takes_its_browser_along() {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "its parent says where to leave word"
+    )]
+    if let Some(word) = std::env::var_os(WORD) {
+        return play(Path::new(&word)).await;
+    }
     if World::new().await.is_none() {
         return;
     }
@@ -71,12 +74,8 @@ async fn a_killed_process_takes_its_browser_along() {
         reason = "the test kills a process like itself"
     )]
     let mut child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "life::shows_a_page_until_it_is_killed",
-            "--ignored",
-        ])
-        .env("TOLLGATE_TEST_WORD", &word)
+        .args(["--exact", "life::a_killed_process_takes_its_browser_along"])
+        .env(WORD, &word)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

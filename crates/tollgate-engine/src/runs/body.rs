@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tollgate_core::{AskKinds, Principal, SessionKey, Standing, Surface, Timestamp, TrustLevel};
-use tollgate_runs::Note;
+use tollgate_core::{
+    AskKinds, Principal, SessionKey, Standing, Surface, Timestamp, TrustLevel, store::RunRow,
+};
+use tollgate_runs::{Note, Status};
 
 use crate::{Caller, session::Lifetime};
 
@@ -112,6 +114,32 @@ impl Body {
             artifacts: Vec::new(),
             tainted: false,
             task: None,
+        }
+    }
+
+    /// The row of a run that nobody has taken up yet.
+    pub(super) fn queued(
+        &self,
+        id: String,
+        session: SessionKey,
+        template: &str,
+        now: Timestamp,
+        sealed: Vec<u8>,
+    ) -> RunRow {
+        RunRow {
+            id,
+            session,
+            template: template.to_owned(),
+            status: Status::Queued.as_str().to_owned(),
+            is_over: false,
+            created: now,
+            updated: now,
+            owner: None,
+            fence: 0,
+            is_canceled: false,
+            is_resting: false,
+            record: self.written(),
+            sealed: Some(sealed),
         }
     }
 

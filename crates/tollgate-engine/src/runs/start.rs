@@ -11,7 +11,7 @@ use tollgate_core::{
     canonical::{Form, Node},
     store::{Batch, Change, Durability, RunChange, RunRow},
 };
-use tollgate_runs::{Run, Status, StepKind, Template};
+use tollgate_runs::{Run, StepKind, Template};
 
 use super::{Shared, body::Body, errors, log::About, seal};
 use crate::{
@@ -255,21 +255,7 @@ impl Shared {
             total: ready.run.progress().total,
             ..Body::unreadable()
         };
-        let row = RunRow {
-            id,
-            session: cx.session.clone(),
-            template: template.id.clone(),
-            status: Status::Queued.as_str().to_owned(),
-            is_over: false,
-            created: now,
-            updated: now,
-            owner: None,
-            fence: 0,
-            is_canceled: false,
-            is_resting: false,
-            record: body.written(),
-            sealed: Some(sealed),
-        };
+        let row = body.queued(id, cx.session.clone(), &template.id, now, sealed);
         let node = Node::of(&inputs).ok();
         let text = node.map(|node| node.print(Form::Jcs)).unwrap_or_default();
         let fingerprint = inner.approval_key.fingerprint(text.as_bytes());

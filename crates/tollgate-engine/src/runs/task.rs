@@ -302,21 +302,7 @@ impl Shared {
             }),
             ..Body::unreadable()
         };
-        Ok(RunRow {
-            id,
-            session: caller.session.clone(),
-            template: TEMPLATE.to_owned(),
-            status: Status::Queued.as_str().to_owned(),
-            is_over: false,
-            created: now,
-            updated: now,
-            owner: None,
-            fence: 0,
-            is_canceled: false,
-            is_resting: false,
-            record: body.written(),
-            sealed: Some(sealed),
-        })
+        Ok(body.queued(id, caller.session.clone(), TEMPLATE, now, sealed))
     }
 
     fn task_of(&self, row: &RunRow, tool: Option<String>, state: TaskState) -> Task {
