@@ -122,8 +122,7 @@ pub(crate) fn search(
             } else {
                 enough.mentioned
             };
-            let is_entry = base.at(tally.node).is_entry();
-            if tally.covered / total >= wanted && is_entry && keep(number, tally.node) {
+            if tally.covered / total >= wanted {
                 hits.push(Hit {
                     base: number,
                     node: tally.node,
@@ -132,18 +131,31 @@ pub(crate) fn search(
             }
         }
     }
+    let fits = |hit: &Hit| bases[hit.base].at(hit.node).is_entry() && keep(hit.base, hit.node);
+    best(hits, most, fits)
+}
+
+/// The best of the hits that fit, in order. Whether one fits is asked only until there are
+/// enough: a node is far away in memory, and most hits are not among the best.
+fn best(mut hits: Vec<Hit>, most: usize, fits: impl Fn(&Hit) -> bool) -> Vec<Hit> {
     let order = |a: &Hit, b: &Hit| {
-        b.score
-            .total_cmp(&a.score)
-            .then(a.base.cmp(&b.base))
-            .then(a.node.cmp(&b.node))
+        a.score
+            .total_cmp(&b.score)
+            .then(b.base.cmp(&a.base))
+            .then(b.node.cmp(&a.node))
     };
-    if hits.len() > most {
-        hits.select_nth_unstable_by(most, order);
-        hits.truncate(most);
+    let mut found = Vec::new();
+    while found.len() < most && !hits.is_empty() {
+        let rest = hits.len().saturating_sub(most);
+        if rest > 0 {
+            hits.select_nth_unstable_by(rest, order);
+        }
+        let mut next = hits.split_off(rest);
+        next.sort_unstable_by(order);
+        let wanted = most - found.len();
+        found.extend(next.into_iter().rev().filter(&fits).take(wanted));
     }
-    hits.sort_by(order);
-    hits
+    found
 }
 
 fn rarity(nodes: usize, found: usize) -> f32 {
