@@ -31,17 +31,26 @@ pub(crate) struct Refusals(Mutex<(u64, VecDeque<Refusal>)>);
 struct Refusal {
     number: u64,
     host: String,
-    why: String,
+    why: Why,
+}
+
+/// Why a connection was not made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It may not be.
+    Refused(String),
+    /// The other side failed.
+    Failed(String),
 }
 
 impl Refusals {
-    pub(crate) fn add(&self, host: &str, why: impl Into<String>) {
+    pub(crate) fn add(&self, host: &str, why: Why) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.0 += 1;
         let refusal = Refusal {
             number: kept.0,
             host: host.to_owned(),
-            why: why.into(),
+            why,
         };
         kept.1.push_back(refusal);
         if kept.1.len() > KEPT {
@@ -55,7 +64,7 @@ impl Refusals {
     }
 
     /// The last one of a host after the first `seen`.
-    pub(crate) fn since(&self, seen: u64, host: &str) -> Option<String> {
+    pub(crate) fn since(&self, seen: u64, host: &str) -> Option<Why> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = kept.1.iter().rev();
         found

@@ -25,6 +25,7 @@ pub use page::{
     content::{Content, PageImage, PageLink, Section},
     element::{Bounds, Element, State},
     matching::{Candidate, find as find_elements},
+    next::{Entry, Onward},
     overview::{Overview, PageType, Region},
     view::{Changes, by_use, fitting, tokens},
 };

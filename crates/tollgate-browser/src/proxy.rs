@@ -33,7 +33,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::boundary::{Boundary, Refusals};
+use crate::boundary::{Boundary, Refusals, Why};
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(15);
@@ -185,7 +185,7 @@ async fn forward(
     };
     let mut response = sender.send_request(request).await.map_err(|error| {
         gate.refusals
-            .add(&host, format!("{host} broke the connection"));
+            .add(&host, Why::Failed(format!("{host} broke the connection")));
         io::Error::other(error)
     })?;
     kept.0 = Some((host, port, sender));
@@ -231,7 +231,7 @@ impl Gate {
         let addresses = match self.boundary.admit(host.to_owned(), port).await {
             Ok(addresses) => addresses,
             Err(why) => {
-                self.refusals.add(host, &why);
+                self.refusals.add(host, Why::Refused(why.clone()));
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
             }
         };
@@ -242,11 +242,12 @@ impl Gate {
             }
             Ok(Err(error)) => {
                 let why = format!("{host} cannot be reached: {}", error.kind());
-                self.refusals.add(host, why);
+                self.refusals.add(host, Why::Failed(why));
                 Err(error)
             }
             Err(_) => {
-                self.refusals.add(host, format!("{host} does not answer"));
+                let why = format!("{host} does not answer");
+                self.refusals.add(host, Why::Failed(why));
                 Err(io::ErrorKind::TimedOut.into())
             }
         }

@@ -15,8 +15,11 @@ macro_rules! templates {
 pub(crate) const BUILT_IN: &[BuiltIn] = templates! {
     "batch_extract_pages",
     "edit_docs",
+    "multi_tab_compare",
+    "paginated_extract",
     "research_report",
     "run_code_snippet",
+    "search_extract",
 };
 
 #[cfg(test)]

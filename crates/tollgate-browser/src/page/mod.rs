@@ -6,5 +6,6 @@ pub(crate) mod content;
 pub(crate) mod element;
 pub(crate) mod locate;
 pub(crate) mod matching;
+pub(crate) mod next;
 pub(crate) mod overview;
 pub(crate) mod view;

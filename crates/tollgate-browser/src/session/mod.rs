@@ -91,6 +91,8 @@ struct Entry {
     id: String,
     tab: Arc<Tab>,
     opener: Option<String>,
+    /// Whether only those get it who name it.
+    is_aside: bool,
     _slot: Slot,
 }
 
@@ -273,6 +275,7 @@ impl Session {
             id: format!("tab_{}", NEXT_TAB.fetch_add(1, Ordering::Relaxed)),
             tab: Arc::clone(&tab),
             opener: attached.target_info.opener_id.clone(),
+            is_aside: false,
             _slot: slot,
         });
         Some(tab)
@@ -294,14 +297,26 @@ impl Session {
 
     /// Opens a tab and makes it the active one.
     pub async fn open(self: &Arc<Self>) -> Result<(String, Arc<Tab>), Error> {
+        let (id, tab) = self.open_aside().await?;
+        let mut tabs = self.tabs();
+        if let Some(entry) = tabs.all.iter_mut().find(|it| it.id == id) {
+            entry.is_aside = false;
+        }
+        tabs.active = Some(id.clone());
+        Ok((id, tab))
+    }
+
+    /// Opens a tab that nobody gets who does not name it.
+    pub async fn open_aside(self: &Arc<Self>) -> Result<(String, Arc<Tab>), Error> {
         let mut place = self.place.lock().await;
         let place = self.settled(&mut place).await?;
         self.check_room()?;
         let tab = self.make(place).await?;
         let mut tabs = self.tabs();
-        let id = tabs.id_of(&tab).ok_or(Error::Crashed)?;
-        tabs.active = Some(id.clone());
-        Ok((id, tab))
+        let entry = tabs.all.iter_mut().find(|it| Arc::ptr_eq(&it.tab, &tab));
+        let entry = entry.ok_or(Error::Crashed)?;
+        entry.is_aside = true;
+        Ok((entry.id.clone(), Arc::clone(&tab)))
     }
 
     fn check_room(&self) -> Result<(), Error> {
@@ -372,7 +387,7 @@ impl Session {
             let wanted = id.or(tabs.active.as_deref());
             let entry = match wanted {
                 Some(wanted) => tabs.all.iter().find(|entry| entry.id == wanted),
-                None => tabs.all.first(),
+                None => tabs.all.iter().find(|entry| !entry.is_aside),
             };
             entry.map(|entry| (entry.id.clone(), Arc::clone(&entry.tab)))
         };
@@ -530,7 +545,8 @@ impl Tabs {
             .as_ref()
             .is_some_and(|id| self.all.iter().any(|it| it.id == *id));
         if !is_there {
-            self.active = self.all.first().map(|entry| entry.id.clone());
+            let next = self.all.iter().find(|entry| !entry.is_aside);
+            self.active = next.map(|entry| entry.id.clone());
         }
     }
 }

@@ -275,8 +275,9 @@ impl Tab {
             let go = commands::ContinueRequest { request_id };
             self.connection.tell(Some(session), &go);
         } else {
+            let why = "files outside of the configured folders are not shown";
             self.refusals
-                .add("", "files outside of the configured folders are not shown");
+                .add("", crate::boundary::Why::Refused(why.to_owned()));
             let stop = commands::FailRequest {
                 request_id: it.request_id,
                 error_reason: "AccessDenied",

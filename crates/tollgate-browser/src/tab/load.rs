@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Tab;
 use crate::{
+    boundary::Why,
     error::Error,
     page::address,
     protocol::commands::{GoTo, History, Navigate, StopLoading},
@@ -143,7 +144,8 @@ impl Tab {
             .iter()
             .find_map(|host| self.refusals.since(seen, host));
         match why {
-            Some(why) => Error::Refused(why),
+            Some(Why::Refused(why)) => Error::Refused(why),
+            Some(Why::Failed(why)) => Error::Load(why),
             None => Error::Load(error.trim_start_matches("net::").to_owned()),
         }
     }

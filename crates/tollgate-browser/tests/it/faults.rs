@@ -127,7 +127,7 @@ async fn pages_that_never_come_do_not_hold_anyone() {
         .navigate(&format!("http://shop.test:{}/", closed.port()))
         .await;
     assert!(
-        matches!(&nobody, Err(Error::Refused(why)) if why.contains("cannot be reached")),
+        matches!(&nobody, Err(Error::Load(why)) if why.contains("cannot be reached")),
         "{nobody:?}"
     );
     let nonsense = tab.navigate("not an address").await;

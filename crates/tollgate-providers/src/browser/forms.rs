@@ -11,8 +11,7 @@ use super::{
     act::{Acted, ClickArgs, acted, invalid},
     desk::{Desk, Page, Place},
     faults::told,
-    read::{NavigateArgs, Navigated, navigate},
-    views::{self, PageContent, PageInfo, Steady, Wanted},
+    views::Steady,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -187,73 +186,5 @@ pub(super) async fn click_and_wait(
     Ok(ClickedAndWaited {
         acted: acted(&hand, &before, &click.element_id, clicked).await?,
         stability,
-    })
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("additionalProperties" = false))]
-pub(super) struct ExtractArgs {
-    /// Whether elements are wanted too.
-    #[serde(default)]
-    page_info: bool,
-    #[serde(default)]
-    #[schemars(range(min = 1, max = 50_000))]
-    max_length: Option<usize>,
-    #[serde(flatten)]
-    navigate: NavigateArgs,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Extracted {
-    /// How it was read: always `browser`.
-    engine: &'static str,
-    #[serde(flatten)]
-    navigated: Navigated,
-    stability: Steady,
-    content: PageContent,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    page_info: Option<PageInfo>,
-}
-
-pub(super) async fn navigate_and_extract(
-    desk: Arc<Desk>,
-    args: ExtractArgs,
-    cx: CallContext,
-) -> Result<Extracted, ProviderError> {
-    let place = args.navigate.place.clone();
-    let navigated = navigate(Arc::clone(&desk), args.navigate, cx.clone()).await?;
-    let hand = desk.hand(&cx, &place).await?;
-    let quiet = Duration::from_millis(300);
-    let stable = hand
-        .tab
-        .wait_for_stable(Duration::from_secs(5), quiet)
-        .await
-        .map_err(told)?;
-    let wanted = Wanted {
-        most: args.max_length,
-        visible_only: true,
-        ..Wanted::default()
-    };
-    let content = views::content(&hand.tab, &wanted).await?;
-    let page_info = match args.page_info {
-        true => {
-            // Both together stay within what one view may cost.
-            let wanted = Wanted {
-                most: Some(20),
-                visible_only: true,
-                ..Wanted::default()
-            };
-            Some(views::info(&hand.tab, &wanted).await?)
-        }
-        false => None,
-    };
-    Ok(Extracted {
-        engine: "browser",
-        navigated,
-        stability: stable.into(),
-        content,
-        page_info,
     })
 }

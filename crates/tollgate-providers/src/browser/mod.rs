@@ -9,8 +9,11 @@
 
 mod act;
 mod boundary;
+mod compare;
 mod desk;
+mod extract;
 mod faults;
+mod following;
 mod forms;
 mod logs;
 mod read;

@@ -115,6 +115,7 @@ pub(super) async fn get_page_info(
         visible_only: args.visible_only.unwrap_or(true),
         cursor: args.cursor,
         since: args.since,
+        ..Wanted::default()
     };
     views::info(&hand.tab, &wanted).await
 }
@@ -146,6 +147,7 @@ pub(super) async fn get_page_content(
         visible_only: true,
         cursor: args.cursor,
         since: args.since,
+        ..Wanted::default()
     };
     views::content(&hand.tab, &wanted).await
 }

@@ -6,12 +6,17 @@ use std::sync::Arc;
 
 use tollgate_core::{Capability, Tool, ToolSet};
 
-use super::{act, desk::Desk, forms, logs, read, tabs};
+use super::{act, compare, desk::Desk, extract, following, forms, logs, read, tabs};
 
 /// A page may take half a minute to come, and something is done with it then.
 const PATIENCE_MS: u64 = 60_000;
 
+/// A list over many pages takes minutes.
+const LONG_MS: u64 = 600_000;
+
 const SETS: &[&str] = &["browser"];
+/// What templates are made of, and agents seldom need by itself.
+const STEPS: &[&str] = &["browser_steps"];
 
 /// Looks; a site notices no more than a visit.
 fn look(name: &'static str, title: &'static str, description: &'static str) -> Tool {
@@ -52,7 +57,7 @@ fn power(name: &'static str, title: &'static str, description: &'static str) -> 
 
 pub(super) fn all(desk: Arc<Desk>) -> ToolSet<Desk> {
     let tools = ToolSet::sharing("browser", desk);
-    acting(looking(sessions(tools)))
+    stepping(acting(looking(sessions(tools))))
 }
 
 fn sessions(tools: ToolSet<Desk>) -> ToolSet<Desk> {
@@ -200,7 +205,7 @@ fn looking(tools: ToolSet<Desk>) -> ToolSet<Desk> {
                 "Go to a page and read it",
                 "browser.navigate, waiting for rest, and browser.get_page_content in one call.",
             ),
-            forms::navigate_and_extract,
+            extract::navigate_and_extract,
         )
 }
 
@@ -286,4 +291,24 @@ fn acting(tools: ToolSet<Desk>) -> ToolSet<Desk> {
             ),
             act::upload_file,
         )
+}
+
+fn stepping(tools: ToolSet<Desk>) -> ToolSet<Desk> {
+    let mut follow = look(
+        "browser.extract_pages",
+        "Read a list over several pages",
+        "Reads a page and those that its links to the next page lead to, in a tab of its own; `stopped` says why no more were \
+         read. The template paginated_extract does it as a run.",
+    );
+    follow.timeout_ms = LONG_MS;
+    let mut compare = Tool::read(
+        "browser.compare_pages",
+        "Compare pages",
+        "Says in which fields pages that were read differ. Nothing is opened; the template multi_tab_compare reads and \
+         compares.",
+    );
+    compare.annotations.open_world = true;
+    tools
+        .tool(follow.sets(STEPS), following::extract_pages)
+        .tool(compare.sets(STEPS), compare::compare_pages)
 }

@@ -26,6 +26,8 @@ const IMAGES: usize = 20;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Wanted {
     pub(super) most: Option<usize>,
+    /// Whether all that was asked for is shown, whatever it costs.
+    pub(super) is_whole: bool,
     pub(super) visible_only: bool,
     pub(super) cursor: Option<String>,
     pub(super) since: Option<String>,
@@ -131,11 +133,8 @@ pub(super) async fn info(tab: &Tab, wanted: &Wanted) -> Result<PageInfo, Provide
         removed = changes.removed;
         removed.truncate(REMOVED);
     }
-    let (mut elements, truncated, next_cursor) = page(
-        shown,
-        wanted.cursor.as_deref(),
-        wanted.most.unwrap_or(ELEMENTS),
-    )?;
+    let (mut elements, truncated, next_cursor) =
+        page(shown, wanted, wanted.most.unwrap_or(ELEMENTS))?;
     elements.sort_by_key(|it| (it.bounds.y, it.bounds.x));
     Ok(PageInfo {
         page: PageHead {
@@ -230,8 +229,7 @@ pub(super) async fn content(tab: &Tab, wanted: &Wanted) -> Result<PageContent, P
         let mut changed = changes.changed.into_iter();
         sections.retain(|_| changed.next().unwrap_or(true));
     }
-    let (mut sections, mut truncated, mut next_cursor) =
-        page(sections, wanted.cursor.as_deref(), usize::MAX)?;
+    let (mut sections, mut truncated, mut next_cursor) = page(sections, wanted, usize::MAX)?;
     if let Some(most) = wanted.most {
         let before = sections.len();
         shorten(&mut sections, most);
@@ -291,10 +289,10 @@ fn shorten(sections: &mut Vec<Section>, most: usize) {
 /// As many as fit, beginning at the cursor; whether there are more, and where they begin.
 fn page<T: Serialize>(
     all: Vec<T>,
-    cursor: Option<&str>,
+    wanted: &Wanted,
     most: usize,
 ) -> Result<(Vec<T>, bool, Option<String>), ProviderError> {
-    let start: usize = match cursor {
+    let start: usize = match &wanted.cursor {
         None => 0,
         Some(cursor) => cursor.parse().map_err(|_| {
             let mut error = ProviderError::rejected("`cursor` is one that an earlier answer gave");
@@ -304,7 +302,10 @@ fn page<T: Serialize>(
     };
     let total = all.len();
     let rest: Vec<T> = all.into_iter().skip(start).collect();
-    let fit = fitting(&rest, BUDGET - FRAME).min(most);
+    let fit = match wanted.is_whole {
+        true => most,
+        false => fitting(&rest, BUDGET - FRAME).min(most),
+    };
     let shown: Vec<T> = rest.into_iter().take(fit).collect();
     let end = start.min(total) + shown.len();
     let next = (end < total).then(|| end.to_string());
@@ -321,18 +322,24 @@ mod tests {
             .map(|it| format!("number {it} {}", "x".repeat(50)))
             .collect();
         let mut seen = Vec::new();
-        let mut cursor: Option<String> = None;
+        let mut wanted = Wanted::default();
         loop {
-            let (shown, truncated, next) =
-                page(all.clone(), cursor.as_deref(), usize::MAX).unwrap();
+            let (shown, truncated, next) = page(all.clone(), &wanted, usize::MAX).unwrap();
             assert_eq!(truncated, next.is_some());
             seen.extend(shown);
             match next {
-                Some(next) => cursor = Some(next),
+                Some(next) => wanted.cursor = Some(next),
                 None => break,
             }
         }
         assert_eq!(seen, all);
-        assert!(page(all, Some("x"), 1).is_err());
+        wanted.cursor = Some("x".to_owned());
+        assert!(page(all.clone(), &wanted, 1).is_err());
+        let wanted = Wanted {
+            is_whole: true,
+            ..Wanted::default()
+        };
+        let (shown, truncated, _) = page(all, &wanted, 900).unwrap();
+        assert!(shown.len() == 900 && truncated);
     }
 }

@@ -113,6 +113,21 @@ fn apply<'a>(function: Function, arguments: &'a [Expression], scope: &Scope<'a>)
             let between = text(&value(1));
             Cow::Owned(items.collect::<Vec<_>>().join(&between).into())
         }
+        Function::If => value(if is_true(&value(0)) { 1 } else { 2 }),
+        Function::First => first(value(0), &value(1)),
+    }
+}
+
+/// The beginning of a text or a list; anything else is taken whole.
+fn first<'a>(value: Cow<'a, Value>, most: &Value) -> Cow<'a, Value> {
+    let most = most.as_u64().and_then(|most| usize::try_from(most).ok());
+    let Some(most) = most.filter(|most| size(&value) > *most) else {
+        return value;
+    };
+    match &*value {
+        Value::String(text) => Cow::Owned(text.chars().take(most).collect::<String>().into()),
+        Value::Array(items) => Cow::Owned(items.iter().take(most).cloned().collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value,
     }
 }
 

@@ -56,16 +56,22 @@ pub(crate) enum Function {
     Min,
     /// The texts of a list as one.
     Join,
+    /// The second of its arguments if the first counts as yes, else the third.
+    If,
+    /// So many characters or items from the beginning.
+    First,
 }
 
 impl Function {
-    const ALL: [(&'static str, Self, usize); 6] = [
+    const ALL: [(&'static str, Self, usize); 8] = [
         ("size", Self::Size, 1),
         ("exists", Self::Exists, 1),
         ("default", Self::Default, 2),
         ("contains", Self::Contains, 2),
         ("min", Self::Min, 2),
         ("join", Self::Join, 2),
+        ("if", Self::If, 3),
+        ("first", Self::First, 2),
     ];
 }
 

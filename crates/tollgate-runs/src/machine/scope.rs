@@ -206,11 +206,28 @@ impl Run {
         let Some(Node::Group(group)) = self.nodes.get(step) else {
             return None;
         };
-        let calls = &group.items.get(item)?.calls;
-        if let Some(error) = calls.iter().find_map(|record| record.error.as_ref()) {
+        let state = self.item_state(step, item);
+        if state == StepState::Succeeded {
+            return None;
+        }
+        let StepKind::Group(steps) = &self.template.steps.get(step)?.kind else {
+            return None;
+        };
+        // What may fail says why only if nothing else does.
+        let calls = || {
+            group
+                .items
+                .get(item)
+                .into_iter()
+                .flat_map(|it| it.calls.iter().zip(&steps.steps))
+        };
+        let needed = calls().filter(|(_, inner)| !inner.optional);
+        let mut errors = needed
+            .chain(calls())
+            .filter_map(|(record, _)| record.error.as_ref());
+        if let Some(error) = errors.next() {
             return Some(error.shown());
         }
-        let state = self.item_state(step, item);
         (state == StepState::Skipped)
             .then(|| json!({"errorCode": "RUN_CANCELED", "message": "it was left out"}))
     }

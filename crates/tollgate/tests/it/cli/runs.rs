@@ -151,8 +151,11 @@ fn templates_are_listed_checked_shown_and_drawn() {
     let known = [
         "batch_extract_pages",
         "edit_docs",
+        "multi_tab_compare",
+        "paginated_extract",
         "research_report",
         "run_code_snippet",
+        "search_extract",
         "three",
     ];
     assert_eq!(ids, known);

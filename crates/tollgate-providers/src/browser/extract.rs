@@ -1,0 +1,193 @@
+//! Reading whole pages in one call, in a tab of the call's own if that is wanted.
+//!
+//! Invariant: a tab that a call opened for itself is closed when the call ends, however it ends.
+
+use std::{sync::Arc, time::Duration};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
+use tollgate_browser::{Error, Session};
+use tollgate_core::{CallContext, ProviderError};
+
+use super::{
+    act::invalid,
+    desk::{Desk, Hand, Place},
+    faults::told,
+    read::{NavigateArgs, Navigated, navigate},
+    views::{self, PageContent, PageInfo, Steady, Wanted},
+};
+
+/// How long a page may take to come to rest, and how long it must rest then.
+const REST: Duration = Duration::from_secs(5);
+const QUIET: Duration = Duration::from_millis(300);
+/// How many elements are shown beside the text if nobody says how many: both together stay
+/// within what one view may cost.
+const BESIDE: usize = 20;
+/// How long a call waits for a tab where there are as many as there may be.
+const SEAT: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(50);
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = false))]
+pub(super) struct ExtractArgs {
+    /// Whether elements are wanted too.
+    #[serde(default)]
+    page_info: bool,
+    /// Whether the text is wanted; true if unset.
+    #[serde(default)]
+    content: Option<bool>,
+    /// More elements than fit a view if you say so.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 1000))]
+    max_elements: Option<usize>,
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 50_000))]
+    max_length: Option<usize>,
+    /// Reads it in a tab of its own that is closed then.
+    #[serde(default)]
+    new_tab: bool,
+    #[serde(flatten)]
+    navigate: NavigateArgs,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Extracted {
+    /// How it was read: always `browser`.
+    engine: &'static str,
+    #[serde(flatten)]
+    navigated: Navigated,
+    stability: Steady,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<PageContent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_info: Option<PageInfo>,
+}
+
+pub(super) async fn navigate_and_extract(
+    desk: Arc<Desk>,
+    mut args: ExtractArgs,
+    cx: CallContext,
+) -> Result<Extracted, ProviderError> {
+    if !args.new_tab {
+        return extract(&desk, args, &cx).await;
+    }
+    let place = &mut args.navigate.place;
+    if place.tab_id.is_some() {
+        return Err(invalid(
+            "`newTab` and `tabId` exclude each other".to_owned(),
+        ));
+    }
+    let session = desk.session(&cx, place.session_id.as_deref()).await?;
+    let own = OwnTab::open(&session).await?;
+    place.session_id = Some(session.id().to_owned());
+    place.tab_id = Some(own.id.clone());
+    let extracted = extract(&desk, args, &cx).await;
+    own.close().await;
+    extracted
+}
+
+async fn extract(
+    desk: &Arc<Desk>,
+    args: ExtractArgs,
+    cx: &CallContext,
+) -> Result<Extracted, ProviderError> {
+    let place = args.navigate.place.clone();
+    let navigated = navigate(Arc::clone(desk), args.navigate, cx.clone()).await?;
+    let hand = desk.hand(cx, &place).await?;
+    let stability = hand.tab.wait_for_stable(REST, QUIET).await.map_err(told)?;
+    let content = match args.content {
+        Some(false) => None,
+        Some(true) | None => Some(text(&hand, args.max_length).await?),
+    };
+    let page_info = match args.page_info {
+        true => {
+            let wanted = Wanted {
+                most: args.max_elements.or(content.as_ref().map(|_| BESIDE)),
+                is_whole: args.max_elements.is_some(),
+                visible_only: true,
+                ..Wanted::default()
+            };
+            Some(views::info(&hand.tab, &wanted).await?)
+        }
+        false => None,
+    };
+    Ok(Extracted {
+        engine: "browser",
+        navigated,
+        stability: stability.into(),
+        content,
+        page_info,
+    })
+}
+
+/// The page's text; as long as was asked for, or as long as a view may be.
+pub(super) async fn text(hand: &Hand, most: Option<usize>) -> Result<PageContent, ProviderError> {
+    let wanted = Wanted {
+        most,
+        is_whole: most.is_some(),
+        visible_only: true,
+        ..Wanted::default()
+    };
+    views::content(&hand.tab, &wanted).await
+}
+
+/// Goes to a page and waits until it rests.
+pub(super) async fn rested(
+    desk: &Desk,
+    cx: &CallContext,
+    place: &Place,
+    url: &str,
+) -> Result<Hand, ProviderError> {
+    let hand = desk.reach(cx, place, false).await?;
+    hand.tab.navigate(url).await.map_err(told)?;
+    hand.tab.wait_for_stable(REST, QUIET).await.map_err(told)?;
+    Ok(hand)
+}
+
+/// A tab that lives as long as one call.
+pub(super) struct OwnTab {
+    session: Arc<Session>,
+    pub(super) id: String,
+    is_closed: bool,
+}
+
+impl OwnTab {
+    /// Opens one; where there are too many, waits until another is closed.
+    pub(super) async fn open(session: &Arc<Session>) -> Result<Self, ProviderError> {
+        let deadline = Instant::now() + SEAT;
+        loop {
+            match session.open_aside().await {
+                Ok((id, _)) => {
+                    return Ok(Self {
+                        session: Arc::clone(session),
+                        id,
+                        is_closed: false,
+                    });
+                }
+                Err(Error::Limit(_)) if Instant::now() < deadline => sleep(LOOK).await,
+                Err(error) => return Err(told(error)),
+            }
+        }
+    }
+
+    pub(super) async fn close(mut self) {
+        self.is_closed = true;
+        // A tab that is gone is closed.
+        let _ = self.session.close_tab(&self.id).await;
+    }
+}
+
+impl Drop for OwnTab {
+    fn drop(&mut self) {
+        if self.is_closed {
+            return;
+        }
+        let (session, id) = (Arc::clone(&self.session), self.id.clone());
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { session.close_tab(&id).await });
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Many pages in one run, each read the way it needs.
+
+use serde_json::{Value, json};
+
+use super::{Site, ask, both_ways, has_chromium, run, world};
+use crate::support::Lines;
+
+#[test]
+fn plain_pages_are_read_over_http_and_the_others_in_the_browser() {
+    if !has_chromium() {
+        return;
+    }
+    let site = Site::start();
+    let env = world(&site);
+    let urls: Vec<String> = ["/plain", "/script", "/missing"]
+        .iter()
+        .map(|it| site.url(it))
+        .collect();
+    let mut lines = Lines::start(&env, &[]);
+    let inputs = json!({"urls": urls, "extract": {"pageInfo": false}});
+    let (run, kept) = both_ways(&mut lines, "batch_extract_pages", &inputs);
+    let items = run["result"]["items"].as_array().unwrap();
+    let way = |at: usize| {
+        (
+            &items[at]["title"],
+            &items[at]["engine"],
+            &items[at]["statusCode"],
+        )
+    };
+    assert_eq!(
+        way(0),
+        (&json!("Plain"), &json!("http"), &json!(200)),
+        "{run:#}"
+    );
+    assert_eq!(
+        way(1),
+        (&json!("Drawn"), &json!("browser"), &json!(200)),
+        "{run:#}"
+    );
+    assert_eq!(
+        way(2),
+        (&json!("Nothing"), &json!("browser"), &json!(404)),
+        "{run:#}"
+    );
+    assert_eq!(run["result"]["summary"]["total"], 3);
+    // That it was tried over HTTP first is no failure of the page.
+    assert_eq!(
+        (&run["status"], &items[1]["error"]),
+        (&json!("succeeded"), &Value::Null),
+        "{run:#}"
+    );
+    assert_eq!(kept["items"], run["result"]["items"]);
+    assert!(kept["finishedAt"].is_string(), "{kept:#}");
+    lines.end();
+    lines.wait();
+    env.whole();
+}
+
+#[test]
+fn what_is_wanted_of_a_page_is_what_comes() {
+    if !has_chromium() {
+        return;
+    }
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let mut first = |inputs: Value| {
+        let ran = run(&mut lines, "batch_extract_pages", inputs, "sync");
+        let item = ran["data"]["result"]["items"][0].clone();
+        assert_eq!(item["success"], true, "{ran:#}");
+        item
+    };
+    let buttons = json!([site.url("/buttons")]);
+    let extract = json!({"maxElements": 70, "content": false});
+    let item = first(json!({"urls": buttons, "engine": "browser", "extract": extract}));
+    assert_eq!(item["pageInfo"]["elements"].as_array().unwrap().len(), 70);
+    assert_eq!(
+        (&item["elementCount"], &item["content"]),
+        (&json!(80), &Value::Null)
+    );
+    let item = first(json!({"urls": buttons, "engine": "browser", "extract": {"maxElements": 3}}));
+    assert_eq!(item["pageInfo"]["elements"].as_array().unwrap().len(), 3);
+    assert_eq!(item["content"]["sections"][0]["text"], "Choose");
+    let plain = json!([site.url("/plain")]);
+    let item = first(json!({"urls": plain, "extract": {"maxContentLength": 40}}));
+    assert_eq!(
+        item["content"]["text"].as_str().unwrap().chars().count(),
+        40,
+        "{item}"
+    );
+    let item = first(json!({"urls": plain, "engine": "http", "extract": {"content": false}}));
+    assert_eq!(
+        (&item["title"], &item["content"]),
+        (&json!("Plain"), &Value::Null)
+    );
+    lines.end();
+    lines.wait();
+}
+
+#[test]
+fn an_item_that_fails_says_which_way_it_failed_and_half_of_them_is_too_much() {
+    if !has_chromium() {
+        return;
+    }
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let refused = "http://127.0.0.2:8099/";
+    let inputs = json!({"urls": [site.url("/script"), refused], "engine": "browser"});
+    let ran = run(&mut lines, "batch_extract_pages", inputs, "sync");
+    let items = &ran["data"]["result"]["items"];
+    assert_eq!(ran["data"]["status"], "partial_success", "{ran:#}");
+    assert_eq!(
+        (&items[1]["success"], &items[1]["engine"]),
+        (&json!(false), &json!("browser"))
+    );
+    assert_eq!(
+        items[1]["error"]["errorCode"], "INVALID_PARAMETER",
+        "{ran:#}"
+    );
+    let inputs = json!({"urls": [site.url("/plain"), refused, refused], "engine": "http"});
+    let ran = run(&mut lines, "batch_extract_pages", inputs, "sync");
+    assert_eq!(
+        ran["error"]["errorCode"], "STEP_EXECUTION_FAILED",
+        "{ran:#}"
+    );
+    let items = &ran["error"]["details"]["result"]["items"];
+    assert_eq!(
+        (&items[0]["success"], &items[1]["engine"]),
+        (&json!(true), &json!("http"))
+    );
+    lines.end();
+    lines.wait();
+}
+
+#[test]
+fn a_run_in_a_session_of_the_caller_leaves_it_and_its_tab_alone() {
+    if !has_chromium() {
+        return;
+    }
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let made = ask(&mut lines, "browser.create_session", json!({}));
+    let session = made["data"]["sessionId"].clone();
+    let shop = json!({"sessionId": session, "url": site.url("/shop")});
+    ask(&mut lines, "browser.navigate", shop);
+    let inputs = json!({"urls": [site.url("/script"), site.url("/buttons")], "engine": "browser"});
+    let params =
+        json!({"templateId": "batch_extract_pages", "sessionId": session, "inputs": inputs});
+    let ran = ask(&mut lines, "run_task_template", params);
+    assert_eq!(ran["data"]["status"], "succeeded", "{ran:#}");
+    let tabs = ask(
+        &mut lines,
+        "browser.list_tabs",
+        json!({"sessionId": session}),
+    );
+    let listed = tabs["data"]["tabs"].as_array().unwrap();
+    assert_eq!(listed.len(), 1, "{tabs:#}");
+    assert_eq!(
+        (&listed[0]["title"], &listed[0]["id"]),
+        (&json!("Shop"), &tabs["data"]["activeTabId"])
+    );
+    lines.end();
+    lines.wait();
+}

@@ -1,0 +1,247 @@
+//! The browser through the door: consent, previews, and runs over pages of our own on loopback.
+
+mod batch;
+mod compare;
+mod faults;
+mod lists;
+mod tools;
+
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    sync::{Arc, Condvar, Mutex},
+    thread,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use crate::support::{Lines, TestEnv};
+
+/// A site of a few pages; it ends with the test's process.
+struct Site {
+    host: String,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The paths that were asked for, in their order.
+    asked: Mutex<Vec<String>>,
+    /// Whether pages below `/held/` are answered.
+    is_open: Mutex<bool>,
+    came: Condvar,
+    opened: Condvar,
+}
+
+impl Site {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let state = Arc::<State>::default();
+        let own = Arc::clone(&state);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (stream, state) = (stream.unwrap(), Arc::clone(&own));
+                thread::spawn(move || serve(stream, &state));
+            }
+        });
+        Self { host, state }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.host)
+    }
+
+    /// Answers what is held, from now on.
+    fn open(&self) {
+        *self.state.is_open.lock().unwrap() = true;
+        self.state.opened.notify_all();
+    }
+
+    /// Waits until so many different pages have been asked for below this path.
+    fn wait_for(&self, below: &str, count: usize) {
+        let mut asked = self.state.asked.lock().unwrap();
+        loop {
+            let mut paths: Vec<&String> = asked.iter().filter(|it| it.starts_with(below)).collect();
+            paths.sort();
+            paths.dedup();
+            if paths.len() >= count {
+                return;
+            }
+            asked = self.state.came.wait(asked).unwrap();
+        }
+    }
+}
+
+fn serve(mut stream: TcpStream, state: &State) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&head);
+    let path = head.split_whitespace().nth(1).unwrap_or_default();
+    state.asked.lock().unwrap().push(path.to_owned());
+    state.came.notify_all();
+    if path.starts_with("/held/") {
+        let mut is_open = state.is_open.lock().unwrap();
+        while !*is_open {
+            is_open = state.opened.wait(is_open).unwrap();
+        }
+    }
+    // Nothing at all is what a broken server answers.
+    let Some((status, body)) = page(path) else {
+        return;
+    };
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    drop(stream.write_all(answer.as_bytes()));
+}
+
+fn page(path: &str) -> Option<(&'static str, String)> {
+    let words = "The ferry leaves the old pier at noon, and it comes back before the sun is down. "
+        .repeat(6);
+    let body = match path {
+        "/plain" => format!(
+            "<title>Plain</title><article><h1>Plain</h1><p>{words}</p><p>{words}</p></article>"
+        ),
+        "/script" => format!(
+            "<title>Empty</title><div id=app></div><script>document.title='Drawn';app.innerHTML='<h1>Drawn</h1><p>{words}</p><button>Book</button>'</script>"
+        ),
+        "/shop" => {
+            "<title>Shop</title><button onclick=\"document.title='Ordered'\">Order now</button>"
+                .to_owned()
+        }
+        "/buttons" => {
+            let buttons = (0..80).map(|it| format!("<button>Choice {it}</button>"));
+            format!(
+                "<title>Buttons</title><h1>Choose</h1>{}",
+                buttons.collect::<String>()
+            )
+        }
+        "/north" => lamps("Lamps", &["Lamp", "From 5 crowns", "In stock"]),
+        "/south" => lamps(" LAMPS ", &["Lamp", "From 6 crowns", "In stock"]),
+        "/broken" | "/broken?2" | "/list/4" => return None,
+        _ if path.starts_with("/held/") => format!("<title>Held</title><p>{words}</p>"),
+        _ if path.starts_with("/list/") => listing(path.trim_start_matches("/list/")),
+        _ => return Some(("404 Not Found", "<title>Nothing</title>".to_owned())),
+    };
+    Some(("200 OK", body))
+}
+
+fn lamps(title: &str, sections: &[&str]) -> String {
+    let sections = sections.iter().map(|it| format!("<p>{it}</p>"));
+    format!(
+        "<title>{title}</title><main>{}</main><a href=/plain>More</a>",
+        sections.collect::<String>()
+    )
+}
+
+/// A shop's list: each page has a link to the next in another way.
+fn listing(number: &str) -> String {
+    let number: u32 = number.parse().unwrap();
+    let goods = (1..=3).map(|it| {
+        let name = (number - 1) * 3 + it;
+        format!("<li class=good><a href=/good/{name}>Lamp {name}</a> <b>{name} crowns</b></li>")
+    });
+    let next = number + 1;
+    let onward = match number {
+        1 => format!("<a href=/list/{next} rel=next>On we go</a>"),
+        2 => format!("<a href=/list/1>‹ Previous</a> <a href=/list/{next}>Next ›</a>"),
+        3 => format!("<a class=on href=/list/{next}>{next}</a>"),
+        10 => "<a href=/list/11>Next</a>".to_owned(),
+        11 => "<a href=/list/10>Next</a>".to_owned(),
+        20 => "<button>Next page</button>".to_owned(),
+        _ => String::new(),
+    };
+    format!(
+        "<title>Lamps {number}</title><ul>{}</ul>{onward}",
+        goods.collect::<String>()
+    )
+}
+
+/// Where no Chromium is installed there is nothing to test.
+fn has_chromium() -> bool {
+    [
+        "/usr/bin/chromium",
+        "/usr/bin/chromium-browser",
+        "/usr/bin/google-chrome",
+    ]
+    .iter()
+    .any(|place| Path::new(place).exists())
+}
+
+fn world(site: &Site) -> TestEnv {
+    let host = &site.host;
+    TestEnv::with_config(&format!(
+        "[browser]\nallow_hosts = [\"{host}\"]\n[web]\nallow_hosts = [\"{host}\"]\n"
+    ))
+}
+
+fn ask(lines: &mut Lines, method: &str, params: Value) -> Value {
+    let asked = json!({"id": 1, "method": method, "params": params});
+    lines.ask(&asked.to_string())
+}
+
+/// Starts a run of a template and gives what that answers.
+fn run(lines: &mut Lines, template: &str, inputs: Value, mode: &str) -> Value {
+    let options = json!({"mode": mode});
+    let params = json!({"templateId": template, "inputs": inputs, "options": options});
+    ask(lines, "run_task_template", params)
+}
+
+/// Looks at a run until it is over.
+fn ended(lines: &mut Lines, id: &Value) -> Value {
+    loop {
+        let shown = ask(lines, "get_task_run", json!({"runId": id}));
+        let status = shown["data"]["status"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{shown:#}"));
+        if !matches!(status, "queued" | "running") {
+            return shown["data"].clone();
+        }
+        thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+/// Runs a template both ways; both have to come to the same result, which is given with the
+/// artifact of its name.
+#[track_caller]
+fn both_ways(lines: &mut Lines, template: &str, inputs: &Value) -> (Value, Value) {
+    let waited = run(lines, template, inputs.clone(), "sync");
+    let queued = run(lines, template, inputs.clone(), "async");
+    assert_eq!(queued["data"]["status"], "queued", "{queued:#}");
+    assert!(queued["data"]["createdAt"].is_number(), "{queued:#}");
+    let polled = ended(lines, &queued["data"]["runId"]);
+    let waited = match waited["data"]["runId"].as_str() {
+        Some(id) => ended(lines, &json!(id)),
+        None => panic!("{waited:#}"),
+    };
+    assert_eq!(waited["status"], polled["status"], "{waited:#} {polled:#}");
+    let kept = artifact(lines, &polled, "result.json");
+    (polled, kept)
+}
+
+/// An artifact of a run, put together from pieces.
+#[track_caller]
+fn artifact(lines: &mut Lines, run: &Value, name: &str) -> Value {
+    let all = run["artifacts"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{run:#}"));
+    let found = all.iter().find(|it| it["name"] == name);
+    let id = &found.unwrap_or_else(|| panic!("{name}: {run:#}"))["artifactId"];
+    let mut bytes = Vec::new();
+    loop {
+        let args = json!({"artifactId": id, "offset": bytes.len(), "limit": 1000});
+        let piece = ask(lines, "get_artifact", args);
+        let piece = &piece["data"];
+        bytes.extend(STANDARD.decode(piece["data"].as_str().unwrap()).unwrap());
+        if piece["complete"] == true {
+            return serde_json::from_slice(&bytes).unwrap();
+        }
+    }
+}
