@@ -1,7 +1,12 @@
 //! Bounds on JSON before anything builds a tree of it.
 
+use memchr::memchr2;
+
 /// The deepest nesting accepted anywhere, well below what recursion could not bear.
 pub const MAX_DEPTH: usize = 96;
+
+/// How far the end of a string is looked for byte by byte.
+const NEAR: usize = 32;
 
 /// Tells whether the arrays and objects of `json` nest no deeper than [`MAX_DEPTH`].
 ///
@@ -29,11 +34,14 @@ pub fn within_depth(json: &[u8]) -> bool {
 /// The index of the closing quote of the string whose content starts at `from`.
 fn end_of_string(json: &[u8], from: usize) -> usize {
     let mut index = from;
+    // Most strings are short, and then to search for the end is more than to walk there.
+    let near = from.saturating_add(NEAR);
     while let Some(byte) = json.get(index) {
         match byte {
             b'\\' => index += 2,
             b'"' => return index,
-            _ => index += 1,
+            _ if index < near => index += 1,
+            _ => index += memchr2(b'"', b'\\', &json[index..]).unwrap_or(json.len() - index),
         }
     }
     index
@@ -47,6 +55,21 @@ mod tests {
     fn brackets_in_strings_do_not_count() {
         let text = format!("\"{}\\\"{}\"", "[".repeat(500), "{".repeat(500));
         assert!(within_depth(text.as_bytes()));
+        // Wherever the quotes and the escapes stand, near or far.
+        for length in 0..100 {
+            let text = format!(
+                r#"{{"a":"{}\\\"{}","b":[1]}}"#,
+                "x".repeat(length),
+                "[".repeat(length)
+            );
+            assert!(within_depth(text.as_bytes()), "{length}");
+            let open = format!(
+                r#""{}\\" {}"#,
+                "x".repeat(length),
+                "[".repeat(MAX_DEPTH + 1)
+            );
+            assert!(!within_depth(open.as_bytes()), "{length}");
+        }
     }
 
     #[test]

@@ -33,6 +33,10 @@ use tollgate_runs::Library;
 use tollgate_store::{FolderBlobs, SqliteStore};
 use tollgate_testkit::fakes::{FakeProvider, spec};
 
+/// The allocator of the program itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const ROUNDS: usize = 7;
 const QUEUED: usize = 1000;
 const OVER: usize = 100_000;

@@ -226,7 +226,8 @@ impl Cleaner {
         match binary::take(payload) {
             Some(emptied) => {
                 let clean = self.text_of(&emptied.payload, scope, found)?;
-                emptied.refill(&clean)
+                let whole = emptied.refill(&clean);
+                Some(whole.unwrap_or_else(|| Payload::from(Value::Null)))
             }
             None => self.text_of(payload, scope, found),
         }

@@ -70,6 +70,9 @@ pub enum Gap {
     SignalsReachOut,
     /// It shares the network of the host, loopback included, because that was asked for.
     NetworkShared,
+    /// The workspace is looked at while it grows and the run ended when it is too large;
+    /// what is written between two looks, or has no name any more, nothing holds back.
+    DiskNotHeld,
 }
 
 impl Gap {
@@ -84,6 +87,7 @@ impl Gap {
             Self::FileNamesVisible => "file_names_visible",
             Self::SignalsReachOut => "signals_reach_out",
             Self::NetworkShared => "network_shared",
+            Self::DiskNotHeld => "disk_not_held",
         }
     }
 }
@@ -95,7 +99,8 @@ pub struct Limits {
     pub wall: Duration,
     /// Of all its processes together.
     pub cpu: Duration,
-    /// Of all its processes together, in bytes.
+    /// Of all its processes together, in bytes; what is in its folders counts where they are
+    /// in memory.
     pub memory: u64,
     /// At the same time; threads count.
     pub processes: u32,
@@ -137,9 +142,9 @@ pub enum Limit {
     Processes,
     /// It said too much; the rest is lost, it was not ended.
     Output,
-    /// It wrote too much and was ended.
+    /// It could write no more; where nothing holds it back, it was ended.
     Disk,
-    /// It made too many files and was ended.
+    /// It could make no more files; where nothing holds it back, it was ended.
     Files,
 }
 

@@ -66,6 +66,8 @@ impl Default for Limits {
 pub struct Retention {
     /// Effects without an idempotency key, after this long.
     pub effects: Duration,
+    /// Effects with an idempotency key, after this long. Steps of runs have one.
+    pub keyed_effects: Duration,
     /// Approvals, this long after their end.
     pub approvals: Duration,
     /// Runs, this long after they were over; what they left behind goes before.
@@ -85,6 +87,7 @@ impl Default for Retention {
         const DAY: Duration = Duration::from_secs(86_400);
         Self {
             effects: 7 * DAY,
+            keyed_effects: 90 * DAY,
             approvals: 90 * DAY,
             runs: 90 * DAY,
             bodies: 90 * DAY,

@@ -79,6 +79,7 @@ pub(super) async fn drive(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, d
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .remove(&id);
+    shared.moved.send_modify(|moves| *moves += 1);
     shared.wake.notify_one();
 }
 
@@ -102,7 +103,7 @@ async fn open(
         return Err(unopened(None, "what was kept of it cannot be read"));
     };
     let source = body.source.as_deref().unwrap_or_default();
-    let Ok(template) = tollgate_runs::parse(&row.template, source) else {
+    let Some(template) = shared.followed(&body.digest, &row.template, source) else {
         return Err(unopened(Some(&body), "its template can no longer be read"));
     };
     let sealed = row.sealed.as_deref().unwrap_or_default();
@@ -137,8 +138,7 @@ async fn open(
         "sessionId": body.session_id,
         "conversation": body.conversation,
     });
-    let run =
-        Run::new(Arc::new(template), inputs, about, shared.settings.threshold).restored(records);
+    let run = Run::new(template, inputs, about, shared.settings.threshold).restored(records);
     body.began.get_or_insert(inner.clock.now());
     let (events, inbox) = mpsc::unbounded_channel();
     let around = Arc::new(Surroundings {
@@ -216,7 +216,10 @@ impl Drive {
                 data,
                 tainted,
                 id,
-            } => return self.settle(call, (data, tainted, id)),
+            } => match self.settle(call, (data, tainted, id)) {
+                Some(event) => event,
+                None => return,
+            },
         };
         if let Event::Ended { key, .. } | Event::Asked { key, .. } = &event {
             self.calls.remove(key);
@@ -325,11 +328,17 @@ impl Drive {
 
     fn tell(&self) {
         let progress = self.run.progress();
+        let is_resting = self.around.is_resting.load(Ordering::SeqCst);
+        let mut turned = false;
         self.live.send_modify(|live| {
             live.done = progress.done;
             live.total = progress.total;
-            live.is_resting = self.around.is_resting.load(Ordering::SeqCst);
+            turned = live.is_resting != is_resting;
+            live.is_resting = is_resting;
         });
+        if turned {
+            self.around.shared.moved.send_modify(|moves| *moves += 1);
+        }
     }
 
     /// Gives its place to others while it only waits for somebody's answer.
@@ -404,21 +413,26 @@ impl Drive {
                     },
                     call: id,
                 }),
-                Answered::Failed(outcome) => ended(&around, call.key, outcome),
+                Answered::Failed(outcome) => Heard::Event(ended(&around, call.key, outcome)),
             };
             drop(events.send(heard));
         });
     }
 
-    /// Keeps what an answer leaves behind; then its step has ended.
-    fn settle(&self, call: Call, answer: (Arc<Value>, bool, String)) {
+    /// Keeps what an answer leaves behind; then its step has ended, at once if that is nothing.
+    fn settle(&self, call: Call, answer: (Arc<Value>, bool, String)) -> Option<Event> {
+        let wanted = self.run.artifacts_of(call.key, &answer.0);
+        if wanted.is_empty() && !step::is_large(&self.around, &answer.0) {
+            let outcome = step::plain(answer);
+            return Some(ended(&self.around, call.key, outcome));
+        }
         let around = Arc::clone(&self.around);
         let events = self.events.clone();
-        let wanted = self.run.artifacts_of(call.key, &answer.0);
         tokio::spawn(async move {
             let outcome = step::settled(&around, &call, wanted, answer).await;
-            drop(events.send(ended(&around, call.key, outcome)));
+            drop(events.send(Heard::Event(ended(&around, call.key, outcome))));
         });
+        None
     }
 
     /// Goes on with a call once somebody has answered for it.
@@ -438,7 +452,7 @@ impl Drive {
                         can_retry: false,
                         call: None,
                     };
-                    ended(&around, key, failed)
+                    Heard::Event(ended(&around, key, failed))
                 }
             };
             drop(events.send(heard));
@@ -570,10 +584,10 @@ impl Drive {
     }
 }
 
-fn ended(around: &Surroundings, key: Key, outcome: Outcome) -> Heard {
-    Heard::Event(Event::Ended {
+fn ended(around: &Surroundings, key: Key, outcome: Outcome) -> Event {
+    Event::Ended {
         key,
         outcome: Box::new(outcome),
         at: around.inner.clock.now().0,
-    })
+    }
 }

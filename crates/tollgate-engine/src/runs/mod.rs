@@ -33,13 +33,16 @@ use jsonschema::Validator;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{ErrorCode, Provider, ProviderError, store::Blobs};
-use tollgate_runs::{DEFAULT_THRESHOLD, Library};
+use tollgate_runs::{DEFAULT_THRESHOLD, Library, Template};
 
 use crate::call::{Gateway, Inner};
 
 pub use task::{Task, TaskAsk, TaskState};
 pub use view::{RunView, StepShown};
 pub use waiting::WaitingFor;
+
+/// How many templates are remembered, and how many schemas.
+const MOST: usize = 256;
 
 /// What an operator decides about runs.
 #[derive(Debug, Clone)]
@@ -92,9 +95,13 @@ pub(crate) struct Shared {
     is_working: AtomicBool,
     /// Runs that this process drives.
     driven: Mutex<HashMap<String, Driven>>,
+    /// Changes when a run that this process drives ends, rests or goes on.
+    moved: watch::Sender<u64>,
     /// Runs that were started here, and the call that started each.
     started: Mutex<Vec<Started>>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
+    /// Templates that runs follow, by digest, so that none is read for every run.
+    templates: Mutex<HashMap<String, Arc<Template>>>,
 }
 
 /// A run that was started in this process.
@@ -133,8 +140,10 @@ impl Runs {
             wake: Notify::new(),
             is_working: AtomicBool::new(false),
             driven: Mutex::default(),
+            moved: watch::Sender::new(0),
             started: Mutex::default(),
             validators: Mutex::default(),
+            templates: Mutex::default(),
         }))
     }
 
@@ -168,13 +177,36 @@ impl Shared {
         driven.get(run).cloned()
     }
 
+    /// Remembers a template for the runs that follow it.
+    fn remember(&self, template: &Arc<Template>) {
+        let mut known = self
+            .templates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST && !known.contains_key(&template.digest) {
+            known.clear();
+        }
+        known
+            .entry(template.digest.clone())
+            .or_insert_with(|| Arc::clone(template));
+    }
+
+    /// The template of this digest; `source` is read if nobody remembers it.
+    fn followed(&self, digest: &str, id: &str, source: &str) -> Option<Arc<Template>> {
+        let known = {
+            let known = self.templates.lock();
+            let known = known.unwrap_or_else(PoisonError::into_inner);
+            known.get(digest).cloned()
+        };
+        known.or_else(|| tollgate_runs::parse(id, source).ok().map(Arc::new))
+    }
+
     /// The validator of a schema, compiled once for each digest.
     fn validator(
         &self,
         digest: &str,
         schema: &serde_json::Value,
     ) -> Result<Arc<Validator>, crate::schema::SchemaError> {
-        const MOST: usize = 256;
         let mut known = self
             .validators
             .lock()

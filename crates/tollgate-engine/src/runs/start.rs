@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tollgate_core::{
-    CallContext, ErrorCode, Payload, Plan, PlannedCall, ProviderError, Standing, ToolName,
-    TrustLevel,
+    CallContext, ErrorCode, Payload, Plan, PlannedCall, ProviderError, Standing, StoreError,
+    ToolName, TrustLevel,
     canonical::{Form, Node},
     store::{Batch, Change, Durability, RunChange, RunRow},
 };
@@ -93,6 +93,7 @@ impl Shared {
         let skill = self.check_skill(&template)?;
         let inputs = Value::Object(args.inputs.clone());
         self.check(&template, &inputs)?;
+        self.remember(&template);
         let about = json!({"id": "", "sessionId": args.session_id});
         let run = Run::new(
             Arc::clone(&template),
@@ -212,7 +213,8 @@ impl Shared {
         })
     }
 
-    /// Writes the run down; from now on it will end, whatever happens.
+    /// Writes the run down; from now on it will end, whatever happens. Where there is room
+    /// for it, this process has claimed it in the same transaction and drives it.
     pub(super) async fn open(
         self: &Arc<Self>,
         inner: &Arc<Inner>,
@@ -259,10 +261,7 @@ impl Shared {
         let node = Node::of(&inputs).ok();
         let text = node.map(|node| node.print(Form::Jcs)).unwrap_or_default();
         let fingerprint = inner.approval_key.fingerprint(text.as_bytes());
-        let note = record::note(
-            "run",
-            now,
-            json!({
+        let facts = json!({
                 "call_id": cx.call.as_str(),
                 "trace_id": cx.trace.trace_id,
                 "principal": cx.principal.as_str(),
@@ -274,18 +273,32 @@ impl Shared {
                 "template_digest": template.digest,
                 "input_fingerprint": tollgate_core::canonical::hex(&fingerprint),
                 "consent": cx.standing.consent,
-            }),
-        );
-        let batch = Batch {
+        });
+        let opening = || Batch {
             changes: vec![Change::Run(RunChange::Open(Box::new(row.clone())))],
-            audit: vec![note],
+            audit: vec![record::note("run", now, facts.clone())],
             durability: Durability::Disk,
         };
-        inner
-            .store
-            .commit(batch)
-            .await
-            .map_err(errors::from_store)?;
+        let claimed = match self.room() {
+            0 => Err(StoreError::Busy),
+            _ => {
+                let mut batch = opening();
+                let claim = self.claiming(inner, &row);
+                batch.changes.extend(claim.changes);
+                batch.audit.extend(claim.audit);
+                inner.store.commit(batch).await
+            }
+        };
+        let kept = match claimed {
+            Ok(_) => {
+                self.drive(inner, row.clone());
+                Ok(())
+            }
+            // Others fill the places there are: then it waits for one.
+            Err(StoreError::Busy) => inner.store.commit(opening()).await.map(|_| ()),
+            Err(error) => Err(error),
+        };
+        kept.map_err(errors::from_store)?;
         about.is_done(inner, LogEvent::AgentPlanDone);
         self.note_start(cx.call.as_str(), &row.id);
         Ok(row)

@@ -1,6 +1,7 @@
 //! One step: a call through the door in the name of whoever started the run.
 
 use std::{
+    io,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
@@ -181,6 +182,40 @@ fn failed(failure: Option<&Failure>, call: String, is_late: bool) -> Outcome {
     }
 }
 
+/// Whether an answer is too large to be kept in the run.
+pub(super) fn is_large(around: &Surroundings, data: &Value) -> bool {
+    let room = Room(around.shared.settings.spill_bytes);
+    serde_json::to_writer(room, data).is_err()
+}
+
+/// Takes so many bytes and no more.
+struct Room(usize);
+
+impl io::Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.checked_sub(bytes.len()) {
+            Some(left) => self.0 = left,
+            None => return Err(io::ErrorKind::StorageFull.into()),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How a step has ended whose answer leaves nothing else behind.
+pub(super) fn plain((data, tainted, call): (Arc<Value>, bool, String)) -> Outcome {
+    Outcome::Done {
+        data,
+        artifacts: Vec::new(),
+        spilled: None,
+        tainted,
+        call,
+    }
+}
+
 /// Keeps what the template wants kept, and what is too large to be kept in the run.
 pub(super) async fn settled(
     around: &Surroundings,
@@ -189,14 +224,13 @@ pub(super) async fn settled(
     (data, tainted, id): (Arc<Value>, bool, String),
 ) -> Outcome {
     let mut artifacts = wanted;
-    let text = data.to_string();
-    let is_large = text.len() > around.shared.settings.spill_bytes;
+    let is_large = is_large(around, &data);
     if is_large {
         artifacts.push(NewArtifact {
             name: format!("{}.json", call.name),
             kind: "json".to_owned(),
             mime_type: Some("application/json".to_owned()),
-            content: Content::Text(text),
+            content: Content::Text(data.to_string()),
         });
     }
     let origin = Origin {

@@ -1,6 +1,7 @@
 //! Claims runs that wait, and sees to it that none is left behind.
 
 use std::{
+    collections::HashSet,
     sync::{Arc, PoisonError, Weak, atomic::Ordering},
     time::Duration,
 };
@@ -37,23 +38,21 @@ impl Runs {
 
     /// Waits until every run that was started or is driven here is over, or needs a human.
     pub async fn settle(&self) {
+        let mut moved = self.0.moved.subscribe();
+        let mut over = HashSet::new();
         loop {
-            let mut open = false;
-            {
-                let driven = self.0.driven.lock().unwrap_or_else(PoisonError::into_inner);
-                open |= driven.values().any(|driven| !driven.is_resting());
-            }
-            let started = self.0.started();
-            let Ok(inner) = self.0.engine() else { return };
-            for id in started {
-                let row = inner.store.run(&id).await;
-                open |= matches!(row, Ok(Some(row)) if !row.is_over && !row.is_resting);
-            }
-            if !open {
+            moved.borrow_and_update();
+            if self.has_settled(&mut over).await {
                 return;
             }
+            let Ok(inner) = self.0.engine() else { return };
             self.0.begin(&inner);
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            drop(inner);
+            // Nobody tells of those that another process drives.
+            tokio::select! {
+                told = moved.changed() => if told.is_err() { return },
+                () = tokio::time::sleep(LOOK) => {}
+            }
         }
     }
 
@@ -78,20 +77,27 @@ impl Runs {
 
     /// Whether every run that was started or is driven here is over, or needs a human.
     pub async fn is_idle(&self) -> bool {
-        let is_driving = {
-            let driven = self.0.driven.lock().unwrap_or_else(PoisonError::into_inner);
-            driven.values().any(|driven| !driven.is_resting())
-        };
-        if is_driving {
+        self.has_settled(&mut HashSet::new()).await
+    }
+
+    /// The same, without asking again for those that are known to be over.
+    async fn has_settled(&self, over: &mut HashSet<String>) -> bool {
+        if self.0.is_driving() {
             return false;
         }
         let Ok(inner) = self.0.engine() else {
             return true;
         };
         for id in self.0.started() {
-            let row = inner.store.run(&id).await;
-            if matches!(row, Ok(Some(row)) if !row.is_over && !row.is_resting) {
-                return false;
+            if over.contains(&id) {
+                continue;
+            }
+            match inner.store.run(&id).await {
+                Ok(Some(row)) if row.is_over => {
+                    over.insert(id);
+                }
+                Ok(Some(row)) if !row.is_resting => return false,
+                Ok(_) | Err(_) => {}
             }
         }
         true
@@ -116,6 +122,12 @@ impl Driven {
 }
 
 impl Shared {
+    /// Whether this process drives a run that does not only wait for somebody.
+    fn is_driving(&self) -> bool {
+        let driven = self.driven.lock().unwrap_or_else(PoisonError::into_inner);
+        driven.values().any(|driven| !driven.is_resting())
+    }
+
     /// The runs that were started in this process.
     fn started(&self) -> Vec<String> {
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,6 +174,18 @@ impl Shared {
             // What its process had begun is ended first, so that no step runs twice.
             Gateway(Arc::clone(inner)).recover().await?;
         }
+        match inner.store.commit(self.claiming(inner, &row)).await {
+            Ok(_) => {
+                self.drive(inner, row);
+                Ok(true)
+            }
+            Err(StoreError::Conflict) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What claims a run for this process, if there is room for it.
+    pub(super) fn claiming(&self, inner: &Inner, row: &RunRow) -> Batch {
         let now = inner.clock.now();
         let claim = Change::Run(RunChange::Claim {
             id: row.id.clone(),
@@ -183,19 +207,19 @@ impl Shared {
                 "taken_over": row.owner.is_some(),
             }),
         );
-        let batch = Batch {
+        Batch {
             changes: vec![claim],
             audit: vec![note],
             durability: Durability::Disk,
-        };
-        match inner.store.commit(batch).await {
-            Ok(_) => {
-                self.drive(inner, row);
-                Ok(true)
-            }
-            Err(StoreError::Conflict) => Ok(false),
-            Err(error) => Err(error),
         }
+    }
+
+    /// How many more runs this process could drive, for all it knows of others.
+    pub(super) fn room(&self) -> u32 {
+        let driven = self.driven.lock().unwrap_or_else(PoisonError::into_inner);
+        let busy = driven.values().filter(|driven| !driven.is_resting());
+        let busy = u32::try_from(busy.count()).unwrap_or(u32::MAX);
+        self.settings.concurrent.saturating_sub(busy)
     }
 
     /// Drives a run that this process has claimed.
@@ -214,15 +238,7 @@ impl Shared {
 
     /// Claims what waits, as far as there is room.
     async fn claim_waiting(self: &Arc<Self>, inner: &Arc<Inner>) -> Result<bool, StoreError> {
-        let driven = {
-            let driven = self.driven.lock().unwrap_or_else(PoisonError::into_inner);
-            let busy = driven.values().filter(|driven| !driven.is_resting());
-            busy.count()
-        };
-        let room = self
-            .settings
-            .concurrent
-            .saturating_sub(u32::try_from(driven).unwrap_or(u32::MAX));
+        let room = self.room();
         if room == 0 {
             return Ok(false);
         }

@@ -35,17 +35,25 @@ impl Language {
 
     /// Its interpreter, if it is installed where programs in a sandbox can see it.
     pub fn find(self) -> Option<PathBuf> {
+        self.find_below(Path::new("/"))
+    }
+
+    fn find_below(self, root: &Path) -> Option<PathBuf> {
         let names = match self {
-            Self::Python => ["/usr/bin/python3", "/usr/local/bin/python3"],
-            Self::Node => ["/usr/bin/node", "/usr/local/bin/node"],
-            Self::Bash => ["/usr/bin/bash", "/bin/bash"],
+            Self::Python => ["usr/bin/python3", "usr/local/bin/python3"],
+            Self::Node => ["usr/bin/node", "usr/local/bin/node"],
+            Self::Bash => ["usr/bin/bash", "bin/bash"],
         };
         let is_visible = |path: &Path| {
             // One that is a link out of `/usr` is not there inside.
             let real = path.canonicalize();
-            real.is_ok_and(|real| real.starts_with("/usr") || real.starts_with("/bin"))
+            real.is_ok_and(|real| {
+                ["usr", "bin"]
+                    .iter()
+                    .any(|it| real.starts_with(root.join(it)))
+            })
         };
-        let mut paths = names.iter().map(PathBuf::from);
+        let mut paths = names.iter().map(|name| root.join(name));
         paths.find(|path| is_visible(path))
     }
 
@@ -81,5 +89,30 @@ impl Language {
             }
             Self::Bash => vec!["--norc".to_owned(), "--noprofile".to_owned()],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_language_is_there_only_where_programs_inside_can_see_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for below in ["usr/bin", "usr/local/bin", "opt"] {
+            fs::create_dir_all(root.join(below)).unwrap();
+        }
+        fs::write(root.join("usr/local/bin/python3"), "").unwrap();
+        fs::write(root.join("opt/node"), "").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/nowhere/node", root.join("usr/bin/node")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(root.join("opt/node"), root.join("usr/local/bin/node")).unwrap();
+        let found = Language::ALL.map(|language| language.find_below(&root));
+        let python = root.join("usr/local/bin/python3");
+        assert_eq!(found, [Some(python), None, None]);
     }
 }

@@ -30,7 +30,7 @@ use super::{
     workspace::Workspace,
 };
 use crate::{
-    job::{Job, Limit, Network, Report, RunError, Tier, Usage},
+    job::{Gap, Job, Limit, Network, Report, RunError, Tier, Usage},
     supervise::Ended,
 };
 
@@ -91,6 +91,7 @@ impl crate::runner::Runner for Gvisor {
                 stop,
                 cgroup: None,
                 workspace,
+                is_disk_held: false,
                 since,
             };
             let outcome = watch.run(Attach::AtOnce);
@@ -158,7 +159,7 @@ fn report(outcome: Outcome, job: &Job, since: Instant) -> Result<Report, RunErro
     }
     Ok(Report {
         tier: Tier::Gvisor,
-        gaps: Vec::new(),
+        gaps: vec![Gap::DiskNotHeld],
         ended,
         reached,
         stdout: outcome.stdout,

@@ -103,6 +103,7 @@ impl Launch<'_> {
                 stop: self.stop,
                 cgroup: cgroup.as_ref(),
                 workspace: self.workspace,
+                is_disk_held: plan.is_disk_held,
                 since,
             }
             .run(attach)
@@ -130,6 +131,16 @@ impl Launch<'_> {
         if self.job.network == Network::Shared {
             self.gaps.push(Gap::NetworkShared);
         }
+        if !self.is_disk_held() {
+            self.gaps.push(Gap::DiskNotHeld);
+        }
+    }
+
+    /// Whether the workspace is in memory while the program runs: where we make the root, and
+    /// where half of the memory is left for the program when the workspace is full.
+    fn is_disk_held(&self) -> bool {
+        let limits = &self.job.limits;
+        self.shape == Shape::Native && limits.disk <= limits.memory / 2
     }
 
     fn plan(&self, is_memory_counted: bool) -> Plan {
@@ -149,6 +160,7 @@ impl Launch<'_> {
             network: self.job.network,
             identity: self.workspace.owner(),
             is_memory_counted,
+            is_disk_held: self.is_disk_held(),
         }
     }
 

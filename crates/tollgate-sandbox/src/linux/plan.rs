@@ -22,7 +22,7 @@ use rustix::net::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    job::{Gap, Limits, Network},
+    job::{Gap, Limit, Limits, Network},
     supervise::Ended,
 };
 
@@ -60,6 +60,9 @@ pub(crate) struct Plan {
     pub(crate) identity: Option<u32>,
     /// Whether something counts the memory of all processes together.
     pub(crate) is_memory_counted: bool,
+    /// Whether the workspace is in memory while the program runs, so that it cannot be
+    /// larger than it may be.
+    pub(crate) is_disk_held: bool,
 }
 
 /// The descriptors that go with a plan.
@@ -140,6 +143,8 @@ pub(crate) enum Said {
     },
     /// A guarantee is missing.
     Gap(Gap),
+    /// The workspace has come to this limit.
+    Reached(Limit),
     /// A stage failed with this error number; nothing runs.
     Failed { stage: String, errno: i32 },
 }
@@ -160,6 +165,7 @@ impl Said {
                 format!("X {kind} {number} {} {memory}\n", cpu.as_micros())
             }
             Self::Gap(gap) => format!("G {}\n", gap.as_str()),
+            Self::Reached(limit) => format!("L {}\n", limit.as_str()),
             Self::Failed { stage, errno } => format!("E {stage} {errno}\n"),
         }
     }
@@ -182,6 +188,10 @@ impl Said {
                 })
             }
             ["G", gap] => serde_json::from_value((*gap).into()).ok().map(Self::Gap),
+            ["L", limit] => [Limit::Disk, Limit::Files]
+                .into_iter()
+                .find(|known| known.as_str() == *limit)
+                .map(Self::Reached),
             ["E", stage, errno] => Some(Self::Failed {
                 stage: (*stage).to_owned(),
                 errno: errno.parse().ok()?,
@@ -210,6 +220,8 @@ mod tests {
                 memory: 0,
             },
             Said::Gap(Gap::NoLandlock),
+            Said::Reached(Limit::Disk),
+            Said::Reached(Limit::Files),
             Said::Failed {
                 stage: "proc".to_owned(),
                 errno: 1,

@@ -30,6 +30,8 @@ use crate::{
 const CHECK: Duration = Duration::from_millis(25);
 /// How long the helper may take to end what is inside.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long it may take besides to carry out what the program left.
+const CARRY: Duration = Duration::from_secs(20);
 /// How much is taken from a stream at a time; one that says too much has to wait between.
 const GULP: usize = 1 << 20;
 const PAUSE: Duration = Duration::from_millis(5);
@@ -56,6 +58,8 @@ pub(super) struct Watch<'a> {
     pub(super) stop: &'a Stop,
     pub(super) cgroup: Option<&'a Cgroup>,
     pub(super) workspace: &'a Workspace,
+    /// Whether the workspace cannot grow beyond its limits by itself.
+    pub(super) is_disk_held: bool,
     pub(super) since: Instant,
 }
 
@@ -84,7 +88,7 @@ impl Watch<'_> {
         let mut streams = [&self.stdout, &self.stderr].map(Stream::new);
         loop {
             let now = Instant::now();
-            let deadline = called_off.map_or(self.since + self.limits.wall, |at| at + GRACE);
+            let deadline = called_off.map_or(self.since + self.limits.wall, |at| at + self.grace());
             let paused = streams.iter().filter_map(|stream| stream.paused);
             let until = paused.chain([deadline, next_check]).min();
             let until = until.unwrap_or(deadline);
@@ -95,8 +99,12 @@ impl Watch<'_> {
                 break;
             }
             let now = Instant::now();
+            if outcome.ended.is_some() {
+                // Its limits have no meaning for what the helper still has to do.
+                called_off.get_or_insert(now);
+            }
             if let Some(at) = called_off {
-                next_check = at + GRACE;
+                next_check = at + self.grace();
                 if now >= next_check {
                     (self.kill)();
                     if let Some(cgroup) = self.cgroup {
@@ -125,6 +133,14 @@ impl Watch<'_> {
         streams[0].finish(self.limits.output, &mut outcome.stdout)?;
         streams[1].finish(self.limits.output, &mut outcome.stderr)?;
         Ok(outcome)
+    }
+
+    fn grace(&self) -> Duration {
+        if self.is_disk_held {
+            GRACE + CARRY
+        } else {
+            GRACE
+        }
     }
 
     /// Puts the helper into its control group and lets it start the program.
@@ -178,6 +194,7 @@ impl Watch<'_> {
             match Said::parse(&String::from_utf8_lossy(&line)) {
                 Some(Said::Ready) => self.begin_all()?,
                 Some(Said::Gap(gap)) => outcome.gaps.push(gap),
+                Some(Said::Reached(limit)) => outcome.reached.push(limit),
                 Some(Said::Ended { how, cpu, memory }) => {
                     outcome.ended = Some((how, cpu, memory));
                 }
@@ -209,6 +226,9 @@ impl Watch<'_> {
         let used = self.cgroup.and_then(Cgroup::cpu).unwrap_or_default();
         if used >= self.limits.cpu {
             return Some(Limit::Cpu);
+        }
+        if self.is_disk_held {
+            return None;
         }
         let quota = Quota {
             bytes: self.limits.disk,

@@ -32,7 +32,7 @@ use crate::job::Limit;
 /// Whom programs run as when we are the superuser; nobody else uses this number.
 pub(crate) const IDENTITY: u32 = 64_230;
 /// Folders below folders; deeper counts as too many files.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 const MAX_PATH: usize = 1024;
 const MAX_NAME: usize = 255;
 
@@ -420,7 +420,7 @@ fn enter(folder: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
 }
 
 /// Opens a folder whatever its owner did to its mode.
-fn force(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
+pub(super) fn force(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(folder, name, flags, Mode::empty()) {
         Err(Errno::ACCESS) => {
@@ -486,7 +486,7 @@ fn walk(
 }
 
 /// Empties a folder however deep it is: what is below a folder in it is first lifted up.
-fn empty(top: BorrowedFd<'_>) -> io::Result<()> {
+pub(super) fn empty(top: BorrowedFd<'_>) -> io::Result<()> {
     let mut lifted = 0_u64;
     loop {
         let mut is_empty = true;
@@ -521,7 +521,7 @@ fn unlink(folder: BorrowedFd<'_>, name: &CStr) -> io::Result<bool> {
     }
 }
 
-fn names(folder: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
+pub(super) fn names(folder: BorrowedFd<'_>) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for item in Dir::read_from(folder)? {
         let name = item?.file_name().to_owned();

@@ -16,6 +16,9 @@ mod network;
 #[cfg(target_os = "linux")]
 mod ordinary;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod quota;
+#[cfg(test)]
 mod supervised;
 #[cfg(test)]
 #[cfg(target_os = "linux")]

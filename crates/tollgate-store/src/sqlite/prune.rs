@@ -53,6 +53,14 @@ impl Pruner {
                      AND call NOT IN (SELECT call FROM intents)",
             )?
             .execute(params![STRIDE, now.minus(kept.effects).0])?;
+        // Those without a key are gone long before, so the first ones are the oldest with one.
+        connection
+            .prepare_cached(
+                "DELETE FROM effects WHERE id IN (SELECT id FROM effects ORDER BY id LIMIT ?1)
+                     AND idempotency_key IS NOT NULL AND at < ?2
+                     AND call NOT IN (SELECT call FROM intents)",
+            )?
+            .execute(params![STRIDE, now.minus(kept.keyed_effects).0])?;
         connection
             .prepare_cached(
                 "DELETE FROM approvals WHERE number IN

@@ -15,8 +15,8 @@ use rusqlite::Connection;
 use tollgate_core::{
     CallId, HeldClock, Principal, SessionKey, Timestamp,
     store::{
-        ArtifactRow, AuditLog as _, Batch, Body, Change, Durability, RunChange, RunRow, Runs as _,
-        Store as _,
+        ArtifactRow, AuditLog as _, Batch, Body, Change, Durability, Ending, Intent, RunChange,
+        RunRow, Runs as _, Store as _,
     },
 };
 use tollgate_store::{Limits, Retention, Settings, SqliteStore, schema_sql};
@@ -159,6 +159,54 @@ async fn a_body_goes_when_it_is_old_and_younger_ones_stay() {
     assert_eq!(store.body(&CallId("old".into())).await.unwrap(), None);
     let kept = store.body(&CallId("young".into())).await.unwrap();
     assert_eq!(kept.unwrap().data.as_deref(), Some("{}"));
+}
+
+/// An effect that has ended, or one under way.
+fn effect(call: &str, key: Option<&str>, ends: bool) -> Vec<Change> {
+    let at = Timestamp(1_000_000);
+    let call = CallId(call.into());
+    let begin = Change::OpenIntent(Intent {
+        call: call.clone(),
+        owner: "somebody".to_owned(),
+        session: SessionKey::new(Principal::user(1000), "s"),
+        tool: "shelf.write".to_owned(),
+        trace_id: String::new(),
+        reserved: 0,
+        effect: true,
+        digest: None,
+        idempotency_key: key.map(str::to_owned),
+        at,
+    });
+    let end = Change::EndIntent(Ending {
+        call,
+        answer: Some(b"{}".to_vec()),
+        at,
+    });
+    std::iter::once(begin).chain(ends.then_some(end)).collect()
+}
+
+#[tokio::test]
+async fn effects_go_when_nobody_can_ask_for_them_again_those_with_a_key_last() {
+    let world = World::new();
+    let clock = Arc::new(HeldClock::new(Timestamp(1_000_000)));
+    let store = SqliteStore::open(world.settings(), Arc::clone(&clock) as Arc<_>).unwrap();
+    let changes = [
+        effect("plain", None, true),
+        effect("keyed", Some("run_1/write/1"), true),
+        effect("under way", Some("run_2/write/1"), false),
+    ];
+    let batch = Batch {
+        changes: changes.into_iter().flatten().collect(),
+        ..Batch::default()
+    };
+    store.commit(batch).await.unwrap();
+    let days = |days: u64| Timestamp(1_000_000).plus(Duration::from_secs(days * 24 * 3600));
+    for (day, left) in [(6, 3), (8, 2), (89, 2), (91, 1), (500, 1)] {
+        clock.set(days(day));
+        let rows = entries(day * 1100..(day + 1) * 1100, Durability::Process);
+        store.commit(rows).await.unwrap();
+        assert_eq!(world.count("effects"), left, "after {day} days");
+    }
 }
 
 fn old_run(id: &str, is_over: bool) -> Change {

@@ -12,7 +12,7 @@ use std::{
 use serde_json::json;
 use tempfile::TempDir;
 use tollgate_core::{
-    Store, SystemClock,
+    Clock as _, HeldClock, Store, SystemClock, Timestamp,
     store::{Batch, Change, RunChange},
 };
 use tollgate_engine::Decided;
@@ -99,6 +99,44 @@ fn a_run_of_a_dead_process_is_taken_over_where_it_was() {
         };
         assert!(store.commit(batch).await.is_err());
     });
+}
+
+#[test]
+fn a_clock_that_jumps_between_two_processes_leaves_no_run_behind() {
+    let day = 24 * 3600 * 1000;
+    for jump in [100 * day, -100 * day] {
+        let folder = TempDir::new().unwrap();
+        let now = SystemClock.now();
+        let setup = |shop: &Shop, clock: &Arc<HeldClock>| {
+            Setup::new()
+                .store(opened(folder.path()))
+                .clock(clock)
+                .runs(&shop.runs)
+                .tool(spec_read("shelf.read"), |_, _| answers(json!({"n": 1})))
+        };
+        let id = in_a_process_that_dies(async {
+            let shop = Shop::new(&[TWO], |_| {});
+            let world = setup(&shop, &Arc::new(HeldClock::new(now)))
+                .tool(spec_read("shelf.hang"), |_, _| std::future::pending())
+                .build()
+                .await;
+            let id = started(&world, "two", json!({})).await;
+            world.until_seen(2).await;
+            id
+        });
+        in_a_process_that_dies(async {
+            let shop = Shop::new(&[TWO], |_| {});
+            let later = Arc::new(HeldClock::new(Timestamp(now.0 + jump)));
+            let world = setup(&shop, &later)
+                .tool(spec_read("shelf.hang"), |_, _| answers(json!({"n": 2})))
+                .build()
+                .await;
+            let run = over(&world, &id).await;
+            // What nobody drove it for is none of its time, however long that seems to be.
+            assert_eq!(run["status"], "succeeded", "{jump}: {run}");
+            assert!(run["metrics"]["elapsedMs"].as_u64().unwrap() < 60_000);
+        });
+    }
 }
 
 const EFFECT: &str = "id: effect\nversion: 1.0.0\nname: Effect\nsteps:\n  - {id: put, tool: shelf.write, args: {v: 1}}\n";

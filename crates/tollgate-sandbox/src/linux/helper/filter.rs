@@ -16,11 +16,17 @@ use crate::job::Network;
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Installs the filters; from here on they hold for this process and all it starts.
-pub(super) fn apply(network: Network) -> io::Result<()> {
-    let programs = [
+pub(super) fn apply(network: Network, is_disk_held: bool) -> io::Result<()> {
+    let mut programs = vec![
         compile(absent(), libc::ENOSYS)?,
         compile(forbidden(network)?, libc::EPERM)?,
     ];
+    if !is_disk_held {
+        // Who reserves space takes more of it in a moment than anybody could notice in time;
+        // told that this file system cannot do it, programs write instead.
+        let reserving = Rules::from([(libc::SYS_fallocate, Vec::new())]);
+        programs.push(compile(reserving, libc::EOPNOTSUPP)?);
+    }
     for program in &programs {
         apply_filter(program).map_err(io::Error::other)?;
     }

@@ -6,6 +6,7 @@
 //!
 //! Invariant: whatever fails, nothing of the caller runs.
 
+mod carry;
 mod confine;
 mod filter;
 mod guard;
@@ -132,15 +133,27 @@ fn native(control: &UnixStream, plan: &Plan, ends: Ends) -> Result<(), Trouble> 
     sys::unshare(flags).at("namespaces")?;
     root::map_user(uid, gid).at("user_map")?;
     root::build(plan)?;
+    if plan.is_disk_held
+        && let Some(limit) = carry::carry_in(&ends.workspace, &plan.workspace)?
+    {
+        say(control, &Said::Reached(limit));
+        return Ok(());
+    }
     if !may_begin(control) {
         return Ok(());
     }
     match sys::fork().at("fork")? {
         Forked::Parent(guard) => {
-            drop(ends);
+            // Whoever listens to the program hears its end when we do not hold its streams.
+            let Ends { workspace, .. } = ends;
             // Its end is the end of everything inside; how it ended, it has said itself.
             rustix::process::waitpid(Some(guard), rustix::process::WaitOptions::empty())
                 .at("wait")?;
+            if plan.is_disk_held {
+                for limit in carry::carry_out(&workspace, &plan.workspace, &plan.limits)? {
+                    say(control, &Said::Reached(limit));
+                }
+            }
             Ok(())
         }
         Forked::Child => {

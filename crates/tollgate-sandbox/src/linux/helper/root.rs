@@ -19,7 +19,7 @@ use rustix::{
     process::pivot_root,
 };
 
-use super::{At, Trouble, sys};
+use super::{At, Trouble, carry, sys};
 use crate::{job::Network, linux::plan::Plan};
 
 /// Who the program is inside.
@@ -87,8 +87,12 @@ pub(super) fn build(plan: &Plan) -> Result<(), Trouble> {
     scratch(plan).at("scratch")?;
     settings(plan.network).at("settings")?;
     fs::create_dir(&plan.workspace).at("workspace")?;
-    mount_bind(".", &plan.workspace).at("workspace")?;
-    restrict(&plan.workspace, NOSUID | NODEV).at("workspace")?;
+    if plan.is_disk_held {
+        carry::make(&plan.workspace, &plan.limits).at("workspace")?;
+    } else {
+        mount_bind(".", &plan.workspace).at("workspace")?;
+        restrict(&plan.workspace, NOSUID | NODEV).at("workspace")?;
+    }
     rustix::system::sethostname(b"sandbox").at("host_name")
 }
 
@@ -166,7 +170,8 @@ fn devices() -> io::Result<()> {
 fn scratch(plan: &Plan) -> io::Result<()> {
     let options = format!(
         "size={},nr_inodes={},mode=1777",
-        plan.limits.disk,
+        // Nothing would mean without end.
+        plan.limits.disk.max(1),
         plan.limits.files.saturating_add(16)
     );
     let options = CString::new(options)?;

@@ -266,6 +266,14 @@ fn the_doctor_lists_tiers_and_languages() {
     ] {
         assert!(report.contains(said), "{said} in\n{report}");
     }
+    let all = env.run(&["doctor", "--json"]).exits(0).json();
+    let bash = all["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|finding| finding["said"] == "bash: turned off")
+        .unwrap();
+    assert_eq!(bash["state"], "absent", "{bash}");
 }
 
 #[test]

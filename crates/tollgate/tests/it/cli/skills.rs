@@ -146,6 +146,25 @@ fn manifests_that_cannot_be_used_are_off_and_told_with_their_line() {
 }
 
 #[test]
+fn lint_warns_of_templates_that_are_not_there() {
+    let env = env();
+    let manifest = format!("{MANIFEST}templates: [run_code_snippet, gone_for_good]\n");
+    env.write("config/tollgate/skills/greeting.yaml", manifest);
+    let lint = env.run(&["skills", "lint", "--json"]).exits(0).json();
+    let warnings = lint["warnings"].to_string();
+    assert!(
+        warnings.contains("there is no template `gone_for_good`"),
+        "{lint}"
+    );
+    assert!(!warnings.contains("`run_code_snippet`"), "{lint}");
+    let told = env.run(&["skills", "lint"]).exits(0).out;
+    assert!(
+        told.contains("warning: ") && told.contains("gone_for_good"),
+        "{told}"
+    );
+}
+
+#[test]
 fn rules_of_a_skill_hold_while_it_is_on() {
     let env = env();
     let forbids = "risk_policy: '@id(\"no-other\") forbid (principal, action, resource == Tool::\"shelf.other\");'\n";
