@@ -48,6 +48,8 @@ pub struct Limits {
     pub dialog: Duration,
     /// The largest download, in bytes.
     pub download_bytes: u64,
+    /// How much memory the scripts of one page may use, in megabytes.
+    pub script_megabytes: u64,
 }
 
 impl Default for Limits {
@@ -63,6 +65,7 @@ impl Default for Limits {
             calm: Duration::from_secs(3),
             dialog: Duration::from_secs(30),
             download_bytes: 100 << 20,
+            script_megabytes: 1024,
         }
     }
 }
@@ -159,6 +162,7 @@ impl Browser {
             root: &self.settings.root,
             env: &self.settings.env,
             is_headless,
+            script_megabytes: self.settings.limits.script_megabytes,
         };
         let process = Process::start(launch, Box::new(move |event| told.take(event))).await?;
         hub.connect(&process.connection);
@@ -217,11 +221,17 @@ impl Browser {
         Ok(session)
     }
 
+    /// The session of a conversation that names none, if there is one.
+    pub async fn known_default(&self, owner: &Owner) -> Option<Arc<Session>> {
+        let id = self.defaults.lock().await.get(owner).cloned();
+        self.session(owner, &id?).ok()
+    }
+
     /// Ends a session.
     pub async fn close_session(&self, id: &str) {
         let session = self.all().remove(id);
         if let Some(session) = session {
-            session.end().await;
+            session.end(true).await;
         }
     }
 
@@ -230,7 +240,7 @@ impl Browser {
         self.is_closed.store(true, Ordering::Release);
         let sessions: Vec<_> = self.all().drain().map(|(_, session)| session).collect();
         for session in sessions {
-            session.end().await;
+            session.end(false).await;
         }
         for slot in &self.running {
             let running = slot.lock().await.running.take();

@@ -62,6 +62,9 @@ pub enum Error {
     /// The browser does not start.
     #[error("the browser could not be started")]
     NotStarted(String),
+    /// The state that a session is kept with cannot be read or written.
+    #[error("the saved state of the session cannot be used: {0}")]
+    NotKept(String),
     /// The browser refused a command.
     #[error("the browser refused: {0}")]
     Protocol(String),
@@ -89,7 +92,7 @@ impl Error {
             Self::Script(_) | Self::Load(_) | Self::Dialog(_) | Self::Protocol(_) => {
                 Some("EXECUTION_ERROR")
             }
-            Self::Missing(_) | Self::NotStarted(_) | Self::Io { .. } => None,
+            Self::Missing(_) | Self::NotStarted(_) | Self::NotKept(_) | Self::Io { .. } => None,
         }
     }
 

@@ -30,7 +30,7 @@ pub use page::{
     view::{Changes, by_use, fitting, tokens},
 };
 pub use process::find::{INSTALL, Missing, Whereabouts};
-pub use session::{Cookie, Download, Options, Session};
+pub use session::{Cookie, Download, Keeper, Kept, KeptTab, Options, Session};
 pub use tab::{
     Tab,
     act::{Clicked, Direction, Scrolled},

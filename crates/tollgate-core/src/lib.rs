@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod artifact;
 pub mod audit;
 pub mod call;
 pub mod canonical;
@@ -30,6 +31,7 @@ pub mod telling;
 pub mod toolset;
 pub mod warning;
 
+pub use artifact::{Artifacts, NewContent};
 pub use call::{
     Answer, Block, CallContext, CallId, Control, ServiceInfo, Shape, Standing, Status, ToolCall,
     ToolResult, TraceContext, Usage,
@@ -47,7 +49,7 @@ pub use offer::{Notice, NoticeSink, Offers, PromptSpec, ResourceSpec, TemplateSp
 pub use payload::{Payload, PayloadError};
 pub use plan::{Plan, PlannedCall};
 pub use provider::{Deferral, Health, Provider, ProviderError};
-pub use secret::Secret;
+pub use secret::{SealError, Sealer, Secret};
 pub use spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec};
 pub use store::{Store, StoreError};
 pub use telling::{Condensed, Rehearsal, Telling};

@@ -56,6 +56,8 @@ warnings! {
     SourcesFailed = "sources_failed";
     /// What was found rests on too little to be relied on.
     ThinEvidence = "thin_evidence";
+    /// The browser or its process had ended; the page was loaded again at its address.
+    PageReopened = "page_reopened";
     /// The answer is a prepared sample, not live data.
     Fixture = "fixture";
 }

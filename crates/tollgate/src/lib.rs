@@ -17,3 +17,4 @@ mod keepa;
 mod keys;
 mod pages;
 mod upstream;
+mod vault;

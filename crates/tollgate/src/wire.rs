@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use tollgate_core::{Capability, Clock, Provider, SystemClock, ToolName};
+use tollgate_core::{Artifacts, Capability, Clock, Provider, SystemClock, ToolName};
 use tollgate_engine::{
     Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
     Selection, Settings, SkillBoard,
@@ -119,7 +119,11 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     upstream.journal = Some(journal(config, log.clone(), cleaner.clone(), &clock));
     let runs = runs(config);
     let own = [gate_tools.provider(), board.provider(), runs.provider()];
-    let catalog = catalog(config, environment, own.into(), upstream).await?;
+    let settings_of_providers = ProviderSettings {
+        upstream,
+        artifacts: Some(runs.artifacts()),
+    };
+    let catalog = catalog(config, environment, own.into(), settings_of_providers).await?;
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
         .map(Arc::new);
@@ -183,7 +187,17 @@ pub async fn listed(config: &Config, environment: &Environment) -> Result<Catalo
     let mut upstream = upstream::settings(config, environment);
     upstream.journal = Some(journal(config, None, cleaner(config)?, &clock));
     let own = [GateTools::default().provider(), runs(config).provider()];
-    catalog(config, environment, own.to_vec(), upstream).await
+    let settings = ProviderSettings {
+        upstream,
+        artifacts: None,
+    };
+    catalog(config, environment, own.to_vec(), settings).await
+}
+
+/// What providers are given that does not follow from the configuration alone.
+struct ProviderSettings {
+    upstream: tollgate_providers::upstream::Settings,
+    artifacts: Option<Arc<dyn Artifacts>>,
 }
 
 /// The templates that can be run, and where their artifacts go.
@@ -217,9 +231,9 @@ async fn catalog(
     config: &Config,
     environment: &Environment,
     mut providers: Vec<Arc<dyn Provider>>,
-    upstream: tollgate_providers::upstream::Settings,
+    given: ProviderSettings,
 ) -> Result<Catalog, WireError> {
-    let settings = provider_settings(config, environment, upstream);
+    let settings = provider_settings(config, environment, given);
     providers.extend(tollgate_providers::all(settings));
     providers.retain(|provider| {
         let disabled = &config.providers.disabled;
@@ -238,7 +252,7 @@ async fn catalog(
 fn provider_settings(
     config: &Config,
     environment: &Environment,
-    upstream: tollgate_providers::upstream::Settings,
+    given: ProviderSettings,
 ) -> tollgate_providers::Settings {
     let stub = &config.providers.stub;
     let stubs = stub.tools.iter().filter_map(|name| {
@@ -270,8 +284,11 @@ fn provider_settings(
         sandbox: config.sandbox.settings(&config.state.dir),
         keepa: keepa::settings(config, environment),
         web: config.web.settings(environment),
-        browser: config.browser.settings(&config.state.dir, environment),
-        upstream,
+        browser: tollgate_providers::browser::Settings {
+            artifacts: tollgate_providers::browser::Handover(given.artifacts),
+            ..config.browser.settings(&config.state.dir, environment)
+        },
+        upstream: given.upstream,
         conformance: config.providers.conformance,
         ..tollgate_providers::Settings::default()
     }

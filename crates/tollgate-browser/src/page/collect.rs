@@ -199,8 +199,13 @@ fn from_tree(
                         cut(&value, LONGEST_LABEL)
                     }
                 });
+            let is_typed = kind.actions.contains(&"type");
+            let prefix = match is_secret && is_typed {
+                true => element::SECRET,
+                false => kind.prefix,
+            };
             Some(Element {
-                id: element::id(kind.prefix, &label, frame, backend),
+                id: element::id(prefix, &label, frame, backend),
                 r#type: kind.r#type,
                 label: cut(&label, LONGEST_LABEL),
                 actions: kind.actions,

@@ -124,6 +124,10 @@ const KINDS: &[(&[&str], Kind)] = &[
     (&["tab"], kind("tab", "tab", CLICK)),
 ];
 
+/// What the ids of fields begin with whose values are secrets: whoever sees a call knows, without
+/// the page, that what is typed there is nobody's business.
+pub(crate) const SECRET: &str = "secret";
+
 pub(crate) const FILE: Kind = kind("file", "file", UPLOAD);
 
 const fn kind(

@@ -85,6 +85,31 @@ impl Tab {
         })
     }
 
+    /// Finds a field to write into. One for secrets goes by an id that says so, or what is
+    /// written there would be taken for something that anybody may see.
+    pub(crate) async fn locate_field(&self, id: &str) -> Result<Handle, Error> {
+        let handle = self.locate(id).await?;
+        let facts = "function() { return [this.type ?? null, this.autocomplete ?? null].map(it => typeof it === 'string' ? it : null); }";
+        let facts: [Option<String>; 2] = self
+            .run_on(&handle.session, &handle.object, facts, Vec::new())
+            .await?;
+        let [kind, autocomplete] = &facts;
+        let is_secret = element::is_secret(kind.as_deref(), autocomplete.as_deref(), &[]);
+        let (prefix, rest) = handle.id.split_once('_').unwrap_or(("", &handle.id));
+        if !is_secret || prefix == element::SECRET {
+            return Ok(handle);
+        }
+        let near = Near {
+            id: format!("{}_{rest}", element::SECRET),
+            label: rest.to_owned(),
+            score: 1.0,
+        };
+        Err(Error::ElementNotFound {
+            id: id.to_owned(),
+            near: vec![near],
+        })
+    }
+
     fn session_of(&self, frame: Option<usize>) -> Option<String> {
         let Some(number) = frame else {
             return Some(self.session.clone());

@@ -49,9 +49,13 @@ const ALWAYS: &[&str] = &[
 ];
 
 /// The arguments for one browser.
-pub(super) fn flags(folder: &Path, is_headless: bool) -> Vec<String> {
+pub(super) fn flags(folder: &Path, is_headless: bool, script_megabytes: u64) -> Vec<String> {
     let mut flags: Vec<String> = ALWAYS.iter().map(|flag| (*flag).to_owned()).collect();
     flags.push(format!("--user-data-dir={}", folder.display()));
+    // A page that wants more ends, and nothing else does.
+    flags.push(format!(
+        "--js-flags=--max-old-space-size={script_megabytes}"
+    ));
     if is_headless {
         flags.push("--headless=new".to_owned());
         flags.push("--hide-scrollbars".to_owned());

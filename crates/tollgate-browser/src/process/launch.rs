@@ -39,6 +39,7 @@ pub(crate) struct Launch<'l> {
     pub(crate) root: &'l Path,
     pub(crate) env: &'l BTreeMap<OsString, OsString>,
     pub(crate) is_headless: bool,
+    pub(crate) script_megabytes: u64,
 }
 
 impl Process {
@@ -47,7 +48,7 @@ impl Process {
         let folder = Folder::new(launch.root).map_err(Error::io("make a folder"))?;
         let mut args: Vec<OsString> = ["-c", HAND_OVER, "sh"].map(OsString::from).to_vec();
         args.push(launch.program.into());
-        let flags = flags(folder.path(), launch.is_headless);
+        let flags = flags(folder.path(), launch.is_headless, launch.script_megabytes);
         args.extend(flags.into_iter().map(OsString::from));
         let mut env = launch.env.clone();
         // It finds nothing of the user's there, and leaves nothing.

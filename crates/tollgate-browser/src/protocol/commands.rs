@@ -48,10 +48,12 @@ commands! {
     EnablePage = "Page.enable" {} {} -> Nothing;
     EnableNetwork = "Network.enable" {} { max_total_buffer_size: u64, max_resource_buffer_size: u64 } -> Nothing;
     EnableLog = "Log.enable" {} {} -> Nothing;
+    EnableStorage = "DOMStorage.enable" {} {} -> Nothing;
     EnableInspector = "Inspector.enable" {} {} -> Nothing;
     EnableFetch = "Fetch.enable" { patterns: Vec<RequestPattern> } {} -> Nothing;
     ContinueRequest = "Fetch.continueRequest" { request_id: String } {} -> Nothing;
     FailRequest = "Fetch.failRequest" { request_id: String, error_reason: &'static str } {} -> Nothing;
+    FulfillRequest = "Fetch.fulfillRequest" { request_id: String, response_code: u32, response_headers: Vec<Header> } {} -> Nothing;
     Lifecycle = "Page.setLifecycleEventsEnabled" { enabled: bool } {} -> Nothing;
     AddScript = "Page.addScriptToEvaluateOnNewDocument" { source: String, world_name: String } { run_immediately: bool } -> Nothing;
     IsolatedWorld = "Page.createIsolatedWorld" { frame_id: String, world_name: String } {} -> World;
@@ -102,6 +104,13 @@ pub(crate) struct Target {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequestPattern {
     pub(crate) url_pattern: String,
+}
+
+/// A header of an answer.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Header {
+    pub(crate) name: &'static str,
+    pub(crate) value: &'static str,
 }
 
 #[derive(Debug, Deserialize)]

@@ -188,3 +188,21 @@ pub(crate) struct RequestPaused {
 pub(crate) struct DialogClosed {
     pub(crate) result: bool,
 }
+
+/// Something that pages store became different.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StorageChanged {
+    pub(crate) storage_id: StorageId,
+    pub(crate) key: Option<String>,
+    pub(crate) new_value: Option<String>,
+}
+
+/// Whose storage it is.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StorageId {
+    pub(crate) security_origin: Option<String>,
+    pub(crate) storage_key: Option<String>,
+    pub(crate) is_local_storage: bool,
+}

@@ -27,7 +27,11 @@ pub struct Download {
     /// What it is called.
     pub filename: String,
     /// Where it is.
+    #[serde(skip)]
     pub path: PathBuf,
+    /// What it goes by where it was handed over.
+    #[serde(rename = "artifactId", skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
     /// How large it is, in bytes.
     pub size: u64,
     /// Whether all of it is there.
@@ -43,6 +47,14 @@ impl Session {
         self.downloaded().clone()
     }
 
+    /// Says what a download goes by where it was handed over.
+    pub fn handed_over(&self, id: &str, artifact: &str) {
+        let mut all = self.downloaded();
+        if let Some(download) = all.iter_mut().find(|it| it.id == id) {
+            download.artifact = Some(artifact.to_owned());
+        }
+    }
+
     pub(crate) fn download(&self, begins: &DownloadBegins) {
         let mut all = self.downloaded();
         if all.len() >= DOWNLOADS {
@@ -54,6 +66,7 @@ impl Session {
             url: begins.url.clone(),
             filename: file_name(&begins.suggested_filename),
             path: self.folder.join(&begins.guid),
+            artifact: None,
             size: 0,
             completed: false,
             error: None,

@@ -3,20 +3,23 @@
 //! Nothing of it is shared with another session: not cookies, not storage, not the proxy. If
 //! the browser dies, the session stays and gets a new context when it is used again.
 
-mod cookies;
 mod downloads;
+mod kept;
+pub(crate) mod memory;
+mod recall;
 
 use std::{
     fs,
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     boundary::{Boundary, Refusals},
@@ -33,8 +36,9 @@ use crate::{
     proxy::Proxy,
     tab::{Fresh, Tab},
 };
-pub use cookies::Cookie;
 pub use downloads::Download;
+pub use kept::{Cookie, Keeper, Kept, KeptTab};
+use memory::Memory;
 
 /// How long the browser may take for things of its own.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -53,6 +57,8 @@ pub struct Options {
     pub boundary: Arc<dyn Boundary>,
     /// Folders whose files may be shown.
     pub roots: Vec<PathBuf>,
+    /// Who keeps its state when the process ends.
+    pub keeper: Option<Arc<dyn Keeper>>,
 }
 
 /// A session.
@@ -68,6 +74,13 @@ pub struct Session {
     downloads: Mutex<Vec<Download>>,
     folder: PathBuf,
     expires: Mutex<Instant>,
+    memory: Arc<Memory>,
+    /// Held while its state is written down.
+    saving: tokio::sync::Mutex<()>,
+    /// Whether a page was loaded anew that nobody has been told of.
+    reopened: AtomicBool,
+    /// Ends what goes on beside it.
+    _over: DropGuard,
 }
 
 /// Where a session lives.
@@ -123,7 +136,8 @@ impl Session {
         let id = crate::random_hex(16).map_err(Error::io("make an id"))?;
         let id = format!("sess_{id}");
         let ttl = Self::ttl(browser, &options);
-        Ok(Arc::new(Self {
+        let (memory, over) = (Arc::<Memory>::default(), CancellationToken::new());
+        let session = Arc::new(Self {
             folder: browser.settings.downloads.join(&id),
             id,
             owner: owner.clone(),
@@ -134,7 +148,13 @@ impl Session {
             tabs: Mutex::default(),
             downloads: Mutex::default(),
             expires: Mutex::new(Instant::now() + ttl),
-        }))
+            memory: Arc::clone(&memory),
+            saving: tokio::sync::Mutex::default(),
+            reopened: AtomicBool::new(false),
+            _over: over.clone().drop_guard(),
+        });
+        recall::follow(&session, memory, over);
+        Ok(session)
     }
 
     fn ttl(browser: &Browser, options: &Options) -> Duration {
@@ -212,7 +232,12 @@ impl Session {
             for entry in &self.tabs().all {
                 entry.tab.end();
             }
-            *place = Some(self.settle().await?);
+            let settled = self.settle().await?;
+            if let Err(error) = self.bring_back(&settled).await {
+                self.leave(settled).await;
+                return Err(error);
+            }
+            *place = Some(settled);
         }
         place.as_ref().ok_or(Error::Crashed)
     }
@@ -270,6 +295,7 @@ impl Session {
             refusals: Arc::clone(&tabs.refusals),
             times: browser.times(),
             roots: Arc::clone(&self.roots),
+            memory: Arc::clone(&self.memory),
         });
         tabs.all.push(Entry {
             id: format!("tab_{}", NEXT_TAB.fetch_add(1, Ordering::Relaxed)),
@@ -410,6 +436,7 @@ impl Session {
         drop(held);
         let url = tab.url();
         if again && !url.starts_with("about:") {
+            self.reopened.store(true, Ordering::Release);
             // If it does not come, whoever asked sees the page that came instead.
             let _ = fresh.navigate(&url).await;
         }
@@ -507,28 +534,35 @@ impl Session {
         Ok(!is_last)
     }
 
-    /// Ends it and everything in it; its downloads go too.
-    pub(crate) async fn end(&self) {
+    /// Ends it and everything in it; its downloads go too. `for_good` says that it was closed
+    /// itself, and not the whole program.
+    pub(crate) async fn end(&self, for_good: bool) {
+        // What cannot be kept now was kept a moment ago.
+        let _ = self.save().await;
+        if let Some(keeper) = self.options.keeper.clone().filter(|_| for_good) {
+            let _ = tokio::task::spawn_blocking(move || keeper.ended()).await;
+        }
         let place = self.place.lock().await.take();
         let entries = std::mem::take(&mut self.tabs().all);
         for entry in &entries {
             entry.tab.end();
         }
         if let Some(place) = place {
-            place.running.hub.leave(&place.context);
-            let browser_context_id = place.context;
-            let dispose = DisposeContext { browser_context_id };
-            // A browser that is gone has disposed of it.
-            let _ = place
-                .running
-                .process
-                .connection
-                .ask(None, &dispose, PATIENCE)
-                .await;
-            drop(place.proxy);
+            self.leave(place).await;
         }
         // What cannot be removed holds no more than what was downloaded.
         let _ = fs::remove_dir_all(&self.folder);
+    }
+
+    /// Lets go of a context.
+    async fn leave(&self, place: Place) {
+        place.running.hub.leave(&place.context);
+        let browser_context_id = place.context;
+        let dispose = DisposeContext { browser_context_id };
+        // A browser that is gone has disposed of it.
+        let connection = &place.running.process.connection;
+        let _ = connection.ask(None, &dispose, PATIENCE).await;
+        drop(place.proxy);
     }
 }
 

@@ -73,7 +73,8 @@ const CARET: &str = "function() { \
         if (this.isContentEditable) { \
             const range = document.createRange(); range.selectNodeContents(this); range.collapse(false); \
             const chosen = getSelection(); chosen.removeAllRanges(); chosen.addRange(range); } } \
-    return true; }";
+    const active = this.getRootNode().activeElement; \
+    return !!active && (active === this || active.contains(this)); }";
 
 const CHOOSE: &str = "function(wanted) { \
     if (!(this instanceof HTMLSelectElement)) return 'not a list of options'; \
@@ -155,7 +156,7 @@ impl Tab {
 
     /// Types text at the end of what a field holds; presses Enter after it if `submit`.
     pub async fn type_text(&self, id: &str, text: &str, submit: bool) -> Result<Clicked, Error> {
-        let handle = self.locate(id).await?;
+        let handle = self.locate_field(id).await?;
         let loader = self.lock().loader.clone();
         let focus = Focus {
             backend_node_id: Some(handle.node),
@@ -167,9 +168,14 @@ impl Tab {
             }
             Err(error) => return Err(error),
         }
-        let _placed: bool = self
+        let is_placed: bool = self
             .run_on(&handle.session, &handle.object, CARET, Vec::new())
             .await?;
+        if !is_placed {
+            // What is typed would land in another field.
+            let why = format!("the page does not let `{id}` have the focus; set its value instead");
+            return Err(Error::Invalid(why));
+        }
         let typed = async {
             self.type_keys(text).await?;
             if submit {
@@ -246,7 +252,7 @@ impl Tab {
         function: &str,
         arguments: Vec<serde_json::Value>,
     ) -> Result<(), Error> {
-        let handle = self.locate(id).await?;
+        let handle = self.locate_field(id).await?;
         let said = self
             .run_on::<String>(&handle.session, &handle.object, function, arguments)
             .await;

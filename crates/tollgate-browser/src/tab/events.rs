@@ -48,7 +48,19 @@ impl Tab {
             | "Network.responseReceived"
             | "Network.loadingFinished"
             | "Network.loadingFailed"
-            | "Network.requestServedFromCache" => self.take_network(event),
+            | "Network.requestServedFromCache" => {
+                self.take_network(event);
+                if event.method != "Network.requestWillBeSent" {
+                    self.memory.touch();
+                }
+            }
+            "DOMStorage.domStorageItemAdded"
+            | "DOMStorage.domStorageItemUpdated"
+            | "DOMStorage.domStorageItemRemoved"
+            | "DOMStorage.domStorageItemsCleared" => {
+                self.memory.take(event);
+                return;
+            }
             "Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded" => {
                 self.take_console(event);
                 return;
@@ -68,6 +80,7 @@ impl Tab {
             "Page.frameNavigated" => {
                 if let Some(it) = event.read::<events::FrameNavigated>() {
                     self.lock().navigated(session, &it.frame);
+                    self.memory.touch();
                 }
             }
             "Page.navigatedWithinDocument" => {
@@ -259,11 +272,24 @@ impl Tab {
         }
     }
 
-    /// Only requests for files are held back; they pass if they lie below a root.
+    /// Only requests for files are held back; they pass if they lie below a root. Where pages
+    /// are ours alone, everything is.
     fn take_paused(&self, session: &str, event: &Event<'_>) {
         let Some(it) = event.read::<events::RequestPaused>() else {
             return;
         };
+        if self.lock().is_stage {
+            let empty = commands::FulfillRequest {
+                request_id: it.request_id,
+                response_code: 200,
+                response_headers: vec![commands::Header {
+                    name: "content-type",
+                    value: "text/html",
+                }],
+            };
+            self.connection.tell(Some(session), &empty);
+            return;
+        }
         let roots = Arc::clone(&self.lock().roots);
         let is_file = it
             .request

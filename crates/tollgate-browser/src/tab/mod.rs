@@ -28,6 +28,7 @@ use crate::{
     error::Error,
     page::view::Views,
     protocol::{Command, WireError, commands, pipe::Connection},
+    session::memory::Memory,
 };
 use logs::Dialog;
 use state::State;
@@ -46,6 +47,7 @@ pub struct Tab {
     pub(crate) refusals: Arc<Refusals>,
     pub(crate) times: Times,
     pub(crate) views: Mutex<Views>,
+    pub(crate) memory: Arc<Memory>,
     state: Mutex<State>,
     changed: watch::Sender<()>,
     ended: CancellationToken,
@@ -71,12 +73,27 @@ pub(crate) struct Fresh {
     pub(crate) refusals: Arc<Refusals>,
     pub(crate) times: Times,
     pub(crate) roots: Arc<[std::path::PathBuf]>,
+    pub(crate) memory: Arc<Memory>,
 }
 
 impl Tab {
     /// A tab whose page has not begun yet; tells the browser what we want to hear of it.
     pub(crate) fn new(fresh: Fresh) -> Arc<Self> {
-        let tab = Arc::new(Self {
+        let tab = Arc::new(Self::of(fresh));
+        tab.listen_to(&tab.session, true);
+        tab
+    }
+
+    /// A tab that the browser knows nothing of; like one that died, it is loaded when it is used.
+    pub(crate) fn asleep(fresh: Fresh, url: &str) -> Arc<Self> {
+        let tab = Self::of(fresh);
+        url.clone_into(&mut tab.lock().url);
+        tab.end();
+        Arc::new(tab)
+    }
+
+    fn of(fresh: Fresh) -> Self {
+        Self {
             state: Mutex::new(State::new(
                 fresh.target.clone(),
                 fresh.session.clone(),
@@ -88,12 +105,11 @@ impl Tab {
             refusals: fresh.refusals,
             times: fresh.times,
             views: Mutex::default(),
+            memory: fresh.memory,
             changed: watch::Sender::new(()),
             ended: CancellationToken::new(),
             begun: tokio::sync::OnceCell::new(),
-        });
-        tab.listen_to(&tab.session, true);
-        tab
+        }
     }
 
     /// Where it is.
@@ -125,6 +141,7 @@ impl Tab {
         };
         connection.tell(to, &network);
         connection.tell(to, &commands::EnableLog {});
+        connection.tell(to, &commands::EnableStorage {});
         connection.tell(to, &commands::Lifecycle { enabled: true });
         let watching = commands::AddScript {
             source: script::WATCHER.to_owned(),

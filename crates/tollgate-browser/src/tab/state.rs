@@ -53,6 +53,8 @@ pub(crate) struct State {
     pub(crate) leaving: bool,
     /// Folders whose files may be shown.
     pub(crate) roots: Arc<[PathBuf]>,
+    /// Whether its pages are empty ones of ours, shown to store something for their origins.
+    pub(crate) is_stage: bool,
 }
 
 impl State {
@@ -86,6 +88,7 @@ impl State {
             dialogs_here: 0,
             leaving: false,
             roots,
+            is_stage: false,
         }
     }
 

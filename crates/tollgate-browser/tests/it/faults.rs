@@ -51,9 +51,7 @@ fn descendants(of: u32, word: &str) -> Vec<u32> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_dies_ends_the_calls_on_it_and_nothing_else() {
-    let Some(world) = World::new().await else {
-        return;
-    };
+    let world = World::new().await;
     let (session, tab) = world.show("/shop").await;
     let (other, harmed) = world.show("/near").await;
     // Every renderer dies; the browser does not.
@@ -101,9 +99,7 @@ async fn pages_that_never_come_do_not_hold_anyone() {
         calm: Duration::from_secs(1),
         ..Limits::default()
     };
-    let Some(world) = World::with(limits).await else {
-        return;
-    };
+    let world = World::with(limits).await;
     let (_session, tab) = world.show("/near").await;
     assert!(
         tab.navigate(&world.site.url("/never"))

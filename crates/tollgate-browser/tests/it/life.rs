@@ -24,9 +24,7 @@ fn users_of(folder: &Path) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_leaves_no_process_and_no_folder() {
-    let Some(world) = World::new().await else {
-        return;
-    };
+    let world = World::new().await;
     let (_session, _tab) = world.show("/shop").await;
     let folder = world.folder.path().join("run");
     assert!(!users_of(&folder).is_empty());
@@ -48,7 +46,7 @@ const WORD: &str = "TOLLGATE_TEST_WORD";
 /// Shows a page until it is killed.
 #[cfg(target_os = "linux")]
 async fn play(word: &Path) {
-    let world = World::new().await.expect("its parent has found a browser");
+    let world = World::new().await;
     let (_session, _tab) = world.show("/shop").await;
     fs::write(word, world.folder.path().display().to_string()).unwrap();
     std::future::pending::<()>().await;
@@ -63,9 +61,6 @@ async fn a_killed_process_takes_its_browser_along() {
     )]
     if let Some(word) = std::env::var_os(WORD) {
         return play(Path::new(&word)).await;
-    }
-    if World::new().await.is_none() {
-        return;
     }
     let dir = tempfile::tempdir().unwrap();
     let word = dir.path().join("word");

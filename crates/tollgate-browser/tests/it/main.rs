@@ -5,6 +5,10 @@ mod boundary;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod keeping;
+#[cfg(test)]
 mod life;
 #[cfg(test)]
 mod pages;

@@ -146,6 +146,13 @@ fn page(body: &str) -> Answer {
     )
 }
 
+fn script(body: &str) -> Answer {
+    Answer::Raw(format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/javascript\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    ))
+}
+
 fn redirect(to: &str) -> Answer {
     Answer::Raw(format!(
         "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n"
@@ -162,6 +169,7 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
             Answer::Raw("HTTP/1.1 302 Found\r\nset-cookie: user=ada; Path=/; Max-Age=86400\r\nlocation: /home\r\ncontent-length: 0\r\n\r\n".to_owned())
         }
         "/login" => page("<title>Log in</title><form method=post><label>Name <input name=name></label><label>Password <input type=password name=word></label><button>Sign in</button></form>"),
+        "/note" => page("<title>none</title><script>document.title=localStorage.getItem('word')??'none'</script>"),
         "/home" if is_in => page("<title>Home</title><h1>Hello, ada</h1>"),
         "/home" => redirect("/login"),
         "/article" => {
@@ -190,6 +198,24 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
         "/to-file" => redirect("file:///etc/passwd"),
         "/hang" => page("<title>hang</title><p>soon</p><button onclick='for(;;);'>Hang</button>"),
         "/log" => page("<title>log</title><script>console.error('bad thing', 7);console.log('quiet');fetch('/near');fetch('/missing')</script>"),
+        "/rebind" => Answer::Raw({
+            let page = "<title>rebind</title><script>fetch('/near?again').then(() => 'reached', () => 'failed').then(it => document.title = it)</script>";
+            format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{page}", page.len())
+        }),
+        "/worker" => page("<title>worker</title><link rel=prefetch href='http://10.9.8.21/ahead'><script>\
+            navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready).then((it) => {\
+                navigator.serviceWorker.onmessage = (e) => { document.title = e.data; };\
+                it.active.postMessage('go'); }, (e) => { document.title = String(e); });</script>"),
+        "/sw.js" => script("self.onmessage = (e) => fetch('http://10.9.8.22/deep', {mode: 'no-cors'}).then(() => 'reached', () => 'failed').then(it => e.source.postMessage('worker ' + it)); \
+            self.onactivate = (e) => e.waitUntil(clients.claim());"),
+        "/blob" => page("<title>blob</title><script>\
+            const inner = new Blob([\"<script>fetch('http://10.9.8.23/blob',{mode:'no-cors'}).then(()=>parent.postMessage('blob reached','*'),()=>parent.postMessage('blob failed','*'))</\" + 'script>'], {type: 'text/html'});\
+            addEventListener('message', (e) => { document.title = e.data; });\
+            const frame = document.createElement('iframe'); frame.src = URL.createObjectURL(inner); document.documentElement.append(frame);</script>"),
+        "/eater" => page("<title>eater</title><button onclick='const all = []; for (;;) all.push(new Array(1e5).fill(Math.random()).map(String))'>Eat</button>"),
+        "/trap" => page("<title>trap</title><input aria-label=Trap id=trap><input aria-label=Other id=other><a href=/near>Leave</a>\
+            <script>trap.focus(); addEventListener('focusin', () => trap.focus()); addEventListener('focusout', () => setTimeout(() => trap.focus())); \
+            addEventListener('keydown', (e) => { if (e.key === 'Tab' || e.key === 'Escape') e.preventDefault(); }, true);</script>"),
         "/reach" => page(&reach(port)),
         "/missing" => Answer::Raw("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned()),
         _ => page("<title>plain</title><p>plain</p>"),

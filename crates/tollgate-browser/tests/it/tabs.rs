@@ -14,9 +14,7 @@ async fn sessions_share_nothing_and_tabs_are_counted() {
         sessions: 4,
         ..Limits::default()
     };
-    let Some(world) = World::with(limits).await else {
-        return;
-    };
+    let world = World::with(limits).await;
     let (session, tab) = world.show("/login").await;
     tab.type_text(&id(&tab, "Name").await, "ada", false)
         .await
@@ -43,13 +41,6 @@ async fn sessions_share_nothing_and_tabs_are_counted() {
     let (_, elsewhere) = other.tab(None, true).await.unwrap();
     elsewhere.navigate(&world.site.url("/home")).await.unwrap();
     assert_eq!(elsewhere.title().await.unwrap(), "Log in");
-    // Unless what one knows is given to the other.
-    other
-        .restore(session.cookies().await.unwrap())
-        .await
-        .unwrap();
-    elsewhere.navigate(&world.site.url("/home")).await.unwrap();
-    assert_eq!(elsewhere.title().await.unwrap(), "Home");
     // A session of somebody else does not exist.
     let foreign = world.browser.session(&owner("eve"), session.id());
     assert!(matches!(foreign, Err(Error::SessionNotFound(_))));
@@ -100,9 +91,7 @@ async fn dialogs_wait_for_an_answer_and_are_dismissed_without_one() {
         download_bytes: 1 << 20,
         ..Limits::default()
     };
-    let Some(world) = World::with(limits).await else {
-        return;
-    };
+    let world = World::with(limits).await;
     let (session, tab) = world.show("/dialog").await;
     let clicked = tab.click(&id(&tab, "Ask").await).await.unwrap();
     assert_eq!(clicked.dialog.unwrap().message, "Really?");

@@ -15,14 +15,24 @@ use tollgate_browser::{
 use crate::site::Site;
 
 /// Names below `.test` lead to this machine, but for one; nothing else is admitted.
+#[derive(Default)]
 pub(crate) struct Fence {
     pub(crate) asked: Mutex<Vec<String>>,
 }
 
 impl Boundary for Fence {
     fn admit(&self, host: String, port: u16) -> Admission {
-        self.asked.lock().unwrap().push(host.clone());
-        let is_fine = host.ends_with(".test") && host != "forbidden.test";
+        let asked = {
+            let mut all = self.asked.lock().unwrap();
+            all.push(host.clone());
+            all.iter().filter(|it| **it == host).count()
+        };
+        // One name leads elsewhere the second time it is looked up; another counts as secure.
+        let is_fine = match host.as_str() {
+            "forbidden.test" => false,
+            "rebinding.test" => asked == 1,
+            _ => host.ends_with(".test") || host == "app.localhost",
+        };
         Box::pin(async move {
             if is_fine {
                 Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])
@@ -48,12 +58,12 @@ pub(crate) fn owner(name: &str) -> Owner {
 }
 
 impl World {
-    pub(crate) async fn new() -> Option<Self> {
+    pub(crate) async fn new() -> Self {
         Self::with(Limits::default()).await
     }
 
-    /// Nothing, and a word about it, where no Chromium is installed.
-    pub(crate) async fn with(limits: Limits) -> Option<Self> {
+    /// Fails with the command that installs it where there is no Chromium.
+    pub(crate) async fn with(limits: Limits) -> Self {
         #[expect(
             clippy::disallowed_methods,
             reason = "tests look for the browser of this machine"
@@ -64,8 +74,7 @@ impl World {
             path: path.clone(),
         };
         if let Err(missing) = whereabouts.find() {
-            eprintln!("skipped: {missing}");
-            return None;
+            panic!("{missing}");
         }
         let folder = tempfile::tempdir().unwrap();
         let path = path.map(|path| ("PATH".into(), path));
@@ -76,14 +85,12 @@ impl World {
             env: BTreeMap::from_iter(path),
             limits,
         };
-        Some(Self {
+        Self {
             browser: Browser::new(settings),
             site: Site::start().await,
-            fence: Arc::new(Fence {
-                asked: Mutex::default(),
-            }),
+            fence: Arc::default(),
             folder,
-        })
+        }
     }
 
     pub(crate) fn session(&self) -> Arc<Session> {
@@ -96,6 +103,7 @@ impl World {
             ttl: None,
             boundary: self.fence.clone(),
             roots: Vec::new(),
+            keeper: None,
         }
     }
 

@@ -5,6 +5,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use serde_json::Value;
 use tollgate_core::{
     Caching, ErrorCode, Payload, StoreError, Timestamp, ToolSpec,
     canonical::{CanonicalError, Form, Node, hex_digest},
@@ -99,29 +100,52 @@ fn spell(name: &str, node: &Node<'_>) -> String {
     format!("{name}:{}", &digest[..24])
 }
 
-/// The arguments with the values of secret-like names replaced; `None` if there are none.
-pub(super) fn without_secrets(arguments: &Node<'_>) -> Option<String> {
+/// The arguments with secrets replaced: values of secret-like names, and what the input schema
+/// marks. `None` if there are none.
+pub(super) fn without_secrets(arguments: &Node<'_>, schema: &Value) -> Option<String> {
     let mut node = arguments.clone();
-    mask(&mut node).then(|| node.print(Form::Jcs))
+    mask(&mut node, schema).then(|| node.print(Form::Jcs))
 }
 
-fn mask(node: &mut Node<'_>) -> bool {
+fn mask(node: &mut Node<'_>, schema: &Value) -> bool {
     match node {
         Node::Object(fields) => {
+            let marked: Vec<bool> = fields
+                .iter()
+                .map(|(name, _)| is_marked(&schema["properties"][name.as_ref()], fields))
+                .collect();
             let mut any = false;
-            for (name, value) in fields {
-                if is_secret(name) && !matches!(value, Node::Null | Node::Bool(_)) {
+            for ((name, value), is_marked) in fields.iter_mut().zip(marked) {
+                let is_value = !matches!(value, Node::Null | Node::Bool(_));
+                if (is_secret(name) || is_marked) && is_value {
                     *value = Node::String(Cow::Borrowed("[REDACTED:argument]"));
                     any = true;
                 } else {
-                    any |= mask(value);
+                    any |= mask(value, &schema["properties"][name.as_ref()]);
                 }
             }
             any
         }
-        Node::Array(items) => items.iter_mut().fold(false, |any, item| mask(item) | any),
+        Node::Array(items) => items
+            .iter_mut()
+            .fold(false, |any, item| mask(item, &schema["items"]) | any),
         Node::Null | Node::Bool(_) | Node::Number(_) | Node::String(_) => false,
     }
+}
+
+/// Whether a schema says that a value is a secret beside these others: `x-secret-if` names
+/// properties, and how their values begin then.
+fn is_marked(schema: &Value, beside: &[(Cow<'_, str>, Node<'_>)]) -> bool {
+    let Some(Value::Object(conditions)) = schema.get("x-secret-if") else {
+        return false;
+    };
+    conditions.iter().any(|(property, beginning)| {
+        let beginning = beginning.as_str().unwrap_or_default();
+        let begins =
+            |value: &Node<'_>| matches!(value, Node::String(text) if text.starts_with(beginning));
+        let mut others = beside.iter();
+        others.any(|(name, value)| name == property && begins(value))
+    })
 }
 
 /// Drops the control arguments of a service command, at every depth.
@@ -285,6 +309,8 @@ pub(super) fn stored_key(session: &SessionState, place: &Place) -> CacheKey {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn key(command: &str, params: &str) -> String {
@@ -310,6 +336,21 @@ mod tests {
             r#"{"max_tokens":99,"yes":true,"selection":{"from_cache":true,"page":0}}"#,
         );
         assert_eq!(plain, other);
+    }
+
+    #[test]
+    fn a_schema_marks_what_is_a_secret_beside_something() {
+        let field = json!({"properties": {"value": {"x-secret-if": {"id": "secret_"}}}});
+        let schema = json!({"properties": {"fields": {"items": field}}});
+        let shown = |text: &str| {
+            let payload = Payload::parse(text.to_owned()).unwrap();
+            without_secrets(&Node::of(&payload).unwrap(), &schema)
+        };
+        let fields = r#"{"fields":[{"id":"secret_a","value":"x"},{"id":"input_b","value":"y"}]}"#;
+        let masked = r#"{"fields":[{"id":"secret_a","value":"[REDACTED:argument]"},{"id":"input_b","value":"y"}]}"#;
+        assert_eq!(shown(fields).as_deref(), Some(masked));
+        assert_eq!(shown(r#"{"fields":[{"id":"input_b","value":"y"}]}"#), None);
+        assert_eq!(shown(r#"{"value":"y","id":"secret_a"}"#), None);
     }
 
     #[test]

@@ -146,13 +146,22 @@ pub(crate) fn site_of(arguments: &Payload) -> Option<String> {
     let plain = matches!(scheme, "http" | "https")
         && !url.contains(|c: char| c == '\\' || c.is_whitespace() || c.is_control());
     let authority = rest.split(['/', '?', '#']).next()?;
-    let host = match authority.split_once(':') {
-        Some((host, "80" | "443")) => host,
-        Some(_) => return None,
-        None => authority,
+    let (host, port) = match authority.split_once(':') {
+        Some((host, "80" | "443")) => (host, None),
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
     };
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
-    (plain && !host.is_empty() && host.chars().all(allowed)).then(|| host.to_ascii_lowercase())
+    let is_fine = plain && !host.is_empty() && host.chars().all(allowed);
+    let host = is_fine.then(|| host.to_ascii_lowercase())?;
+    match port {
+        // Another port is another site: who serves it may be somebody else.
+        Some(port) => {
+            let number: u16 = port.parse().ok()?;
+            (port == number.to_string()).then(|| format!("{host}:{number}"))
+        }
+        None => Some(host),
+    }
 }
 
 /// The recorded ending of the same effect, if it ran and its answer did not arrive.
@@ -299,7 +308,7 @@ async fn question(
 /// What the human sees: clean, and complete up to a length nobody reads past.
 fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
     let node = Node::of(&valid.arguments).ok();
-    let (clean, cleaned) = validate::shown(inner, &valid.arguments, node.as_ref());
+    let (clean, cleaned) = validate::shown(inner, &valid.listing, &valid.arguments, node.as_ref());
     let hidden = clean.chars().count().saturating_sub(PREVIEW_CHARACTERS);
     let spec = &valid.listing.spec;
     let mut shown = json!({
@@ -340,7 +349,7 @@ fn add_effect(inner: &Inner, preview: &mut Value, effect: &str) {
 
 fn resume_with(inner: &Inner, valid: &Valid, needed: Consent) -> Value {
     let node = Node::of(&valid.arguments).ok();
-    let (clean, _) = validate::shown(inner, &valid.arguments, node.as_ref());
+    let (clean, _) = validate::shown(inner, &valid.listing, &valid.arguments, node.as_ref());
     let mut params: Value = serde_json::from_str(&clean).unwrap_or_default();
     if needed == Consent::Agent
         && valid.listing.spec.service_command.is_some()

@@ -134,7 +134,7 @@ fn work_out(
     trail: &mut Trail,
 ) -> Result<Known, Stop> {
     let node = Node::of(&arguments);
-    let (text, redacted) = shown(inner, &arguments, node.as_ref().ok());
+    let (text, redacted) = shown(inner, listing, &arguments, node.as_ref().ok());
     let clean = Arc::new(CleanArguments {
         fingerprint: fingerprint(inner, &arguments, node.as_ref().ok()),
         text,
@@ -171,8 +171,14 @@ fn work_out(
 }
 
 /// Arguments as they may be written down or shown; says whether anything was taken out.
-pub(super) fn shown(inner: &Inner, arguments: &Payload, node: Option<&Node<'_>>) -> (String, bool) {
-    match node.and_then(cache::without_secrets) {
+pub(super) fn shown(
+    inner: &Inner,
+    listing: &Listing,
+    arguments: &Payload,
+    node: Option<&Node<'_>>,
+) -> (String, bool) {
+    let schema = &listing.spec.input_schema;
+    match node.and_then(|node| cache::without_secrets(node, schema)) {
         Some(text) => (inner.cleaner.arguments(&text).0.into_owned(), true),
         None => {
             let (clean, redacted) = inner.cleaner.arguments(arguments.raw());

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tollgate_core::{
-    Principal, ProviderError, StoreError,
+    Artifacts, NewContent, Principal, ProviderError, StoreError,
     canonical::hex,
     store::{ArtifactRow, Batch, Change, RunChange},
 };
@@ -24,6 +25,13 @@ pub(super) struct Origin<'a> {
     pub(super) principal: &'a Principal,
     pub(super) step: &'a str,
     pub(super) attempt: u32,
+}
+
+#[async_trait]
+impl Artifacts for Shared {
+    async fn keep(&self, content: NewContent) -> Result<String, ProviderError> {
+        self.keep_content(content).await
+    }
 }
 
 impl Shared {
@@ -61,6 +69,46 @@ impl Shared {
             inner.store.commit(batch).await?;
         }
         Ok(notes)
+    }
+
+    /// Keeps what a provider hands over; no run has left it.
+    async fn keep_content(&self, content: NewContent) -> Result<String, ProviderError> {
+        let inner = self.engine()?;
+        let now = inner.clock.now();
+        let named = format!("{}\n{}", content.principal.as_str(), content.origin);
+        let row = ArtifactRow {
+            id: format!("art_{}", &hex(&Sha256::digest(named.as_bytes()))[..24]),
+            run: String::new(),
+            principal: content.principal,
+            name: content.name,
+            kind: content.kind,
+            mime_type: content.mime_type,
+            size: content.bytes.len() as u64,
+            sha256: hex(&Sha256::digest(&content.bytes)),
+            created: now,
+            until: Some(now.plus(self.settings.artifact_ttl)),
+            is_gone: false,
+        };
+        let put = self.blobs.put(&row.id, content.bytes).await;
+        put.map_err(errors::from_store)?;
+        let facts = json!({
+            "principal": row.principal.as_str(),
+            "artifact": row.id,
+            "size": row.size,
+            "sha256": row.sha256,
+        });
+        let id = row.id.clone();
+        let batch = Batch {
+            changes: vec![Change::Run(RunChange::Keep(row))],
+            audit: vec![record::note("artifact", now, facts)],
+            ..Batch::default()
+        };
+        inner
+            .store
+            .commit(batch)
+            .await
+            .map_err(errors::from_store)?;
+        Ok(id)
     }
 
     fn note(&self, inner: &Inner, origin: &Origin<'_>, note: &Note, batch: &mut Batch) {

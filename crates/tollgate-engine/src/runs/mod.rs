@@ -32,7 +32,7 @@ use std::{
 use jsonschema::Validator;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
-use tollgate_core::{ErrorCode, Provider, ProviderError, store::Blobs};
+use tollgate_core::{Artifacts, ErrorCode, Provider, ProviderError, store::Blobs};
 use tollgate_runs::{DEFAULT_THRESHOLD, Library, Template};
 
 use crate::call::{Gateway, Inner};
@@ -150,6 +150,11 @@ impl Runs {
     /// The provider of the run tools, to be put into the catalogue.
     pub fn provider(&self) -> Arc<dyn Provider> {
         Arc::new(provider::RunProvider::new(&self.0))
+    }
+
+    /// Where providers hand over content that is read like what runs leave behind.
+    pub fn artifacts(&self) -> Arc<dyn Artifacts> {
+        Arc::<Shared>::clone(&self.0)
     }
 
     /// Tells the runs which engine they belong to.

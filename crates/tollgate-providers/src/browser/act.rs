@@ -84,7 +84,7 @@ pub(super) async fn click(
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct TypeArgs {
     element_id: String,
-    #[schemars(length(max = 100_000))]
+    #[schemars(length(max = 100_000), extend("x-secret-if" = {"element_id": "secret_"}))]
     text: String,
     /// Presses Enter after it.
     #[serde(default)]
@@ -139,7 +139,7 @@ pub(super) async fn select_option(
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct SetArgs {
     element_id: String,
-    #[schemars(length(max = 100_000))]
+    #[schemars(length(max = 100_000), extend("x-secret-if" = {"element_id": "secret_"}))]
     value: String,
     #[serde(default, rename = "isHtml")]
     is_html: bool,

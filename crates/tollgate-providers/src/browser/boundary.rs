@@ -73,6 +73,41 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn a_name_is_looked_up_for_every_connection() {
+        use std::{
+            net::{IpAddr, Ipv4Addr},
+            sync::atomic::{AtomicBool, Ordering},
+        };
+
+        use tollgate_web::{Lookup, Resolver};
+
+        /// Public at first, and inside of the network from then on.
+        #[derive(Debug, Default)]
+        struct Rebinding(AtomicBool);
+        impl Resolver for Rebinding {
+            fn lookup(&self, _: String) -> Lookup {
+                let is_inside = self.0.swap(true, Ordering::SeqCst);
+                let address = match is_inside {
+                    true => Ipv4Addr::new(192, 168, 0, 1),
+                    false => Ipv4Addr::new(93, 184, 215, 14),
+                };
+                Box::pin(async move { Ok(vec![IpAddr::V4(address)]) })
+            }
+        }
+        let fence = Fence {
+            guard: Arc::new(Guard {
+                resolver: Arc::new(Rebinding::default()),
+                ..Guard::default()
+            }),
+            only: Vec::new(),
+            deny: Vec::new(),
+        };
+        let first = fence.admit("shop.example".to_owned(), 443).await.unwrap();
+        assert_eq!(first[0].to_string(), "93.184.215.14:443");
+        assert!(fence.admit("shop.example".to_owned(), 443).await.is_err());
+    }
+
+    #[tokio::test]
     async fn lists_and_trust_decide_before_any_address() {
         let settings = Settings {
             allow_hosts: vec!["127.0.0.1".into()],

@@ -5,14 +5,21 @@ use std::{path::PathBuf, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tollgate_browser::{Browser, Error, Options, Owner, Session, Tab};
-use tollgate_core::{CallContext, ProviderError, ToolCall, TrustLevel};
+use tollgate_core::{CallContext, Principal, ProviderError, ToolCall, TrustLevel};
 
-use super::{Settings, boundary::Fence, faults::told};
+use super::{
+    Settings,
+    act::invalid,
+    boundary::Fence,
+    faults::told,
+    profiles::{ProfileName, Profiles, Shelf},
+};
 
 /// What the tools share.
 pub(super) struct Desk {
     pub(super) settings: Settings,
     pub(super) browser: Arc<Browser>,
+    pub(super) profiles: Arc<Profiles>,
     local: Arc<Fence>,
     remote: Arc<Fence>,
 }
@@ -47,6 +54,7 @@ impl Desk {
         Self {
             local: Arc::new(Fence::new(&settings, TrustLevel::Local)),
             remote: Arc::new(Fence::new(&settings, TrustLevel::Remote)),
+            profiles: Arc::new(Profiles::new(&settings.root, settings.vault.clone())),
             settings,
             browser,
         }
@@ -54,8 +62,7 @@ impl Desk {
 
     fn owner(cx: &CallContext) -> Owner {
         Owner {
-            // What a remote caller may not reach, a session of a local one must not bring him.
-            principal: format!("{} {}", cx.trust.as_str(), cx.principal),
+            principal: profile_owner(cx.trust, &cx.principal),
             conversation: cx.session.handle.clone(),
         }
     }
@@ -74,7 +81,46 @@ impl Desk {
             ttl: None,
             boundary: fence.clone(),
             roots,
+            keeper: None,
         }
+    }
+
+    /// A profile of this caller.
+    pub(super) fn profile(
+        &self,
+        cx: &CallContext,
+        name: &str,
+    ) -> Result<Arc<Shelf>, ProviderError> {
+        let name = ProfileName::new(name).map_err(invalid)?;
+        let owner = Self::owner(cx).principal;
+        Ok(Arc::new(Shelf::named(&self.profiles, &owner, &name)))
+    }
+
+    /// How the session is made that nobody names: one that outlives its process is kept.
+    fn own_options(&self, cx: &CallContext) -> Options {
+        let mut options = self.options(cx);
+        if cx.standing.is_stored && self.profiles.can_keep() {
+            let owner = Self::owner(cx);
+            let ttl = self.settings.limits.headless_ttl;
+            let (principal, conversation) = (&owner.principal, &owner.conversation);
+            let shelf = Shelf::pages(&self.profiles, principal, conversation, ttl);
+            options.keeper = Some(Arc::new(shelf));
+        }
+        options
+    }
+
+    /// Whether the session of a call that was served had to load its page again. What the call
+    /// did is written down soon.
+    pub(super) async fn noticed(&self, cx: &CallContext, place: &Place) -> bool {
+        let owner = Self::owner(cx);
+        let session = match &place.session_id {
+            Some(id) => self.browser.session(&owner, id).ok(),
+            None => self.browser.known_default(&owner).await,
+        };
+        session.is_some_and(|session| {
+            session.touched();
+            session.was_reopened()
+        })
     }
 
     pub(super) fn create(
@@ -96,11 +142,13 @@ impl Desk {
             Some(id) => self.browser.session(&owner, id),
             None => {
                 self.browser
-                    .default_session(&owner, || self.options(cx))
+                    .default_session(&owner, || self.own_options(cx))
                     .await
             }
         };
-        session.map_err(told)
+        let session = session.map_err(told)?;
+        session.awake().await.map_err(told)?;
+        Ok(session)
     }
 
     /// The tab that is named, or the active one, as it is.
@@ -150,6 +198,12 @@ impl Desk {
             Err(_) => Some(format!("{page}: nothing is called `{id}` there now")),
         }
     }
+}
+
+/// Whose sessions and profiles somebody's are. What a remote caller may not reach, a session of
+/// a local one must not bring him.
+pub fn profile_owner(trust: TrustLevel, principal: &Principal) -> String {
+    format!("{} {principal}", trust.as_str())
 }
 
 impl Hand {

@@ -35,7 +35,7 @@ fn code(error: &Error) -> ErrorCode {
         Error::Script(_) | Error::Load(_) | Error::Dialog(_) => ErrorCode::ToolFailed,
         Error::Missing(_) => ErrorCode::Unsupported,
         Error::NotStarted(_) => ErrorCode::SpawnFailed,
-        Error::Protocol(_) | Error::Io { .. } => ErrorCode::Unavailable,
+        Error::Protocol(_) | Error::NotKept(_) | Error::Io { .. } => ErrorCode::Unavailable,
     }
 }
 
@@ -63,6 +63,9 @@ fn advice(error: &Error) -> Option<String> {
         }
         Error::Missing(missing) => return Some(missing.to_string()),
         Error::NotStarted(_) => "Tell the operator: `tollgate doctor` says what is missing.",
+        Error::NotKept(_) => {
+            "Tell the operator: the key of the profiles or their folder is not what it was."
+        }
         Error::Invalid(_) | Error::Script(_) | Error::Protocol(_) | Error::Io { .. } => {
             return None;
         }

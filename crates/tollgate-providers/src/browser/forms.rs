@@ -18,7 +18,7 @@ use super::{
 struct Field {
     element_id: String,
     /// A field's text, an option's name, or `true` and `false` for a box to tick.
-    #[schemars(length(max = 100_000))]
+    #[schemars(length(max = 100_000), extend("x-secret-if" = {"element_id": "secret_"}))]
     value: String,
 }
 

@@ -16,6 +16,7 @@ mod faults;
 mod following;
 mod forms;
 mod logs;
+pub mod profiles;
 mod read;
 mod settings;
 mod table;
@@ -28,11 +29,12 @@ use async_trait::async_trait;
 use tollgate_browser::Browser;
 use tollgate_core::{
     Answer, CallContext, Health, Provider, ProviderError, ToolCall, ToolName, ToolSet, ToolSpec,
-    TrustLevel,
+    TrustLevel, Warning,
 };
 
-use desk::Desk;
-pub use settings::Settings;
+pub use desk::profile_owner;
+use desk::{Desk, Place};
+pub use settings::{Handover, Settings};
 pub use tollgate_browser::{INSTALL, Limits, Whereabouts};
 
 /// Tools that only a local caller may use.
@@ -78,7 +80,14 @@ impl Provider for Tools {
     }
 
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
-        self.tools.serve(call, cx).await
+        let place: Place = serde_json::from_str(call.arguments.raw()).unwrap_or_default();
+        let mut answer = self.tools.serve(call, cx.clone()).await;
+        if self.desk.noticed(&cx, &place).await
+            && let Ok(Answer::Done(result)) = &mut answer
+        {
+            result.warnings.push(Warning::PageReopened);
+        }
+        answer
     }
 
     /// Whoever is asked to agree sees the page and the element, not only an id.

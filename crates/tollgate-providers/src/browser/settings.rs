@@ -1,8 +1,17 @@
 //! What an operator decides about the browser.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fmt,
+    path::PathBuf,
+    sync::Arc,
+};
 
 use tollgate_browser::{Limits, Whereabouts};
+use tollgate_core::Artifacts;
+
+use super::profiles::Vault;
 
 /// What an operator decides.
 #[derive(Debug, Clone, Default)]
@@ -25,9 +34,33 @@ pub struct Settings {
     pub deny_hosts: Vec<String>,
     /// Folders whose files local callers may show and upload.
     pub roots: Vec<PathBuf>,
+    /// Where downloads are handed over.
+    pub artifacts: Handover,
+    /// Who seals login state; without one none is kept.
+    pub vault: Vault,
+}
+
+/// Where content is handed over; without it downloads stay in their folder.
+#[derive(Clone, Default)]
+pub struct Handover(pub Option<Arc<dyn Artifacts>>);
+
+impl fmt::Debug for Handover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Handover")
+    }
 }
 
 impl Settings {
+    /// Whether a window can be shown to somebody.
+    pub(super) fn has_screen(&self) -> bool {
+        let is_set = |name: &str| {
+            self.env
+                .get(OsStr::new(name))
+                .is_some_and(|it| !it.is_empty())
+        };
+        cfg!(not(target_os = "linux")) || ["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(is_set)
+    }
+
     pub(super) fn browser(&self) -> tollgate_browser::Settings {
         tollgate_browser::Settings {
             whereabouts: self.whereabouts.clone(),

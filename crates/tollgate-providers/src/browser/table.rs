@@ -66,9 +66,18 @@ fn sessions(tools: ToolSet<Desk>) -> ToolSet<Desk> {
             step(
                 "browser.create_session",
                 "Open a browser session",
-                "Makes a session that shares nothing with others. Without one, calls use your default session.",
+                "Makes a session that shares nothing with others. Without one, calls use your default session. \
+                 With `profile`, logins of earlier sessions with that name are there again.",
             ),
             tabs::create_session,
+        )
+        .tool(
+            step(
+                "browser.save_profile",
+                "Keep logins",
+                "Keeps the session's logins under a name, for browser.create_session.",
+            ),
+            tabs::save_profile,
         )
         .tool(
             step(
@@ -106,7 +115,7 @@ fn sessions(tools: ToolSet<Desk>) -> ToolSet<Desk> {
             look(
                 "browser.get_downloads",
                 "List downloads",
-                "Lists files that pages had downloaded, with their paths.",
+                "Lists files that pages had downloaded; read one with get_artifact and its `artifactId`.",
             ),
             tabs::get_downloads,
         )

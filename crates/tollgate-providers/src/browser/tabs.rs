@@ -5,14 +5,18 @@ use std::{sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tollgate_browser::Download;
-use tollgate_core::{CallContext, ErrorCode, ProviderError, TrustLevel};
+use tollgate_browser::{Download, Error, Keeper as _, Kept};
+use tollgate_core::{CallContext, ErrorCode, NewContent, ProviderError, TrustLevel};
 
 use super::{
+    act::invalid,
     desk::{Desk, Hand, Page, Place},
     faults::told,
     read::{Done, PlaceArgs},
 };
+
+/// How many sites of a profile are named.
+const SITES: usize = 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
@@ -24,6 +28,10 @@ pub(super) struct CreateArgs {
     #[serde(default)]
     #[schemars(range(min = 10, max = 86_400))]
     timeout: Option<u64>,
+    /// A name under which logins are kept for the next session that has it.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 64))]
+    profile: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -31,6 +39,26 @@ pub(super) struct CreateArgs {
 pub(super) struct Created {
     #[schemars(extend("x-identifier" = true))]
     session_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<Profile>,
+}
+
+/// What a profile has, without anything that a site knows somebody by.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Profile {
+    name: String,
+    cookies: usize,
+    sites: Vec<String>,
+}
+
+impl Profile {
+    fn new(name: String, kept: &Kept) -> Self {
+        Self {
+            name,
+            cookies: kept.cookies.len(),
+            sites: kept.sites().into_iter().take(SITES).collect(),
+        }
+    }
 }
 
 pub(super) async fn create_session(
@@ -48,10 +76,63 @@ pub(super) async fn create_session(
         error.document_code = Some("TRUST_LEVEL_NOT_ALLOWED".to_owned());
         return Err(error);
     }
+    if !options.is_headless && !desk.settings.has_screen() {
+        let why =
+            "there is no screen to show a window on: neither DISPLAY nor WAYLAND_DISPLAY is set";
+        return Err(invalid(why.to_owned()));
+    }
     options.ttl = args.timeout.map(Duration::from_secs);
+    if let Some(name) = &args.profile {
+        options.keeper = Some(desk.profile(&cx, name)?);
+    }
     let session = desk.create(&cx, options)?;
+    if let Err(error) = session.awake().await {
+        desk.browser.close_session(session.id()).await;
+        return Err(told(error));
+    }
+    let profile = match args.profile {
+        Some(name) => {
+            let kept = session.kept().await.map_err(told)?;
+            Some(Profile::new(name, &kept))
+        }
+        None => None,
+    };
     Ok(Created {
         session_id: session.id().to_owned(),
+        profile,
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub(super) struct SaveArgs {
+    #[schemars(length(min = 1, max = 64))]
+    profile: String,
+    #[serde(flatten)]
+    place: SessionPlace,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Saved {
+    success: bool,
+    profile: Profile,
+}
+
+pub(super) async fn save_profile(
+    desk: Arc<Desk>,
+    args: SaveArgs,
+    cx: CallContext,
+) -> Result<Saved, ProviderError> {
+    let shelf = desk.profile(&cx, &args.profile)?;
+    let session = desk.session(&cx, args.place.session_id.as_deref()).await?;
+    let kept = session.kept().await.map_err(told)?;
+    let profile = Profile::new(args.profile, &kept);
+    let saved = tokio::task::spawn_blocking(move || shelf.save(&Kept::default(), &kept)).await;
+    let saved = saved.unwrap_or_else(|_| Err("it was broken off".to_owned()));
+    saved.map_err(|why| told(Error::NotKept(why)))?;
+    Ok(Saved {
+        success: true,
+        profile,
     })
 }
 
@@ -95,6 +176,8 @@ pub(super) async fn close_session(
             reason: Some("somebody may be looking at it; `force` closes it"),
         });
     }
+    // Whoever names a profile is told if it is not kept.
+    session.save().await.map_err(told)?;
     desk.browser.close_session(session.id()).await;
     Ok(Closed {
         success: true,
@@ -237,7 +320,16 @@ pub(super) async fn close_tab(
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Downloads {
     #[schemars(with = "Vec<Value>")]
-    downloads: Vec<Download>,
+    downloads: Vec<Listable>,
+}
+
+/// A download, and where it is for those who are at this machine.
+#[derive(Serialize)]
+struct Listable {
+    #[serde(flatten)]
+    download: Download,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
 }
 
 pub(super) async fn get_downloads(
@@ -247,7 +339,43 @@ pub(super) async fn get_downloads(
 ) -> Result<Downloads, ProviderError> {
     let Place { session_id, .. } = args.place;
     let session = desk.session(&cx, session_id.as_deref()).await?;
-    Ok(Downloads {
-        downloads: session.downloads(),
-    })
+    let mut downloads = Vec::new();
+    for mut download in session.downloads() {
+        if download.completed && download.artifact.is_none() {
+            download.artifact = hand_over(&desk, &cx, &download).await?;
+            if let Some(artifact) = &download.artifact {
+                session.handed_over(&download.id, artifact);
+            }
+        }
+        let is_local = cx.trust == TrustLevel::Local;
+        let path = is_local.then(|| download.path.display().to_string());
+        downloads.push(Listable { download, path });
+    }
+    Ok(Downloads { downloads })
+}
+
+/// Makes an artifact of a download; without anybody to take it there is none.
+async fn hand_over(
+    desk: &Desk,
+    cx: &CallContext,
+    download: &Download,
+) -> Result<Option<String>, ProviderError> {
+    let Some(artifacts) = &desk.settings.artifacts.0 else {
+        return Ok(None);
+    };
+    let path = download.path.clone();
+    let read = tokio::task::spawn_blocking(move || std::fs::read(path)).await;
+    // Its folder may have been emptied meanwhile.
+    let Ok(Ok(bytes)) = read else {
+        return Ok(None);
+    };
+    let content = NewContent {
+        origin: format!("download {}", download.id),
+        principal: cx.principal.clone(),
+        name: download.filename.clone(),
+        kind: "download".to_owned(),
+        mime_type: "application/octet-stream".to_owned(),
+        bytes,
+    };
+    artifacts.keep(content).await.map(Some)
 }

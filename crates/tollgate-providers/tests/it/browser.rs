@@ -75,15 +75,14 @@ fn whereabouts() -> Whereabouts {
     }
 }
 
-/// Nothing, and a word about it, where no Chromium is installed.
-fn settings(folder: &TempDir) -> Option<Settings> {
+/// Fails with the command that installs it where there is no Chromium.
+fn settings(folder: &TempDir) -> Settings {
     let whereabouts = whereabouts();
     if let Err(missing) = whereabouts.find() {
-        eprintln!("skipped: {missing}");
-        return None;
+        panic!("{missing}");
     }
     let path = whereabouts.path.clone().map(|path| ("PATH".into(), path));
-    Some(Settings {
+    Settings {
         is_enabled: true,
         env: BTreeMap::from_iter(path),
         whereabouts,
@@ -91,7 +90,7 @@ fn settings(folder: &TempDir) -> Option<Settings> {
         allow_hosts: vec!["127.0.0.1".to_owned()],
         roots: vec![folder.path().to_owned()],
         ..Settings::default()
-    })
+    }
 }
 
 async fn run(
@@ -125,9 +124,7 @@ fn id(info: &Value, label: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_orders_a_lamp() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(settings) = settings(&folder) else {
-        return;
-    };
+    let settings = settings(&folder);
     let (provider, site, cx) = (browser::provider(settings), site().await, context());
     let went = data(
         &provider,
@@ -304,9 +301,7 @@ async fn an_agent_orders_a_lamp() {
 #[tokio::test(flavor = "multi_thread")]
 async fn views_fit_sessions_are_apart_and_remote_callers_stay_outside() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(settings) = settings(&folder) else {
-        return;
-    };
+    let settings = settings(&folder);
     let (provider, site, cx) = (browser::provider(settings), site().await, context());
     let long = data(
         &provider,

@@ -4,12 +4,14 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use tollgate_providers::browser::{Limits, Settings, Whereabouts};
+use tollgate_providers::browser::{Handover, Limits, Settings, Whereabouts, profiles::Vault};
 
-use super::{env::Environment, keys::browser::RawBrowser, resolve::size};
+use super::{env::Environment, keys::browser::RawBrowser, resolve::size, secret::SecretRef};
+use crate::vault;
 
 /// What of our environment a browser is given: where programs are, how people write, and where
 /// windows are shown.
@@ -47,6 +49,8 @@ pub struct Browser {
     pub session_ttl: Duration,
     /// How large a download may be.
     pub download_bytes: u64,
+    /// Where the key of kept logins is to be found, if not beside the state.
+    pub profile_key: Option<SecretRef>,
 }
 
 pub(super) fn browser(raw: RawBrowser) -> Browser {
@@ -61,6 +65,7 @@ pub(super) fn browser(raw: RawBrowser) -> Browser {
         tabs: size(raw.tabs),
         session_ttl: Duration::from_secs(raw.session_seconds),
         download_bytes: raw.download_bytes,
+        profile_key: raw.profile_key,
     }
 }
 
@@ -92,6 +97,13 @@ impl Browser {
             only_hosts: self.only_hosts.clone(),
             deny_hosts: self.deny_hosts.clone(),
             roots: self.roots.clone(),
+            artifacts: Handover::default(),
+            vault: Vault(Some(Arc::new(vault::Vault {
+                state_dir: state.to_owned(),
+                key: self.profile_key.clone(),
+                environment: environment.clone(),
+                seals: OnceLock::new(),
+            }))),
         }
     }
 }

@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
+mod browser_consent;
+#[cfg(test)]
+mod browser_kept;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod contracts;

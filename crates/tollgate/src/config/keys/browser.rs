@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::config::SecretRef;
+
 /// Pages in a real browser.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -41,6 +43,9 @@ pub struct RawBrowser {
     /// How large a download may be, in bytes.
     #[schemars(range(min = 0, max = 10_737_418_240_u64), extend("x-untrusted" = "lower"))]
     pub download_bytes: u64,
+    /// Where the key is to be found that seals kept logins, `env:NAME` or `file:PATH`: a text of at
+    /// least 32 characters. Without it one is made of the key that lies beside the state.
+    pub profile_key: Option<SecretRef>,
 }
 
 fn folder() -> Value {

@@ -66,6 +66,8 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Check, draw, walk, test and import knowledge bases
     Knowledge(super::knowledge::arguments::Knowledge),
+    /// List, export, import and delete logins that browsers keep
+    Browser(super::browser::BrowserCommand),
     /// List, check and turn skills on and off
     Skills(super::skills::SkillCommand),
     /// Make, list and revoke tokens
@@ -267,6 +269,9 @@ pub(crate) struct Call {
     /// Name the intended effect, so that repeating the command runs it once
     #[arg(long, value_name = "KEY")]
     pub(crate) idempotency_key: Option<String>,
+    /// Write the answer's picture or file here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tollgate_core::{Envelope, ErrorCode, Event, EventSink, Failure, Payload, Status};
 use tollgate_engine::{Caller, Gateway, Outcome, Request};
 
-use super::{Exit, Scene, Stop, arguments::Call, console::Paint};
+use super::{Exit, Scene, Stop, arguments::Call, console::Paint, save};
 use crate::wire::Wired;
 
 /// The longest arguments read from a file or a pipe.
@@ -32,11 +32,17 @@ pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
     request.events = Arc::new(Progress::on_terminal());
     let outcome = waited(&wired.gateway, &scene.caller(), request).await;
     show(&outcome, scene)?;
+    let is_fine = outcome.envelope.get().error.is_none();
+    let saved = match call.output.as_deref().filter(|_| is_fine) {
+        Some(file) => save::save(&outcome, file, scene),
+        None => Ok(()),
+    };
     let delivered = wired.gateway.delivered(&outcome).await;
     stay(&wired, scene).await;
     let waiting = wired.runs.waiting_for().await;
     wired.close().await;
     delivered?;
+    saved?;
     let waiting = waiting?;
     for each in &waiting {
         let line = format!("step `{}` waits for a human:  {}", each.step, each.approve);

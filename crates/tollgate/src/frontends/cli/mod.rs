@@ -6,6 +6,7 @@
 mod approve;
 pub(crate) mod arguments;
 mod audit;
+mod browser;
 mod call;
 mod completions;
 mod console;
@@ -21,6 +22,7 @@ mod replay;
 mod reply;
 mod review;
 mod runs;
+mod save;
 mod servers;
 mod session;
 mod skills;
@@ -207,6 +209,7 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
         | Command::Policy(_)
         | Command::Explain(_)
         | Command::Knowledge(_)
+        | Command::Browser(_)
         | Command::Skills(_)
         | Command::Token(_)
         | Command::Mcp(_)
@@ -309,6 +312,7 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Policy(it) => policy::run(&it, scene).await,
         Command::Explain(it) => explain::run(&it, scene).await,
         Command::Knowledge(it) => knowledge::run(&it, scene).await,
+        Command::Browser(it) => browser::run(&it, scene),
         Command::Skills(it) => skills::run(&it, scene).await,
         Command::Token(it) => token::run(&it, scene).await,
         Command::Mcp(Mcp {
