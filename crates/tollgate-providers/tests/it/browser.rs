@@ -453,3 +453,45 @@ async fn without_chromium_the_tools_say_how_to_get_it() {
     let off = browser::provider(Settings::default());
     assert_eq!(off.tools().await.unwrap().len(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_local_callers_see_where_a_download_lies() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = browser::provider(settings(&folder));
+    let local = CallContext {
+        trust: TrustLevel::Local,
+        ..context()
+    };
+    let remote = CallContext {
+        trust: TrustLevel::Remote,
+        ..context()
+    };
+    for cx in [local, remote] {
+        // A page without a network makes a file, too.
+        let script = "const a = document.createElement('a'); a.download = 'made.txt'; \
+                      a.href = URL.createObjectURL(new Blob(['made'])); document.documentElement.append(a); a.click(); 1";
+        data(
+            &provider,
+            "execute_javascript",
+            json!({"script": script}),
+            &cx,
+        )
+        .await;
+        let made = loop {
+            let all = data(&provider, "get_downloads", json!({}), &cx).await;
+            if all["downloads"][0]["completed"] == true {
+                break all["downloads"][0].clone();
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        };
+        assert_eq!(
+            (&made["filename"], &made["size"]),
+            (&json!("made.txt"), &json!(4))
+        );
+        let is_local = cx.trust == TrustLevel::Local;
+        assert_eq!(made["path"].is_string(), is_local, "{made}");
+        let here = folder.path().display().to_string();
+        assert_eq!(made.to_string().contains(&here), is_local, "{made}");
+    }
+    provider.close().await;
+}

@@ -450,6 +450,11 @@ fn what_is_written_is_what_is_resolved() {
             tabs: 4,
             session_ttl: 60s,
             download_bytes: 1024,
+            profile_key: Some(
+                Env(
+                    "PROFILE_KEY",
+                ),
+            ),
         },
         sources: [
             Source {

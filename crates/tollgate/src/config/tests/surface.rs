@@ -148,6 +148,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     browser.tabs: lower
     browser.session_seconds: lower
     browser.download_bytes: lower
+    browser.profile_key: no
     ");
 }
 

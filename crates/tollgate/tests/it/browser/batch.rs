@@ -2,14 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Site, ask, both_ways, has_chromium, run, world};
+use super::{Site, ask, both_ways, run, world};
 use crate::support::Lines;
 
 #[test]
 fn plain_pages_are_read_over_http_and_the_others_in_the_browser() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let urls: Vec<String> = ["/plain", "/script", "/missing"]
@@ -58,9 +55,6 @@ fn plain_pages_are_read_over_http_and_the_others_in_the_browser() {
 
 #[test]
 fn what_is_wanted_of_a_page_is_what_comes() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);
@@ -99,9 +93,6 @@ fn what_is_wanted_of_a_page_is_what_comes() {
 
 #[test]
 fn an_item_that_fails_says_which_way_it_failed_and_half_of_them_is_too_much() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);
@@ -135,9 +126,6 @@ fn an_item_that_fails_says_which_way_it_failed_and_half_of_them_is_too_much() {
 
 #[test]
 fn a_run_in_a_session_of_the_caller_leaves_it_and_its_tab_alone() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);

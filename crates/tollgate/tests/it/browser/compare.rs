@@ -2,14 +2,11 @@
 
 use serde_json::json;
 
-use super::{Site, both_ways, has_chromium, run, world};
+use super::{Site, both_ways, run, world};
 use crate::support::Lines;
 
 #[test]
 fn pages_are_compared_field_by_field() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);
@@ -38,9 +35,6 @@ fn pages_are_compared_field_by_field() {
 
 #[test]
 fn a_page_that_fails_leaves_the_others_to_be_compared() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);

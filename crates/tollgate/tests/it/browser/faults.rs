@@ -4,7 +4,7 @@ use std::{fs, thread, time::Duration};
 
 use serde_json::json;
 
-use super::{Site, ended, has_chromium, run, world};
+use super::{Site, ended, run, world};
 use crate::support::{Lines, TestEnv};
 
 const PAGES: usize = 8;
@@ -48,9 +48,6 @@ fn kill(env: &TestEnv, process: &str) {
 
 #[test]
 fn a_browser_that_is_killed_in_the_middle_of_a_batch_costs_no_page() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);
@@ -78,9 +75,6 @@ fn a_browser_that_is_killed_in_the_middle_of_a_batch_costs_no_page() {
 
 #[test]
 fn a_program_that_is_killed_in_the_middle_of_a_batch_costs_no_page() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);

@@ -2,14 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{Site, artifact, both_ways, has_chromium, run, world};
+use super::{Site, artifact, both_ways, run, world};
 use crate::support::Lines;
 
 #[test]
 fn a_list_is_read_to_its_end_page_by_page() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);
@@ -40,9 +37,6 @@ fn a_list_is_read_to_its_end_page_by_page() {
 
 #[test]
 fn a_list_ends_where_it_goes_in_circles_where_only_a_button_leads_on_or_where_it_was_told() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);
@@ -76,9 +70,6 @@ fn a_list_ends_where_it_goes_in_circles_where_only_a_button_leads_on_or_where_it
 
 #[test]
 fn a_page_of_a_list_that_fails_leaves_those_before_it() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let env = world(&site);
     let mut lines = Lines::start(&env, &[]);

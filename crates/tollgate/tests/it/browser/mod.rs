@@ -164,17 +164,6 @@ fn listing(number: &str) -> String {
     )
 }
 
-/// Where no Chromium is installed there is nothing to test.
-fn has_chromium() -> bool {
-    [
-        "/usr/bin/chromium",
-        "/usr/bin/chromium-browser",
-        "/usr/bin/google-chrome",
-    ]
-    .iter()
-    .any(|place| Path::new(place).exists())
-}
-
 fn world(site: &Site) -> TestEnv {
     let host = &site.host;
     TestEnv::with_config(&format!(

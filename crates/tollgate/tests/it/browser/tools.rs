@@ -2,14 +2,11 @@
 
 use serde_json::json;
 
-use super::{Site, ask, has_chromium, world};
+use super::{Site, ask, world};
 use crate::support::Lines;
 
 #[test]
 fn looking_is_free_and_a_click_waits_for_a_human_who_sees_what_it_hits() {
-    if !has_chromium() {
-        return;
-    }
     let site = Site::start();
     let (host, env) = (&site.host, world(&site));
     let mut lines = Lines::start(&env, &[]);
