@@ -5,6 +5,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    time::Duration,
 };
 
 use crate::{
@@ -16,6 +17,9 @@ use crate::{
     session::Session,
     tab::Tab,
 };
+
+/// How long a worker may take to begin.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Where events go.
 #[derive(Default)]
@@ -140,10 +144,16 @@ impl Hub {
                 }
             }
             // Workers have nothing to show; what they ask for passes the proxy all the same.
+            // They are let go of once they run: let go of earlier, they would wait for ever.
             _ => {
-                connection.tell(Some(session_id), &RunIfWaiting {});
-                let session_id = session_id.clone();
-                connection.tell(above, &DetachTarget { session_id });
+                let (connection, session_id) = (connection.clone(), session_id.clone());
+                let above = above.map(str::to_owned);
+                tokio::spawn(async move {
+                    let run = RunIfWaiting {};
+                    // One that is gone has nothing to be let go of.
+                    let _ = connection.ask(Some(&session_id), &run, PATIENCE).await;
+                    connection.tell(above.as_deref(), &DetachTarget { session_id });
+                });
             }
         }
     }

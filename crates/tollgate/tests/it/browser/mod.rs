@@ -1,4 +1,5 @@
 //! The browser through the door: consent, previews, and runs over pages of our own on loopback.
+//! Without Chromium these tests fail, and the answer they print says how it is installed.
 
 mod batch;
 mod compare;
@@ -9,7 +10,6 @@ mod tools;
 use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream},
-    path::Path,
     sync::{Arc, Condvar, Mutex},
     thread,
 };
