@@ -173,6 +173,7 @@ impl Session {
             id: kept.id.clone(),
             tab: Tab::asleep(fresh, &kept.url),
             opener: None,
+            is_aside: false,
             _slot: slot,
         });
         if kept.is_active {
@@ -206,16 +207,16 @@ impl Session {
     }
 
     fn whereabouts(&self) -> Vec<KeptTab> {
-        let (active, all) = self.list();
-        let all = all.into_iter().map(|(id, tab)| KeptTab {
-            is_active: active.as_ref() == Some(&id),
-            url: tab.url(),
-            id,
+        let tabs = self.tabs();
+        let own = tabs.all.iter().filter(|entry| !entry.is_aside);
+        let all = own.map(|entry| KeptTab {
+            is_active: tabs.active.as_ref() == Some(&entry.id),
+            url: entry.tab.url(),
+            id: entry.id.clone(),
         });
         let is_page = |url: &str| {
-            ["http:", "https:", "file:"]
-                .iter()
-                .any(|it| url.starts_with(it))
+            let schemes = ["http:", "https:", "file:"];
+            schemes.iter().any(|scheme| url.starts_with(scheme))
         };
         all.filter(|it| is_page(&it.url)).collect()
     }
