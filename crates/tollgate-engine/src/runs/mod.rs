@@ -37,6 +37,7 @@ use tollgate_runs::{DEFAULT_THRESHOLD, Library, Template};
 
 use crate::call::{Gateway, Inner};
 
+pub use start::may_be_step;
 pub use task::{Task, TaskAsk, TaskState};
 pub use view::{RunView, StepShown};
 pub use waiting::WaitingFor;

@@ -173,9 +173,13 @@ impl Shared {
     pub(super) fn plan(&self, args: &RunArgs, trust: TrustLevel) -> Result<Plan, ProviderError> {
         let ready = self.ready(args, trust)?;
         let template = &ready.template;
+        let catalog = self.engine()?.catalog();
         let mut calls = Vec::new();
         for (name, call) in template.calls() {
-            if matches!(call.tool.as_str(), super::tools::RUN | CALL_BY_NAME) {
+            // However it is spelled there, it is the tool that counts.
+            let known = catalog.find(&call.tool);
+            let known = known.map_or(call.tool.as_str(), |known| known.spec.name.as_str());
+            if !may_be_step(known) {
                 let message = format!("step `{name}` of `{}` may not call others", template.id);
                 return Err(ProviderError::new(ErrorCode::Unsupported, message));
             }
@@ -312,6 +316,12 @@ impl Shared {
             .timeout_ms
             .map_or(most, |wanted| wanted.min(most))
     }
+}
+
+/// Whether a template may call the tool of this name: not one that makes calls of its own,
+/// because a run inside a run would wait for a place that the outer one holds.
+pub fn may_be_step(tool: &str) -> bool {
+    !matches!(tool, super::tools::RUN | CALL_BY_NAME)
 }
 
 fn shown_step(step: &tollgate_runs::Step) -> Value {

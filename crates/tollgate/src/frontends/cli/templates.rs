@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use tollgate_engine::runs::may_be_step;
 use tollgate_runs::{Problem, Shelf, StepKind, Template};
 
 use super::{Exit, Scene, Stop, console::Paint};
@@ -148,12 +149,17 @@ async fn lint(shelf: &Shelf, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let is_ours = |template: &Template| BUILT_IN.iter().any(|ours| ours.text == template.source);
     for template in shelf.all().filter(|template| !is_ours(template)) {
         for (step, call) in template.calls() {
-            if catalog.find(&call.tool).is_none() {
-                missing.push(format!(
-                    "{} {}: step `{step}` calls `{}`, which is not offered here",
-                    template.id, template.version, call.tool
-                ));
-            }
+            let why = match catalog.find(&call.tool) {
+                None => "which is not offered here",
+                Some(known) if !may_be_step(known.spec.name.as_str()) => {
+                    "which makes calls of its own"
+                }
+                Some(_) => continue,
+            };
+            missing.push(format!(
+                "{} {}: step `{step}` calls `{}`, {why}",
+                template.id, template.version, call.tool
+            ));
         }
     }
     let problems: Vec<String> = shelf.problems.iter().map(Problem::to_string).collect();

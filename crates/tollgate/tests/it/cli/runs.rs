@@ -176,6 +176,25 @@ fn templates_are_listed_checked_shown_and_drawn() {
     assert!(said.out.contains("gone.tool"), "{said:?}");
 }
 
+#[test]
+fn no_step_makes_calls_of_its_own_however_it_is_spelled() {
+    let env = TestEnv::new();
+    for tool in ["run_task_template", "tools.call", "tools_call"] {
+        let inner = "{name: run_task_template, arguments: {templateId: nested}}";
+        let text = format!(
+            "id: nested\nversion: 1.0.0\nname: N\nmaxTimeoutMs: 5000\nsteps:\n  - {{id: a, tool: {tool}, args: {inner}}}\n"
+        );
+        env.write("config/tollgate/templates/nested.yaml", text);
+        let said = env.run(&["templates", "lint"]).exits(1);
+        assert!(said.out.contains("makes calls of its own"), "{said:?}");
+        let args = r#"{"templateId":"nested"}"#;
+        let refused = env.call("run_task_template", args, &["--yes"]).exits(1);
+        assert!(refused.out.contains("may not call others"), "{refused:?}");
+        let listed = env.run(&["runs", "list", "--json"]).exits(0).json();
+        assert_eq!(listed["runs"], json!([]), "{listed}");
+    }
+}
+
 /// The workspaces of conversations that are not over.
 fn workspaces(env: &TestEnv) -> usize {
     let Ok(entries) = std::fs::read_dir(env.path("data/tollgate/sandbox")) else {
