@@ -12,6 +12,7 @@ use hashbrown::HashTable;
 use super::{
     changes::{NONE, same_nodes},
     gather::{each_node, leads},
+    moves::Moves,
     words::{LONG, Term, Words, best_of, each_word},
 };
 use crate::base::{Base, NodeId};
@@ -35,6 +36,7 @@ pub struct Index {
     main: Arc<Words>,
     /// How many nodes the main part was made of.
     size: usize,
+    /// Where the nodes of the main part are now.
     moves: Option<Moves>,
     /// The words of nodes that are not in the main part.
     late: Words,
@@ -44,15 +46,6 @@ pub struct Index {
     best: HashTable<Best>,
     lengths: Vec<u16>,
     usual_length: f32,
-}
-
-/// Where the nodes of the main part are now.
-#[derive(Debug)]
-struct Moves {
-    /// By number in the main part.
-    now: Vec<NodeId>,
-    /// By number now; none for those that are not in the main part.
-    before: Vec<NodeId>,
 }
 
 /// The nodes that a word says most about, in order.
@@ -110,14 +103,8 @@ impl Index {
             number => old.in_main(number),
         };
         let moved: Vec<NodeId> = numbers.iter().map(|&number| in_main(number)).collect();
-        let mut now = vec![NONE; old.size];
-        for (node, &number) in (0..).zip(&moved) {
-            if let Some(place) = now.get_mut(number as usize) {
-                *place = node;
-            }
-        }
         let late = moved.iter().filter(|number| **number == NONE).count();
-        let gone = now.iter().filter(|node| **node == NONE).count();
+        let gone = old.size - (moved.len() - late);
         if (late + gone) * MOST_CHANGED > moved.len() {
             return Self::build(base);
         }
@@ -133,12 +120,13 @@ impl Index {
             words.append(node, said);
         });
         words.finish(None);
+        let moves = Moves::new(&moved, old.size);
         let index = Self {
             main: Arc::clone(&old.main),
             size: old.size,
             late: words,
-            gone: old.gone_since(before, &now),
-            moves: Some(Moves { now, before: moved }),
+            gone: old.gone_since(before, &moves),
+            moves: Some(moves),
             lengths,
             ..Self::default()
         };
@@ -146,10 +134,10 @@ impl Index {
     }
 
     /// What is gone from the main part, given where its nodes are now.
-    fn gone_since(&self, before: &Base, now: &[NodeId]) -> HashTable<(u64, u32)> {
+    fn gone_since(&self, before: &Base, moves: &Moves) -> HashTable<(u64, u32)> {
         let is_lost = |node: NodeId| {
             let number = self.in_main(node);
-            number != NONE && now[number as usize] == NONE
+            number != NONE && moves.now(number) == NONE
         };
         let mut gone = self.gone.clone();
         let all = 0..u32::try_from(before.nodes.len()).unwrap_or(NONE);
@@ -167,7 +155,7 @@ impl Index {
     fn in_main(&self, node: NodeId) -> NodeId {
         match &self.moves {
             None => node,
-            Some(moves) => moves.before.get(node as usize).copied().unwrap_or(NONE),
+            Some(moves) => moves.before(node),
         }
     }
 
@@ -247,8 +235,9 @@ impl Index {
             .flatten()
             .peekable();
         let mut found = Vec::with_capacity(self.count(key));
+        let mut now = moves.each_now();
         for (number, strength) in main.into_iter().flatten() {
-            let node = moves.now[number as usize];
+            let node = now(number);
             if node != NONE {
                 while let Some(one) = late.next_if(|one| one.0 < node) {
                     found.push(one);
@@ -335,8 +324,10 @@ impl Index {
         match &self.moves {
             None => best.to_vec(),
             Some(moves) => {
-                let now = |(node, strength): &(NodeId, u8)| (moves.now[*node as usize], *strength);
-                best.iter().map(now).collect()
+                let mut now = moves.each_now();
+                best.iter()
+                    .map(|&(node, strength)| (now(node), strength))
+                    .collect()
             }
         }
     }

@@ -7,6 +7,7 @@
 mod changes;
 mod gather;
 mod index;
+mod moves;
 mod query;
 mod words;
 
@@ -41,13 +42,13 @@ impl Enough {
     pub(crate) const ONWARD: Self = Self {
         named: 0.3,
         mentioned: 0.5,
-        work: 700,
+        work: 500,
     };
     /// For words where something else was asked for: only what is clearly about a node.
     pub(crate) const INSTEAD: Self = Self {
         named: 0.6,
         mentioned: f32::INFINITY,
-        work: 700,
+        work: 500,
     };
 }
 

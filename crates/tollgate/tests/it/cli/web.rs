@@ -1,40 +1,12 @@
 //! A page of the web is read where the operator allows its host, and refused where not.
 
-use std::{
-    io::{Read, Write},
-    net::TcpListener,
-    thread,
-};
-
 use serde_json::{Value, json};
 
 use crate::support::TestEnv;
 
-/// A site with one page; it ends with the test's process.
+/// A site with one page.
 fn site() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host = listener.local_addr().unwrap().to_string();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut head = Vec::new();
-            let mut byte = [0];
-            while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
-                head.push(byte[0]);
-            }
-            let is_rules = head.starts_with(b"GET /robots.txt ");
-            let (status, body) = match is_rules {
-                true => ("404 Not Found", String::new()),
-                false => ("200 OK", page()),
-            };
-            let answer = format!(
-                "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                body.len()
-            );
-            drop(stream.write_all(answer.as_bytes()));
-        }
-    });
-    host
+    crate::support::site("text/html", page())
 }
 
 fn page() -> String {

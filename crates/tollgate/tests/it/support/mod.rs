@@ -6,11 +6,13 @@
 mod lines;
 mod mask;
 mod pty;
+mod site;
 mod state;
 
 pub(crate) use lines::Lines;
 pub(crate) use mask::{mask, masked};
 pub(crate) use pty::at_a_terminal;
+pub(crate) use site::site;
 pub(crate) use state::database;
 
 use std::{

@@ -7,6 +7,7 @@ mod clients;
 pub(crate) mod conformance;
 mod inspector;
 mod knowledge;
+mod web;
 
 use std::{
     io::{BufRead, BufReader},
