@@ -9,7 +9,7 @@ use tollgate_web::{Content, extract};
 
 use super::{
     faults::told,
-    tools::{Reader, completeness, extracted, shaped},
+    tools::{Reader, completeness, shaped},
 };
 
 /// How long the HTML that a caller brings along may be.
@@ -76,8 +76,8 @@ pub(super) async fn run(
     let (url, status, truncated, found) = match (args.html, args.url) {
         (Some(html), url) => {
             let base = url.clone();
-            let work = tokio::task::spawn_blocking(move || extract(&html, base.as_deref()));
-            let found = work.await.map_err(ProviderError::unavailable)?;
+            let find = move || extract(&html, base.as_deref());
+            let found = reader.work(find).await?;
             (url, None, false, found)
         }
         (None, Some(url)) => {
@@ -90,7 +90,7 @@ pub(super) async fn run(
                     )
                 });
             }
-            let (page, found) = extracted(page).await?;
+            let (page, found) = reader.extracted(page).await?;
             (
                 Some(page.final_url),
                 Some(page.status),

@@ -10,7 +10,7 @@ use tollgate_web::{CacheUse, Content};
 use super::{
     faults::told,
     pages::{self, Kept},
-    tools::{Reader, completeness, extracted, shaped, written},
+    tools::{Reader, completeness, shaped, written},
 };
 
 /// How many characters an answer has, if nobody says, and how many it can have.
@@ -90,7 +90,7 @@ pub(super) async fn run(
     let page = reader.fetcher.fetch(&args.url).await.map_err(told)?;
     let is_page = page.content == Content::Html && args.format != Format::Raw;
     let (mut page, extracted) = if is_page {
-        let (page, extracted) = extracted(page).await?;
+        let (page, extracted) = reader.extracted(page).await?;
         (page, Some(extracted))
     } else {
         (page, None)

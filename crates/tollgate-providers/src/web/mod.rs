@@ -87,11 +87,7 @@ pub fn provider(settings: Settings) -> impl Provider {
     let search = Search::new(settings.backends, &settings.guard, settings.limits);
     Web {
         is_enabled: settings.is_enabled,
-        tools: tools::all(tools::Reader {
-            fetcher,
-            search,
-            clock: settings.clock,
-        }),
+        tools: tools::all(tools::Reader::new(fetcher, search, settings.clock)),
     }
 }
 

@@ -157,11 +157,11 @@ struct DifferenceItem {
 }
 
 pub(super) async fn run(
-    _: Arc<Reader>,
+    reader: Arc<Reader>,
     args: ReportArgs,
     _: CallContext,
 ) -> Result<Output<ReportAnswer>, ProviderError> {
-    let work = tokio::task::spawn_blocking(move || {
+    let compose = move || {
         let sources = args.sources.into_iter().enumerate();
         let sources: Vec<Source> = sources.map(|(place, one)| source(place, one)).collect();
         write(Request {
@@ -169,8 +169,8 @@ pub(super) async fn run(
             sources: &sources,
             most: args.max_evidence,
         })
-    });
-    let report = work.await.map_err(ProviderError::unavailable)?;
+    };
+    let report = reader.work(compose).await?;
     let (status, warnings) = judged(&report);
     shaped(&answer(report), status, warnings)
 }

@@ -1,8 +1,9 @@
 //! What the tools say of themselves, and what they share.
 
-use std::{sync::Arc, time::UNIX_EPOCH};
+use std::{sync::Arc, thread::available_parallelism, time::UNIX_EPOCH};
 
 use serde::Serialize;
+use tokio::sync::Semaphore;
 use tollgate_core::{
     Clock, Payload, ProviderError, Status, Timestamp, Tool, ToolResult, ToolSet, Warning,
     toolset::Output,
@@ -16,6 +17,40 @@ pub(super) struct Reader {
     pub(super) fetcher: Fetcher,
     pub(super) search: Search,
     pub(super) clock: Arc<dyn Clock>,
+    /// For work that fills a core. The tree of a page takes many times its size, so this also
+    /// bounds what all callers together can make us hold.
+    places: Semaphore,
+}
+
+impl Reader {
+    pub(super) fn new(fetcher: Fetcher, search: Search, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            fetcher,
+            search,
+            clock,
+            places: Semaphore::new(available_parallelism().map_or(1, usize::from)),
+        }
+    }
+
+    /// Does work where it holds nobody up, when there is a core for it.
+    pub(super) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ProviderError> {
+        let place = self.places.acquire().await;
+        let _place = place.map_err(ProviderError::unavailable)?;
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(ProviderError::unavailable)
+    }
+
+    /// The main text of a page.
+    pub(super) async fn extracted(&self, page: Page) -> Result<(Page, Extracted), ProviderError> {
+        let find = move || {
+            let found = main_text(&page.text, Some(&page.final_url));
+            (page, found)
+        };
+        self.work(find).await
+    }
 }
 
 pub(super) fn all(reader: Reader) -> ToolSet<Reader> {
@@ -60,15 +95,6 @@ pub(super) fn all(reader: Reader) -> ToolSet<Reader> {
         .shaped(get, fetch::run)
         .shaped(take, extract::run)
         .shaped(write, report::run)
-}
-
-/// The main text of a page, found where it holds nobody up.
-pub(super) async fn extracted(page: Page) -> Result<(Page, Extracted), ProviderError> {
-    let work = tokio::task::spawn_blocking(move || {
-        let found = main_text(&page.text, Some(&page.final_url));
-        (page, found)
-    });
-    work.await.map_err(ProviderError::unavailable)
 }
 
 pub(super) fn completeness(truncated: bool, is_empty: bool) -> (Status, Vec<Warning>) {
