@@ -53,6 +53,8 @@ pub struct SearchEngine {
     pub url: Option<String>,
     /// Where its key is to be found.
     pub key: Option<SecretRef>,
+    /// The least time between two questions, if not the usual one.
+    pub pause: Option<Duration>,
 }
 
 /// An unknown engine is worth a warning; without any that is known, answers are made up.
@@ -111,14 +113,19 @@ pub(super) fn web(raw: RawWeb, layers: &mut Layers, environment: &Environment) -
 }
 
 fn engine(kind: BackendKind, raw: &RawWeb) -> SearchEngine {
-    let (url, key) = match kind {
-        BackendKind::Stub => (None, None),
-        BackendKind::Searxng => (raw.searxng_url.clone(), None),
-        BackendKind::DdgHtml => (raw.ddg_url.clone(), None),
-        BackendKind::Brave => (raw.brave_url.clone(), raw.brave_key.clone()),
-        BackendKind::Serper => (raw.serper_url.clone(), raw.serper_key.clone()),
+    let (url, key, pause) = match kind {
+        BackendKind::Stub => (&None, &None, None),
+        BackendKind::Searxng => (&raw.searxng_url, &None, raw.searxng_pause_ms),
+        BackendKind::DdgHtml => (&raw.ddg_url, &None, raw.ddg_pause_ms),
+        BackendKind::Brave => (&raw.brave_url, &raw.brave_key, raw.brave_pause_ms),
+        BackendKind::Serper => (&raw.serper_url, &raw.serper_key, raw.serper_pause_ms),
     };
-    SearchEngine { kind, url, key }
+    SearchEngine {
+        kind,
+        url: url.clone(),
+        key: key.clone(),
+        pause: pause.map(Duration::from_millis),
+    }
 }
 
 impl Web {
@@ -138,10 +145,12 @@ impl Web {
                     Some(secret.reveal().clone())
                 })
             });
+            let usual = Backend::new(engine.kind);
             Backend {
                 base_url: engine.url.clone(),
                 key,
-                ..Backend::new(engine.kind)
+                pause: engine.pause.unwrap_or(usual.pause),
+                ..usual
             }
         };
         let usual = Limits::default();

@@ -45,17 +45,29 @@ pub struct RawWeb {
     /// Where your SearXNG answers; its settings must list `json` under `search.formats`.
     #[schemars(extend("format" = "http-address"))]
     pub searxng_url: Option<String>,
+    /// The least time between two questions to your SearXNG, in milliseconds, if not 200.
+    #[schemars(range(max = 60_000))]
+    pub searxng_pause_ms: Option<u64>,
     /// Where DuckDuckGo's page without scripts is, if not at its usual place.
     #[schemars(extend("format" = "http-address"))]
     pub ddg_url: Option<String>,
+    /// The least time between two questions to DuckDuckGo, in milliseconds, if not 1100.
+    #[schemars(range(max = 60_000))]
+    pub ddg_pause_ms: Option<u64>,
     /// Where Brave answers, if not at its usual place.
     #[schemars(extend("format" = "http-address"))]
     pub brave_url: Option<String>,
     /// Where the key of Brave is to be found, `env:NAME` or `file:PATH`.
     pub brave_key: Option<SecretRef>,
+    /// The least time between two questions to Brave, in milliseconds, if not 1100.
+    #[schemars(range(max = 60_000))]
+    pub brave_pause_ms: Option<u64>,
     /// Where Serper answers, if not at its usual place.
     #[schemars(extend("format" = "http-address"))]
     pub serper_url: Option<String>,
     /// Where the key of Serper is to be found, `env:NAME` or `file:PATH`.
     pub serper_key: Option<SecretRef>,
+    /// The least time between two questions to Serper, in milliseconds, if not 200.
+    #[schemars(range(max = 60_000))]
+    pub serper_pause_ms: Option<u64>,
 }

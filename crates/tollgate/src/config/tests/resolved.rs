@@ -397,6 +397,9 @@ fn what_is_written_is_what_is_resolved() {
                         "http://127.0.0.1:8888",
                     ),
                     key: None,
+                    pause: Some(
+                        0ns,
+                    ),
                 },
                 SearchEngine {
                     kind: DdgHtml,
@@ -404,6 +407,9 @@ fn what_is_written_is_what_is_resolved() {
                         "http://127.0.0.1:1",
                     ),
                     key: None,
+                    pause: Some(
+                        5s,
+                    ),
                 },
                 SearchEngine {
                     kind: Brave,
@@ -415,6 +421,9 @@ fn what_is_written_is_what_is_resolved() {
                             "BRAVE_KEY",
                         ),
                     ),
+                    pause: Some(
+                        50ms,
+                    ),
                 },
                 SearchEngine {
                     kind: Serper,
@@ -425,6 +434,9 @@ fn what_is_written_is_what_is_resolved() {
                         Env(
                             "SERPER_KEY",
                         ),
+                    ),
+                    pause: Some(
+                        20ms,
                     ),
                 },
             ],

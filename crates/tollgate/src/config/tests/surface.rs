@@ -133,11 +133,15 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     web.cache_bytes: lower
     web.search: no
     web.searxng_url: no
+    web.searxng_pause_ms: no
     web.ddg_url: no
+    web.ddg_pause_ms: no
     web.brave_url: no
     web.brave_key: no
+    web.brave_pause_ms: no
     web.serper_url: no
     web.serper_key: no
+    web.serper_pause_ms: no
     browser.enabled: no
     browser.chromium: no
     browser.allow_hosts: no
