@@ -4,6 +4,11 @@
 //! reads all of it. A packed table needs a C library that can read it, so the one this build
 //! runs on is asked, and a build for another system is left as it was.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "what a build is told comes in its environment"
+)]
+
 use std::{env, fs};
 
 /// What a C library says of itself that can read a packed table.

@@ -91,8 +91,19 @@ pub fn escaped(text: &str) -> String {
     safe
 }
 
+/// A picture that can be drawn at any size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chart {
+    /// The picture.
+    pub svg: String,
+    /// How wide it is meant to be.
+    pub width: f64,
+    /// How high.
+    pub height: f64,
+}
+
 /// All pictures of a product that have something to show, one below the other.
-pub fn charts(product: &Product, only: &[Series]) -> Option<String> {
+pub fn charts(product: &Product, only: &[Series]) -> Option<Chart> {
     let mut panels = Vec::new();
     for panel in &PANELS {
         let drawn: Vec<Drawn> = panel
@@ -111,11 +122,16 @@ pub fn charts(product: &Product, only: &[Series]) -> Option<String> {
     }
     let height = HEIGHT * panels.len() as f64;
     let title = escaped(product.asin());
-    Some(format!(
+    let svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" \
          height=\"{height}\" font-family=\"sans-serif\" font-size=\"11\" role=\"img\" aria-label=\"Histories of {title}\">{}</svg>",
         panels.concat()
-    ))
+    );
+    Some(Chart {
+        svg,
+        width: WIDTH,
+        height,
+    })
 }
 
 /// A history as it is drawn: as many points as can be seen, and every drop worth marking.
@@ -371,7 +387,9 @@ mod tests {
 
     #[test]
     fn drops_are_marked_and_gaps_are_gaps() {
-        let svg = charts(&product("[1000,1000,2000,800,3000,-1,4000,790]"), &[]).unwrap();
+        let svg = charts(&product("[1000,1000,2000,800,3000,-1,4000,790]"), &[])
+            .unwrap()
+            .svg;
         assert_eq!(svg.matches("class=\"drop\"").count(), 1);
         let path = svg.split("d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!(path.matches('M').count(), 2, "{path}");
@@ -439,7 +457,7 @@ mod tests {
             ),
         ) {
             let csv: Vec<String> = flat.iter().map(ToString::to_string).collect();
-            if let Some(svg) = charts(&product(&format!("[{}]", csv.join(","))), &[]) {
+            if let Some(Chart { svg, .. }) = charts(&product(&format!("[{}]", csv.join(","))), &[]) {
                 prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
             }
         }

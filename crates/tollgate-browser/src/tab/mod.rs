@@ -8,6 +8,7 @@ mod events;
 pub(crate) mod keys;
 pub(crate) mod load;
 pub(crate) mod logs;
+pub(crate) mod paint;
 pub(crate) mod picture;
 pub(crate) mod script;
 pub(crate) mod state;

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The largest picture in one direction; more of a page is not drawn.
-const LARGEST: f64 = 8000.0;
+pub(super) const LARGEST: f64 = 8000.0;
 
 /// The kinds of pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,6 +32,8 @@ pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outco
     } else {
         history::wanted(params)?
     };
+    let wanted = params.text(&["out", "output"]);
+    let format = Drawing::wanted(params, wanted.as_deref())?;
     let fetched = fetch(world, Command::ChartsRender, params).await?;
     let Some(text) = &fetched.text else {
         let data = Value::Object(fetched.base());
@@ -42,24 +44,56 @@ pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outco
         let error = Error::new(Kind::ProductNotFound, "Keepa knows no such product");
         return Err(fetched.failed(error));
     };
-    let Some(svg) = chart::charts(product, &only) else {
+    let Some(chart) = chart::charts(product, &only) else {
         let error = Error::new(Kind::HistoryEmpty, "there is nothing to draw");
         return Err(fetched.failed(error));
     };
-    let own = format!("chart-{}.svg", product.asin());
-    let saved = save(
-        world,
-        params.text(&["out", "output"]).as_deref(),
-        &own,
-        svg.as_bytes(),
-    )?;
+    let drops = chart.svg.matches("class=\"drop\"").count();
+    let own = format!("chart-{}.{}", product.asin(), format.name());
+    let bytes = match format {
+        Drawing::Svg => chart.svg.into_bytes(),
+        Drawing::Png => {
+            let painted = world.paint(chart).await;
+            painted.map_err(|error| fetched.failed(error))?
+        }
+    };
+    let saved = save(world, wanted.as_deref(), &own, &bytes)?;
     let data = json!({
         "view": "charts",
         "asin": product.asin(),
-        "format": "svg",
-        "drops_marked": svg.matches("class=\"drop\"").count(),
+        "format": format.name(),
+        "drops_marked": drops,
         "output": saved,
         "cache_provenance": fetched.provenance,
     });
     Ok(fetched.outcome(data))
+}
+
+/// How a chart is written.
+#[derive(Clone, Copy)]
+enum Drawing {
+    Svg,
+    Png,
+}
+
+impl Drawing {
+    /// What is asked for, else what the file is called.
+    fn wanted(params: &Params, file: Option<&str>) -> Result<Self, Error> {
+        let format = params.text(&["format"]);
+        let ending = file.and_then(|file| file.rsplit_once('.')).map(|it| it.1);
+        match format.as_deref() {
+            Some("svg") => Ok(Self::Svg),
+            Some("png") => Ok(Self::Png),
+            Some(other) => Err(Error::argument(format!("`{other}` is neither svg nor png"))),
+            None if ending.is_some_and(|it| it.eq_ignore_ascii_case("png")) => Ok(Self::Png),
+            None => Ok(Self::Svg),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+        }
+    }
 }

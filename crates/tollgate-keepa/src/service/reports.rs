@@ -387,7 +387,7 @@ fn charts(payload: &Value) -> Vec<(String, String)> {
     let drawn = products.iter().filter_map(|product| {
         let title = product.field("title").and_then(Value::as_str);
         let name = format!("{} {}", product.asin(), title.unwrap_or_default());
-        Some((name, chart::charts(product, &[])?))
+        Some((name, chart::charts(product, &[])?.svg))
     });
     drawn.collect()
 }

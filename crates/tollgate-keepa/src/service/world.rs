@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::{
     Error,
+    chart::Chart,
     client::{Answer, Failed},
     request::Request,
 };
@@ -112,6 +113,12 @@ pub trait World: Send + Sync {
         _samples: &str,
     ) -> impl Future<Output = Result<Value, Error>> + Send {
         let message = "specs cannot be run from here";
+        std::future::ready(Err(Error::new(crate::Kind::UnsupportedCommand, message)))
+    }
+
+    /// Makes a picture of points out of a chart, where somebody can.
+    fn paint(&self, _chart: Chart) -> impl Future<Output = Result<Vec<u8>, Error>> + Send {
+        let message = "there is no browser here to draw with; ask for svg";
         std::future::ready(Err(Error::new(crate::Kind::UnsupportedCommand, message)))
     }
 

@@ -61,6 +61,10 @@ pub fn argument_of(command: Command, name: &str) -> Value {
         (Command::HistoryExport, "format") => {
             words(&["json", "jsonl", "csv"], "How rows are written.")
         }
+        (Command::ChartsRender, "format") => words(
+            &["svg", "png"],
+            "How it is drawn: lines, or points by the browser (what `out` ends with if absent, else svg).",
+        ),
         (Command::DocsRead, "page") => json!({"type": "string", "description": "A page by name."}),
         _ => argument(name),
     }
@@ -174,7 +178,7 @@ pub fn argument(name: &str) -> Value {
         "manifest" => text("The list of evidence."),
         "no_manifest" => switch("Leave the list alone."),
         "run_eval" => switch("Run the specs afterwards."),
-        "format" => json!({"enum": ["markdown", "json", "jsonl", "csv", "svg"]}),
+        "format" => json!({"enum": ["markdown", "json", "jsonl", "csv", "svg", "png"]}),
         "asins_only" => switch("Only their numbers."),
         "since" => json!({"type": ["integer", "string"], "description": "A Keepa minute."}),
         "revise" => switch("Also those that were read before."),

@@ -316,7 +316,7 @@ const OTHERS: &[Other] = &[
     ),
     (
         Command::ChartsRender,
-        "asin* domain series fixture out no_cache cache_ttl dry_run from_cache",
+        "asin* domain series format fixture out no_cache cache_ttl dry_run from_cache",
         "Draws price, buy box, rank and offers of a product, with drops marked. 1 token.",
     ),
     (

@@ -20,7 +20,7 @@ use tollgate_core::{
     Answer, CallContext, Clock, Health, Offers, Plan, Provider, ProviderError, Secret, SystemClock,
     ToolCall, ToolSpec, TrustLevel, offer,
 };
-use tollgate_keepa::client::BASE_URL;
+use tollgate_keepa::{chart::Chart, client::BASE_URL};
 
 use files::Files;
 use memory::Memory;
@@ -34,6 +34,11 @@ pub type Evaluator = Arc<
     dyn Fn(PathBuf, PathBuf) -> Pin<Box<dyn Future<Output = Result<Value, String>> + Send>>
         + Send
         + Sync,
+>;
+
+/// Draws a chart as PNG, or says why it cannot.
+pub type Painter = Arc<
+    dyn Fn(Chart) -> Pin<Box<dyn Future<Output = Result<Vec<u8>, String>> + Send>> + Send + Sync,
 >;
 
 /// What an operator can set.
@@ -59,6 +64,8 @@ pub struct Settings {
     pub cache_ttl: Duration,
     /// Runs specs, where somebody can.
     pub evaluator: Option<Evaluator>,
+    /// Draws charts, where there is a browser.
+    pub painter: Option<Painter>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -76,6 +83,7 @@ impl Default for Settings {
             output_dir: std::env::temp_dir().join("tollgate-keepa"),
             cache_ttl: Duration::from_secs(3600),
             evaluator: None,
+            painter: None,
             clock: Arc::new(SystemClock),
         }
     }

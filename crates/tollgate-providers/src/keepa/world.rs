@@ -6,6 +6,7 @@ use serde_json::Value;
 use tollgate_core::{CallContext, Event};
 use tollgate_keepa::{
     ApiKey, Error, Kind,
+    chart::Chart,
     client::{Body, Client, Failed},
     request::Request,
     service::{Place, Reuse, Saved, Shelf, Target, Told, World},
@@ -68,6 +69,21 @@ impl World for CallWorld<'_> {
         evaluator(specs, samples)
             .await
             .map_err(|message| Error::argument(format!("the specs cannot be run: {message}")))
+    }
+
+    async fn paint(&self, chart: Chart) -> Result<Vec<u8>, Error> {
+        let Some(painter) = &self.shared.settings.painter else {
+            let message = "there is no browser here to draw with; ask for svg";
+            return Err(Error::new(Kind::UnsupportedCommand, message));
+        };
+        let painted = tokio::select! {
+            painted = painter(chart) => painted,
+            () = self.cx.cancel.cancelled() => Err("the call was taken back".to_owned()),
+        };
+        painted.map_err(|why| {
+            let message = format!("the chart cannot be drawn as png, ask for svg: {why}");
+            Error::new(Kind::UnsupportedCommand, message)
+        })
     }
 
     fn load(&self, place: Place<'_>) -> Result<String, Error> {

@@ -7,7 +7,10 @@ mod evaluate;
 use std::{path::PathBuf, sync::Arc};
 
 use serde_json::json;
-use tollgate_providers::keepa::{Evaluator, Settings};
+use tollgate_providers::{
+    browser,
+    keepa::{Evaluator, Painter, Settings},
+};
 
 pub(crate) use evaluate::{EvaluateError, Verdict, evaluate};
 
@@ -40,8 +43,21 @@ pub(crate) fn settings(config: &Config, environment: &Environment) -> Settings {
         output_dir: config.state.dir.join("keepa"),
         cache_ttl: from.cache_ttl,
         evaluator: (!from.is_evaluation).then(|| evaluator(config, environment)),
+        painter: Some(painter(config, environment)),
         ..Settings::default()
     }
+}
+
+/// Draws charts with the browser, which is started for each of them.
+fn painter(config: &Config, environment: &Environment) -> Painter {
+    let settings = config.browser.settings(&config.state.dir, environment);
+    let settings = Arc::new(settings);
+    Arc::new(move |chart| {
+        let settings = Arc::clone(&settings);
+        Box::pin(
+            async move { browser::paint(&settings, &chart.svg, chart.width, chart.height).await },
+        )
+    })
 }
 
 /// Runs specs for a command that asks for it: in a gate of its own, on a thread that may wait.

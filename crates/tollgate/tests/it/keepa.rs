@@ -191,3 +191,63 @@ fn a_promoted_sample_is_checked_and_the_specs_are_run_on_it() {
     let eval = &failed["error"]["details"]["agent_eval"];
     assert_eq!(eval["failed"][0]["id"], "balance", "{failed}");
 }
+
+#[test]
+fn charts_are_drawn_by_the_browser_too() {
+    let env = TestEnv::new();
+    let words = [
+        "keepa",
+        "charts",
+        "render",
+        "B0KETTLE01",
+        "--fixture",
+        "product_kettle.json",
+        "--out",
+    ];
+    let drawn = |name: &str| {
+        let ran = env.run(&[&words[..], &[name, "--json"]].concat()).exits(0);
+        let data = ran.json()["data"].clone();
+        let path = data["output"]["path"].as_str().unwrap().to_owned();
+        (data["format"].clone(), std::fs::read(path).unwrap())
+    };
+    let (format, svg) = drawn("kettle.svg");
+    assert_eq!(format, "svg");
+    assert!(svg.starts_with(b"<svg"));
+    let (format, png) = drawn("kettle.PNG");
+    assert_eq!(format, "png");
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+    let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+    let text = String::from_utf8(svg).unwrap();
+    let side = |name: &str| {
+        let rest = text.split(&format!(" {name}=\"")).nth(1).unwrap();
+        rest.split('"').next().unwrap().parse::<u32>().unwrap()
+    };
+    assert_eq!(
+        (number(16), number(20)),
+        (2 * side("width"), 2 * side("height"))
+    );
+    let refused = env.run(&[&words[..], &["x.png", "--format", "gif"]].concat());
+    assert_ne!(refused.code, 0);
+}
+
+#[test]
+fn without_a_browser_a_chart_is_lines() {
+    let mut env = TestEnv::new();
+    env.set("CHROME_PATH", "/nonexistent/chromium");
+    let words = [
+        "keepa",
+        "charts",
+        "render",
+        "B0KETTLE01",
+        "--fixture",
+        "product_kettle.json",
+        "--out",
+        "k.png",
+        "--json",
+    ];
+    let refused = env.run(&words);
+    assert_ne!(refused.code, 0);
+    let error = refused.json()["error"].clone();
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("ask for svg"), "{error}");
+}
