@@ -16,11 +16,8 @@ mod faults;
 mod following;
 mod forms;
 mod logs;
-<<<<<<< HEAD
-pub mod profiles;
-=======
 mod paint;
->>>>>>> f185dd3 (keepa: charts as PNG, drawn by the browser)
+pub mod profiles;
 mod read;
 mod settings;
 mod table;
@@ -36,15 +33,10 @@ use tollgate_core::{
     TrustLevel, Warning,
 };
 
-<<<<<<< HEAD
 pub use desk::profile_owner;
 use desk::{Desk, Place};
-pub use settings::{Handover, Settings};
-=======
-use desk::Desk;
 pub use paint::paint;
-pub use settings::Settings;
->>>>>>> f185dd3 (keepa: charts as PNG, drawn by the browser)
+pub use settings::{Handover, Settings};
 pub use tollgate_browser::{INSTALL, Limits, Whereabouts};
 
 /// Tools that only a local caller may use.

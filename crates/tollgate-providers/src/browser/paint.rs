@@ -51,6 +51,7 @@ async fn draw(
         ttl: None,
         boundary: Arc::new(Closed),
         roots: Vec::new(),
+        keeper: None,
     };
     let session = browser.create(&owner, options)?;
     let (_, tab) = session.open().await?;
