@@ -15,6 +15,7 @@ macro_rules! templates {
 pub(crate) const BUILT_IN: &[BuiltIn] = templates! {
     "batch_extract_pages",
     "edit_docs",
+    "login_keep_session",
     "multi_tab_compare",
     "paginated_extract",
     "research_report",

@@ -2,17 +2,23 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::{
     element::{self, Element},
     matching,
 };
 use crate::{
     error::{Error, Near},
-    protocol::commands::{ContentQuads, FrameOwner, ResolveNode},
+    protocol::commands::{ContentQuads, DescribeNode, FrameOwner, ResolveNode},
     tab::Tab,
 };
 
 const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The first element of a selector that can be seen.
+const SEEN: &str = "(selector) => [...document.querySelectorAll(selector)]\
+    .find((one) => one.checkVisibility({ visibilityProperty: true }))";
 
 /// A node that is there.
 #[derive(Debug, Clone)]
@@ -36,6 +42,20 @@ impl Tab {
             id: id.to_owned(),
             near: Vec::new(),
         })
+    }
+
+    /// The first element that a selector finds and that can be seen, in the main frame.
+    pub async fn selected(&self, selector: &str) -> Result<Option<Element>, Error> {
+        let frame = self.lock().main_frame.clone();
+        let Some(object) = self.object_in(frame, SEEN, json!(selector)).await? else {
+            return Ok(None);
+        };
+        let describe = DescribeNode { object_id: object };
+        let described = self.ask_in(&self.session, &describe, PATIENCE).await?;
+        let node = described.node.backend_node_id;
+        let all = self.elements().await?;
+        let mut all = all.into_iter();
+        Ok(all.find(|it| it.node == node && it.session == self.session))
     }
 
     /// Finds the node of an id: itself, or, if the page drew it anew, the only one that is

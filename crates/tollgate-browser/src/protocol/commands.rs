@@ -69,6 +69,7 @@ commands! {
     FullTree = "Accessibility.getFullAXTree" {} { frame_id: String } -> AxTree;
     Snapshot = "DOMSnapshot.captureSnapshot" { computed_styles: Vec<&'static str> } {} -> Documents;
     ResolveNode = "DOM.resolveNode" {} { backend_node_id: i64, execution_context_id: i64 } -> Resolved;
+    DescribeNode = "DOM.describeNode" { object_id: String } {} -> Described;
     ContentQuads = "DOM.getContentQuads" {} { backend_node_id: i64, object_id: String } -> Quads;
     ScrollIntoView = "DOM.scrollIntoViewIfNeeded" {} { backend_node_id: i64 } -> Nothing;
     FrameOwner = "DOM.getFrameOwner" { frame_id: String } {} -> Owner;
@@ -198,6 +199,7 @@ pub(crate) struct Remote {
     pub(crate) value: Option<Value>,
     pub(crate) unserializable_value: Option<String>,
     pub(crate) description: Option<String>,
+    pub(crate) object_id: Option<String>,
 }
 
 impl Remote {
@@ -325,6 +327,11 @@ pub(crate) struct Resolved {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RemoteObject {
     pub(crate) object_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Described {
+    pub(crate) node: Owner,
 }
 
 #[derive(Debug, Deserialize)]

@@ -53,6 +53,10 @@ pub enum WaitFor {
     Hidden(String),
     /// That nothing is being loaded.
     NetworkIdle,
+    /// That the address holds this text.
+    Address(String),
+    /// That the page shows this text.
+    Text(String),
 }
 
 /// Whether a selector finds something that can be seen, in open shadow trees too.
@@ -263,6 +267,31 @@ impl Tab {
             }
             WaitFor::Selector(selector) => self.wait_visible(selector, true, deadline).await,
             WaitFor::Hidden(selector) => self.wait_visible(selector, false, deadline).await,
+            WaitFor::Address(part) => {
+                let is_there = self
+                    .until(deadline, |state| {
+                        (state.url.contains(part) && state.dom_loaded).then_some(())
+                    })
+                    .await?;
+                let late = || Error::Timeout(format!("the address does not hold `{part}`"));
+                is_there.ok_or_else(late)
+            }
+            WaitFor::Text(part) => self.wait_text(part, deadline).await,
+        }
+    }
+
+    async fn wait_text(&self, part: &str, deadline: Instant) -> Result<(), Error> {
+        const SHOWS: &str = "(part) => (document.body?.innerText ?? '').includes(part)";
+        loop {
+            match self.run::<bool>(SHOWS, vec![json!(part)]).await {
+                Ok(true) => return Ok(()),
+                Ok(false) | Err(Error::Protocol(_)) => {}
+                Err(error) => return Err(error),
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::Timeout(format!("`{part}` is not shown")));
+            }
+            sleep(POLL).await;
         }
     }
 

@@ -60,6 +60,31 @@ impl Tab {
         read(answer)
     }
 
+    /// The element that one of our functions gives, if it gives one.
+    pub(crate) async fn object_in(
+        &self,
+        frame: String,
+        function: &str,
+        argument: Value,
+    ) -> Result<Option<String>, Error> {
+        let world = IsolatedWorld {
+            frame_id: frame,
+            world_name: WORLD.to_owned(),
+        };
+        let world = self.ask(&world).await?;
+        let call = Call {
+            function_declaration: function.to_owned(),
+            arguments: vec![Argument::Value(argument)],
+            execution_context_id: Some(world.execution_context_id),
+            ..Call::default()
+        };
+        let answer = self.ask(&call).await?;
+        match answer.exception_details {
+            Some(why) => Err(Error::Invalid(why.said())),
+            None => Ok(answer.result.object_id),
+        }
+    }
+
     /// Runs one of our functions on an element.
     pub(crate) async fn run_on<T: DeserializeOwned>(
         &self,

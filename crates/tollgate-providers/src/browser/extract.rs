@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::time::{Instant, sleep};
 use tollgate_browser::{Error, Session};
 use tollgate_core::{CallContext, ProviderError};
@@ -60,9 +61,13 @@ pub(super) struct Extracted {
     #[serde(flatten)]
     navigated: Navigated,
     stability: Steady,
+    /// As browser.get_page_content gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
     content: Option<PageContent>,
+    /// As browser.get_page_info gives it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
     page_info: Option<PageInfo>,
 }
 

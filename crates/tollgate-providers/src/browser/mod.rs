@@ -15,6 +15,7 @@ mod extract;
 mod faults;
 mod following;
 mod forms;
+mod login;
 mod logs;
 mod paint;
 pub mod profiles;
@@ -40,7 +41,11 @@ pub use settings::{Handover, Settings};
 pub use tollgate_browser::{INSTALL, Limits, Whereabouts};
 
 /// Tools that only a local caller may use.
-const LOCAL: &[&str] = &["browser.execute_javascript", "browser.upload_file"];
+const LOCAL: &[&str] = &[
+    "browser.execute_javascript",
+    "browser.log_in",
+    "browser.upload_file",
+];
 
 /// Offers `browser.*`.
 pub fn provider(settings: Settings) -> impl Provider {

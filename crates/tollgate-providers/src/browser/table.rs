@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tollgate_core::{Capability, Tool, ToolSet};
 
-use super::{act, compare, desk::Desk, extract, following, forms, logs, read, tabs};
+use super::{act, compare, desk::Desk, extract, following, forms, login, logs, read, tabs};
 
 /// A page may take half a minute to come, and something is done with it then.
 const PATIENCE_MS: u64 = 60_000;
@@ -320,4 +320,14 @@ fn stepping(tools: ToolSet<Desk>) -> ToolSet<Desk> {
     tools
         .tool(follow.sets(STEPS), following::extract_pages)
         .tool(compare.sets(STEPS), compare::compare_pages)
+        .tool(
+            give(
+                "browser.log_in",
+                "Log in",
+                "Finds the fields of a login page, fills them in, sends them off and waits for the sign of success. The template \
+                 login_keep_session does it as a run and keeps the session.",
+            )
+            .sets(STEPS),
+            login::log_in,
+        )
 }

@@ -5,6 +5,7 @@ mod batch;
 mod compare;
 mod faults;
 mod lists;
+mod login;
 mod tools;
 
 use std::{
@@ -19,9 +20,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Lines, TestEnv};
 
+/// What Anna logs in with.
+pub(crate) const SESAME: &str = "open-sesame-4711";
+
 /// A site of a few pages; it ends with the test's process.
-struct Site {
-    host: String,
+pub(crate) struct Site {
+    pub(crate) host: String,
     state: Arc<State>,
 }
 
@@ -36,7 +40,7 @@ struct State {
 }
 
 impl Site {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
         let state = Arc::<State>::default();
@@ -50,7 +54,7 @@ impl Site {
         Self { host, state }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.host)
     }
 
@@ -91,6 +95,11 @@ fn serve(mut stream: TcpStream, state: &State) {
             is_open = state.opened.wait(is_open).unwrap();
         }
     }
+    if path.starts_with("/account") {
+        let answer = account(&mut stream, &head);
+        drop(stream.write_all(answer.as_bytes()));
+        return;
+    }
     // Nothing at all is what a broken server answers.
     let Some((status, body)) = page(path) else {
         return;
@@ -100,6 +109,32 @@ fn serve(mut stream: TcpStream, state: &State) {
         body.len()
     );
     drop(stream.write_all(answer.as_bytes()));
+}
+
+/// Who sends the right word gets a cookie, and who has the cookie sees the account.
+fn account(stream: &mut TcpStream, head: &str) -> String {
+    let lower = head.to_lowercase();
+    let length = lower.split("content-length: ").nth(1);
+    let length = length.and_then(|it| it.split("\r\n").next());
+    let mut body = vec![0; length.map_or(0, |it| it.parse().unwrap())];
+    stream.read_exact(&mut body).unwrap();
+    let body = String::from_utf8(body).unwrap();
+    if body == format!("user=anna&word={SESAME}") {
+        return "HTTP/1.1 303 See Other\r\nLocation: /account\r\nSet-Cookie: visit=7; Max-Age=3600; HttpOnly\r\n\
+                Content-Length: 0\r\nConnection: close\r\n\r\n"
+            .to_owned();
+    }
+    let shown = match head.contains("visit=7") {
+        true => "<title>Account</title><h1 id=hello>Hello, Anna</h1>",
+        false => {
+            "<title>Log in</title><form method=post action=/account><label>Name <input name=user></label>\
+             <label>Word <input type=password name=word></label><button>Log in</button></form>"
+        }
+    };
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{shown}",
+        shown.len()
+    )
 }
 
 fn page(path: &str) -> Option<(&'static str, String)> {
@@ -164,7 +199,7 @@ fn listing(number: &str) -> String {
     )
 }
 
-fn world(site: &Site) -> TestEnv {
+pub(crate) fn world(site: &Site) -> TestEnv {
     let host = &site.host;
     TestEnv::with_config(&format!(
         "[browser]\nallow_hosts = [\"{host}\"]\n[web]\nallow_hosts = [\"{host}\"]\n"

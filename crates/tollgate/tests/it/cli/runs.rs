@@ -151,6 +151,7 @@ fn templates_are_listed_checked_shown_and_drawn() {
     let known = [
         "batch_extract_pages",
         "edit_docs",
+        "login_keep_session",
         "multi_tab_compare",
         "paginated_extract",
         "research_report",

@@ -3,6 +3,7 @@
 //! They are installed into `target/peers` by `cargo xtask peers`. Nothing is skipped without
 //! them: a suite that did not run has not passed.
 
+mod browser;
 mod clients;
 pub(crate) mod conformance;
 mod inspector;

@@ -1,0 +1,293 @@
+//! Logging in: the fields are found, filled in and sent off, and the result is looked at.
+//!
+//! Invariant: what somebody logs in with is in no answer and in no error; the arguments that
+//! carry it are hidden by their name wherever calls are recorded.
+
+use std::{sync::Arc, time::Duration};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tollgate_browser::{Element, Error, Tab, WaitFor, find_elements};
+use tollgate_core::{CallContext, ErrorCode, ProviderError};
+
+use super::{
+    act::invalid,
+    desk::{Desk, Hand, Place},
+    faults::told,
+};
+
+/// How long the sign of success may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+const QUIET: Duration = Duration::from_millis(500);
+/// What stands for a secret.
+const HIDDEN: &str = "********";
+
+/// How fields are found if nobody says how.
+const USERNAME: &str = "input[autocomplete~=username], input[type=email], input[name*=user i], \
+                        input[name*=login i], input[name*=mail i], input[id*=user i]";
+const PASSWORD: &str = "input[type=password]";
+const SUBMIT: &[&str] = &[
+    "log in",
+    "login",
+    "sign in",
+    "登录",
+    "登入",
+    "anmelden",
+    "connexion",
+];
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = false))]
+pub(super) struct LoginArgs {
+    credentials: Credentials,
+    #[serde(default)]
+    fields: Option<Fields>,
+    #[serde(default)]
+    success_indicator: Option<Indicator>,
+    /// The page you mean; elsewhere nothing is done.
+    #[serde(default)]
+    url: Option<String>,
+    #[serde(flatten)]
+    place: Place,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Credentials {
+    #[schemars(length(min = 1, max = 1000))]
+    username: String,
+    #[schemars(length(min = 1, max = 1000))]
+    password: String,
+}
+
+/// How the fields are found; each is looked for if unset.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Fields {
+    #[serde(default)]
+    mode: Mode,
+    #[serde(default)]
+    username_selector: Option<String>,
+    #[serde(default)]
+    password_selector: Option<String>,
+    #[serde(default)]
+    submit_selector: Option<String>,
+    #[serde(default)]
+    username_query: Option<String>,
+    #[serde(default)]
+    password_query: Option<String>,
+    #[serde(default)]
+    submit_query: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Selector,
+    #[default]
+    Semantic,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Indicator {
+    r#type: Sign,
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 1000))]
+    value: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum Sign {
+    Selector,
+    UrlContains,
+    TextIncludes,
+    Stable,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LoggedIn {
+    success: bool,
+    final_url: String,
+    title: String,
+    login_state: State,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// The sign of success is there.
+    Authenticated,
+    /// Nobody said what success looks like.
+    Unknown,
+}
+
+pub(super) async fn log_in(
+    desk: Arc<Desk>,
+    args: LoginArgs,
+    cx: CallContext,
+) -> Result<LoggedIn, ProviderError> {
+    let hand = desk.hand(&cx, &args.place).await?.at(args.url.as_deref())?;
+    let tab = &hand.tab;
+    let wanted = awaited(args.success_indicator.as_ref())?;
+    let fields = args.fields.unwrap_or_default();
+    let username = fields.username(tab).await?;
+    let password = fields.password(tab).await?;
+    let submit = fields.submit(tab).await?;
+    fill(tab, &username.id, &args.credentials.username).await?;
+    fill(tab, &password.id, &args.credentials.password).await?;
+    match submit {
+        Some(button) => tab.click(&button.id).await,
+        None => tab.type_text(&password.id, "", true).await,
+    }
+    .map_err(told)?;
+    let login_state = match wanted {
+        Some(sign) => {
+            tab.wait_for(&sign, PATIENCE).await.map_err(told)?;
+            State::Authenticated
+        }
+        None => {
+            tab.wait_for_stable(PATIENCE, QUIET).await.map_err(told)?;
+            State::Unknown
+        }
+    };
+    done(&hand, &args.credentials, login_state).await
+}
+
+/// What is shown of the page it ended at; a form that puts a password into its address does
+/// not show it here.
+async fn done(
+    hand: &Hand,
+    credentials: &Credentials,
+    login_state: State,
+) -> Result<LoggedIn, ProviderError> {
+    let page = hand.page().await?;
+    let hide = |text: String| text.replace(&credentials.password, HIDDEN);
+    let encoded: String = credentials
+        .password
+        .bytes()
+        .map(|byte| match byte {
+            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | b'*' => {
+                char::from(byte).to_string()
+            }
+            b' ' => "+".to_owned(),
+            _ => format!("%{byte:02X}"),
+        })
+        .collect();
+    Ok(LoggedIn {
+        success: true,
+        final_url: hide(page.url.replace(&encoded, HIDDEN)),
+        title: hide(page.title),
+        login_state,
+    })
+}
+
+/// What is waited for after the form was sent; nothing if any end will do.
+fn awaited(indicator: Option<&Indicator>) -> Result<Option<WaitFor>, ProviderError> {
+    let Some(indicator) = indicator.filter(|it| it.r#type != Sign::Stable) else {
+        return Ok(None);
+    };
+    let missing = || invalid("this sign of success needs `value`".to_owned());
+    let value = indicator.value.clone().ok_or_else(missing)?;
+    Ok(match indicator.r#type {
+        Sign::Selector => Some(WaitFor::Selector(value)),
+        Sign::UrlContains => Some(WaitFor::Address(value)),
+        Sign::TextIncludes => Some(WaitFor::Text(value)),
+        Sign::Stable => None,
+    })
+}
+
+/// Fills in a field; one that the page draws anew meanwhile gets a second try.
+async fn fill(tab: &Tab, id: &str, value: &str) -> Result<(), ProviderError> {
+    match tab.set_value(id, value, false).await {
+        Err(Error::ElementNotFound { .. } | Error::Protocol(_)) => {
+            tab.set_value(id, value, false).await.map_err(told)
+        }
+        other => other.map_err(told),
+    }
+}
+
+impl Fields {
+    async fn username(&self, tab: &Tab) -> Result<Element, ProviderError> {
+        let (selector, query) = (
+            self.username_selector.as_deref(),
+            self.username_query.as_deref(),
+        );
+        let found = self
+            .find(tab, selector, query, Some(USERNAME), is_text)
+            .await?;
+        found.ok_or_else(|| not_found("username"))
+    }
+
+    async fn password(&self, tab: &Tab) -> Result<Element, ProviderError> {
+        let (selector, query) = (
+            self.password_selector.as_deref(),
+            self.password_query.as_deref(),
+        );
+        let found = self
+            .find(tab, selector, query, Some(PASSWORD), is_text)
+            .await?;
+        found.ok_or_else(|| not_found("password"))
+    }
+
+    /// The button, if one is named or can be told; else Enter is pressed.
+    async fn submit(&self, tab: &Tab) -> Result<Option<Element>, ProviderError> {
+        let is_button = |it: &Element| matches!(it.r#type, "button" | "link");
+        let (selector, query) = (
+            self.submit_selector.as_deref(),
+            self.submit_query.as_deref(),
+        );
+        if selector.is_some() || query.is_some() {
+            let found = self.find(tab, selector, query, None, is_button).await?;
+            return found.map(Some).ok_or_else(|| not_found("submit"));
+        }
+        let all = tab.elements().await.map_err(told)?;
+        let is_named = |it: &&Element| {
+            let label = it.label.trim().to_lowercase();
+            it.r#type == "button" && it.state.visible && SUBMIT.contains(&label.as_str())
+        };
+        Ok(all.iter().find(is_named).cloned())
+    }
+
+    /// By selector, by words, or in the usual way.
+    async fn find(
+        &self,
+        tab: &Tab,
+        selector: Option<&str>,
+        query: Option<&str>,
+        usual: Option<&str>,
+        fits: impl Fn(&Element) -> bool,
+    ) -> Result<Option<Element>, ProviderError> {
+        let selector = match self.mode {
+            Mode::Selector => selector.or(usual),
+            Mode::Semantic => usual.filter(|_| query.is_none()),
+        };
+        if let Some(selector) = selector {
+            return tab.selected(selector).await.map_err(told);
+        }
+        let all = tab.elements().await.map_err(told)?;
+        let good: Vec<Element> = all
+            .into_iter()
+            .filter(|it| fits(it) && it.state.visible && it.state.enabled)
+            .collect();
+        let best = find_elements(&good, query.unwrap_or_default());
+        let best = best.into_iter().next();
+        Ok(best.and_then(|best| good.into_iter().find(|it| it.id == best.id)))
+    }
+}
+
+fn is_text(element: &Element) -> bool {
+    matches!(element.r#type, "textbox" | "searchbox")
+}
+
+fn not_found(field: &str) -> ProviderError {
+    let message = format!("the page has no field for the {field} that could be found");
+    let mut error = ProviderError::new(ErrorCode::NotFound, message);
+    error.document_code = Some("TPL_LOGIN_FIELD_NOT_FOUND".to_owned());
+    error.suggestion = Some("Name the fields with selectors.".to_owned());
+    error.details.insert("field".to_owned(), field.into());
+    error
+}

@@ -1,0 +1,124 @@
+//! Logging in by a run: a human agrees, the session stays, and the password is nowhere.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{SESAME, Site, artifact, ask, ended, world};
+use crate::support::{Lines, TestEnv, approval_id};
+
+fn inputs(site: &Site, word: &str, more: &Value) -> Value {
+    let mut inputs = json!({
+        "startUrl": site.url("/account"),
+        "credentials": {"username": "anna", "password": word},
+        "successIndicator": {"type": "selector", "value": "#hello"},
+    });
+    let more = more.as_object().unwrap().clone();
+    inputs.as_object_mut().unwrap().extend(more);
+    inputs
+}
+
+/// Runs it once a human has agreed.
+fn agreed(env: &TestEnv, lines: &mut Lines, inputs: &Value, mode: &str) -> Value {
+    let params =
+        json!({"templateId": "login_keep_session", "inputs": inputs, "options": {"mode": mode}});
+    let refused = ask(lines, "run_task_template", params.clone());
+    assert_eq!(
+        refused["error"]["kind"], "confirmation_required",
+        "{refused:#}"
+    );
+    assert!(!refused.to_string().contains(SESAME), "{refused:#}");
+    let id = approval_id(&refused);
+    env.run(&["approve", &id, "--token", &env.approver()])
+        .exits(0);
+    ask(lines, "run_task_template", params)
+}
+
+/// Fails the test if a file below the folder holds the password.
+fn nowhere(env: &TestEnv) {
+    let mut left = vec![env.path("data"), env.path("state")];
+    while let Some(place) = left.pop() {
+        if place.is_dir() {
+            left.extend(fs::read_dir(&place).unwrap().map(|it| it.unwrap().path()));
+        } else if let Ok(bytes) = fs::read(&place) {
+            let found = bytes
+                .windows(SESAME.len())
+                .any(|it| it == SESAME.as_bytes());
+            assert!(!found, "{}", place.display());
+        }
+    }
+}
+
+#[test]
+fn a_login_stays_in_its_session_and_its_password_nowhere() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let selectors = json!({"mode": "selector", "usernameSelector": "[name=user]", "passwordSelector": "[name=word]", "submitSelector": "button"});
+    let ways = [
+        (json!({"fields": selectors}), "sync"),
+        (
+            json!({"fields": {"mode": "semantic", "usernameQuery": "Name", "passwordQuery": "Word"}}),
+            "async",
+        ),
+        (json!({}), "auto"),
+    ];
+    for (more, mode) in ways {
+        let ran = agreed(&env, &mut lines, &inputs(&site, SESAME, &more), mode);
+        let ran = ended(&mut lines, &ran["data"]["runId"]);
+        assert_eq!(ran["status"], "succeeded", "{more} {ran:#}");
+        let result = &ran["result"];
+        assert_eq!(
+            (&result["success"], &result["loginState"]),
+            (&json!(true), &json!("authenticated")),
+            "{ran:#}"
+        );
+        assert_eq!(
+            (&result["title"], &result["finalUrl"]),
+            (&json!("Account"), &json!(site.url("/account")))
+        );
+        let kept = artifact(&mut lines, &ran, "result.json");
+        assert_eq!(kept["sessionId"], result["sessionId"]);
+        let again = json!({"sessionId": result["sessionId"], "url": site.url("/account")});
+        let went = ask(&mut lines, "browser.navigate", again);
+        assert_eq!(went["data"]["page"]["title"], "Account", "{went:#}");
+    }
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+    env.whole();
+}
+
+#[test]
+fn a_login_that_fails_says_why_and_leaves_no_session() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let missing = json!({"fields": {"mode": "selector", "usernameSelector": "#nobody"}});
+    let ran = agreed(&env, &mut lines, &inputs(&site, SESAME, &missing), "sync");
+    let details = &ran["error"]["details"];
+    assert_eq!(
+        ran["error"]["errorCode"], "STEP_EXECUTION_FAILED",
+        "{ran:#}"
+    );
+    assert_eq!(
+        details["stepErrorCode"], "TPL_LOGIN_FIELD_NOT_FOUND",
+        "{ran:#}"
+    );
+    assert_eq!(
+        (
+            &details["result"]["success"],
+            &details["result"]["sessionId"]
+        ),
+        (&json!(false), &Value::Null)
+    );
+    let wrong = json!({"successIndicator": {"type": "urlContains", "value": "/inside"}});
+    let ran = agreed(&env, &mut lines, &inputs(&site, "wrong", &wrong), "sync");
+    assert_eq!(
+        ran["error"]["details"]["stepErrorCode"], "NAVIGATION_TIMEOUT",
+        "{ran:#}"
+    );
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+}
