@@ -97,6 +97,7 @@ pub struct RunView {
     pub metrics: Metrics,
     /// What it came to.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("properties" = {"sessionId": {"x-identifier": true}}))]
     pub result: Option<Map<String, Value>>,
     /// What it left behind.
     #[serde(skip_serializing_if = "Option::is_none")]
