@@ -45,21 +45,32 @@ fn a_client_looks_at_a_page_and_clicks_once_a_human_agreed() {
 }
 
 #[test]
-fn a_client_logs_in_and_goes_on_in_the_session() {
+fn a_client_logs_in_and_is_still_logged_in_after_a_restart() {
     let site = Site::start();
     let env = world(&site);
     let inputs = json!({
         "startUrl": site.url("/account"),
         "credentials": {"username": "anna", "password": SESAME},
         "successIndicator": {"type": "textIncludes", "value": "Hello, Anna"},
+        "profile": "anna",
     });
     let login =
         json!(["run_task_template", {"templateId": "login_keep_session", "inputs": inputs}]);
     let look =
         json!(["browser.navigate", {"sessionId": "@sessionId", "url": site.url("/account")}]);
-    let saw = browse(&env, &[login, look]);
+    let saw = browse(&env, &[login, look.clone()]);
     assert!(!json!(saw).to_string().contains(SESAME), "{saw:#?}");
     assert_eq!(saw[1]["result"]["loginState"], "authenticated", "{saw:#?}");
     assert_eq!(saw[2]["page"]["title"], "Account", "{saw:#?}");
-    env.whole();
+    // Another process, and a session of the same profile.
+    let saw = browse(
+        &env,
+        &[
+            json!(["browser.create_session", {"profile": "anna"}]),
+            look.clone(),
+        ],
+    );
+    assert_eq!(saw[1]["page"]["title"], "Account", "{saw:#?}");
+    let saw = browse(&env, &[json!(["browser.create_session", {}]), look]);
+    assert_eq!(saw[1]["page"]["title"], "Log in", "{saw:#?}");
 }
