@@ -441,7 +441,7 @@ async fn without_chromium_the_tools_say_how_to_get_it() {
     };
     let provider = browser::provider(settings);
     let specs = provider.tools().await.unwrap();
-    assert_eq!(specs.len(), 34);
+    assert_eq!(specs.len(), 35);
     for spec in &specs {
         let why = spec.inactive.as_deref().unwrap_or_default();
         assert!(why.contains(browser::INSTALL), "{}: {why}", spec.name);
