@@ -3,7 +3,7 @@
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transform_subschemas};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -216,14 +216,28 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
     }
 }
 
-/// The schema of a type, self-contained and without the noise of titles.
+/// The schema of a type, self-contained and without noise: a model pays for every word.
 fn schema<T: JsonSchema>() -> Value {
-    let settings =
-        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let settings = SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .with_transform(without_noise);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();
     schema.remove("$schema");
     schema.remove("title");
     schema.to_value()
+}
+
+/// Takes out what says nothing: that a value which may be absent is null then, and how wide
+/// its number is inside the program.
+fn without_noise(schema: &mut Schema) {
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    let format = schema.get("format").and_then(Value::as_str);
+    if format.is_some_and(|format| format.starts_with("uint")) {
+        schema.remove("format");
+    }
+    transform_subschemas(&mut without_noise, schema);
 }
 
 fn to_answer<O: Serialize>(output: Output<O>) -> Result<Answer, ProviderError> {

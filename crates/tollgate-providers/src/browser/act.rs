@@ -29,7 +29,7 @@ const SCRIPT: Duration = Duration::from_secs(20);
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct ClickArgs {
     pub(super) element_id: String,
-    /// The page you mean; elsewhere nothing is done. A human can grant its site for a session.
+    /// The page you mean; elsewhere nothing is done.
     #[serde(default)]
     pub(super) url: Option<String>,
     #[serde(flatten)]

@@ -24,15 +24,14 @@ pub(super) struct Desk {
     remote: Arc<Fence>,
 }
 
-/// The page a tool is about. Both are the caller's own choice and the default otherwise.
+// The page a tool is about: the caller's choice, else the caller's own. This is no doc comment
+// because it would be repeated in the schema of every tool.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Place {
     #[serde(default)]
-    #[schemars(length(max = 64))]
     pub(super) session_id: Option<String>,
     #[serde(default)]
-    #[schemars(length(max = 32))]
     pub(super) tab_id: Option<String>,
 }
 

@@ -122,9 +122,29 @@ fn shorten(tool: &mut Value) {
         tool["description"] = Value::String(first);
     }
     tool["inputSchema"] = bare(&tool["inputSchema"]);
+    let hints = tool.get_mut("annotations");
+    if let Some(hints) = hints.and_then(Value::as_object_mut) {
+        keep_telling(hints);
+    }
     if let Some(fields) = tool.as_object_mut() {
         fields.shift_remove("outputSchema");
     }
+}
+
+/// Keeps the hints that a client could not guess: those that are not what the protocol says
+/// is meant without them. What only reads neither destroys nor needs to be safe to repeat.
+fn keep_telling(hints: &mut Map<String, Value>) {
+    let reads = hints.get("readOnlyHint") == Some(&Value::Bool(true));
+    hints.retain(|name, said| {
+        let usual = match name.as_str() {
+            "readOnlyHint" => false,
+            "idempotentHint" | "destructiveHint" if reads => return false,
+            "idempotentHint" => false,
+            "destructiveHint" | "openWorldHint" => true,
+            _ => return true,
+        };
+        *said != Value::Bool(usual)
+    });
 }
 
 /// A schema without what is only for reading.
@@ -209,5 +229,28 @@ mod tests {
             },
         });
         assert_eq!(tool, expected);
+    }
+
+    #[test]
+    fn hints_that_say_the_usual_are_left_out() {
+        let hints = |reads: bool, destroys: bool, repeats: bool, open: bool| {
+            let mut tool = json!({"inputSchema": {}, "annotations": {
+                "readOnlyHint": reads, "destructiveHint": destroys, "idempotentHint": repeats,
+                "openWorldHint": open, "title": "Find",
+            }});
+            shorten(&mut tool);
+            let hints = tool["annotations"].as_object().unwrap().clone();
+            hints.keys().cloned().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(hints(true, false, true, true), "readOnlyHint title");
+        assert_eq!(
+            hints(true, false, true, false),
+            "readOnlyHint openWorldHint title"
+        );
+        assert_eq!(hints(false, true, false, true), "title");
+        assert_eq!(
+            hints(false, false, true, true),
+            "destructiveHint idempotentHint title"
+        );
     }
 }

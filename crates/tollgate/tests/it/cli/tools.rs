@@ -34,7 +34,7 @@ fn every_tool_is_listed() {
     assert!(
         unknown
             .err
-            .contains("there are audit, browser, discovery, docs, gate, keepa,"),
+            .contains("there are audit, browser, browser_steps, discovery, docs, gate, keepa,"),
         "{}",
         unknown.err
     );
