@@ -23,10 +23,13 @@ fn artifact(env: &TestEnv, run: &Value, name: &str) -> Vec<u8> {
     let artifacts = run["artifacts"].as_array().unwrap();
     let found = artifacts.iter().find(|one| one["name"] == name);
     let id = &found.unwrap_or_else(|| panic!("{name} in {artifacts:?}"))["artifactId"];
-    let piece = env.ok("get_artifact", &json!({"artifactId": id}).to_string());
-    STANDARD
-        .decode(piece["data"]["data"].as_str().unwrap())
-        .unwrap()
+    let asked = json!({"artifactId": id}).to_string();
+    let saved = env.call("get_artifact", &asked, &["--output", "saved"]);
+    let answer = saved.exits(0).json();
+    let bytes = std::fs::read(env.path("project/saved")).unwrap();
+    let told = STANDARD.decode(answer["data"]["data"].as_str().unwrap());
+    assert_eq!(told.unwrap(), bytes);
+    bytes
 }
 
 #[track_caller]
