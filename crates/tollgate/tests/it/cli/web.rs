@@ -56,3 +56,14 @@ fn an_unknown_engine_is_a_warning_and_answers_are_made_up() {
     assert_eq!(ran.json()["data"]["items"][0]["provider"], "stub");
     assert!(ran.err.contains("altavista"), "{}", ran.err);
 }
+
+#[test]
+fn a_proxy_of_the_environment_is_not_asked() {
+    let host = site();
+    let mut env = TestEnv::with_config(&format!("[web]\nallow_hosts = [\"{host}\"]\n"));
+    // Nobody listens there, so whoever asked it would fail.
+    for name in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
+        env.set(name, "http://127.0.0.1:1");
+    }
+    assert_eq!(env.ok("web.fetch", &ask(&host))["data"]["title"], "Ferry");
+}
