@@ -77,7 +77,7 @@ pub(super) async fn run(
         (Some(html), url) => {
             let base = url.clone();
             let find = move || extract(&html, base.as_deref());
-            let found = reader.work(find).await?;
+            let found = reader.places.work(find).await?;
             (url, None, false, found)
         }
         (None, Some(url)) => {

@@ -7,6 +7,7 @@ mod extract;
 mod faults;
 mod fetch;
 mod pages;
+mod places;
 mod report;
 mod search;
 mod tools;

@@ -170,7 +170,7 @@ pub(super) async fn run(
             most: args.max_evidence,
         })
     };
-    let report = reader.work(compose).await?;
+    let report = reader.places.work(compose).await?;
     let (status, warnings) = judged(&report);
     shaped(&answer(report), status, warnings)
 }

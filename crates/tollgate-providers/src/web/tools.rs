@@ -1,25 +1,22 @@
 //! What the tools say of themselves, and what they share.
 
-use std::{sync::Arc, thread::available_parallelism, time::UNIX_EPOCH};
+use std::{sync::Arc, time::UNIX_EPOCH};
 
 use serde::Serialize;
-use tokio::sync::Semaphore;
 use tollgate_core::{
     Clock, Payload, ProviderError, Status, Timestamp, Tool, ToolResult, ToolSet, Warning,
     toolset::Output,
 };
 use tollgate_web::{Extracted, Fetcher, Page, Search, extract as main_text};
 
-use super::{extract, fetch, report, search};
+use super::{extract, fetch, places::Places, report, search};
 
 /// What the tools share.
 pub(super) struct Reader {
     pub(super) fetcher: Fetcher,
     pub(super) search: Search,
     pub(super) clock: Arc<dyn Clock>,
-    /// For work that fills a core. The tree of a page takes many times its size, so this also
-    /// bounds what all callers together can make us hold.
-    places: Semaphore,
+    pub(super) places: Places,
 }
 
 impl Reader {
@@ -28,19 +25,8 @@ impl Reader {
             fetcher,
             search,
             clock,
-            places: Semaphore::new(available_parallelism().map_or(1, usize::from)),
+            places: Places::new(),
         }
-    }
-
-    /// Does work where it holds nobody up, when there is a core for it.
-    pub(super) async fn work<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, ProviderError> {
-        let place = self.places.acquire().await;
-        let _place = place.map_err(ProviderError::unavailable)?;
-        let done = tokio::task::spawn_blocking(work).await;
-        done.map_err(ProviderError::unavailable)
     }
 
     /// The main text of a page.
@@ -49,7 +35,7 @@ impl Reader {
             let found = main_text(&page.text, Some(&page.final_url));
             (page, found)
         };
-        self.work(find).await
+        self.places.work(find).await
     }
 }
 

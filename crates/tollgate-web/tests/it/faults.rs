@@ -6,9 +6,10 @@ use flate2::{
     Compression,
     write::{DeflateEncoder, GzEncoder, ZlibEncoder},
 };
-use tollgate_web::{Kind, Limits, Method, extract};
+use tokio::net::TcpStream;
+use tollgate_web::{Fetcher, Kind, Limits, Method, extract};
 
-use crate::server::{Reply, Server, Then, answer};
+use crate::server::{self, Reply, Server, Then, answer};
 
 const TEXT: &str = "Content-Type: text/plain\r\n";
 
@@ -254,4 +255,31 @@ async fn what_contradicts_itself_is_read_by_the_first_that_is_sure() {
     }
     let mixed = fetcher.fetch(&server.url("/mixed")).await.unwrap();
     assert_eq!(mixed.text, "<p>caf\u{fffd} \u{8336}</p>");
+}
+
+/// A server whose queue is full lets nobody connect, and does not say so.
+#[tokio::test]
+async fn a_server_that_accepts_nobody_is_given_up_when_connecting_takes_too_long() {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = socket.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut queue = Vec::new();
+    let short = Duration::from_millis(200);
+    while let Ok(Ok(stream)) = tokio::time::timeout(short, TcpStream::connect(address)).await {
+        queue.push(stream);
+    }
+    let mut settings = server::settings();
+    settings.guard.allow_hosts = vec![address.to_string()];
+    settings.limits = Limits {
+        connect: short,
+        ..PATIENT
+    };
+    let fetcher = Fetcher::new(settings);
+    let url = format!("http://{address}/");
+    let ended = tokio::time::timeout(PATIENT.connect / 2, fetcher.fetch(&url)).await;
+    let error = ended.expect("it is given up early").unwrap_err();
+    assert_eq!(error.kind, Kind::Timeout);
+    assert_eq!(error.message, "the connection took too long");
+    drop(queue);
 }

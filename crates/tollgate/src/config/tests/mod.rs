@@ -5,6 +5,7 @@ mod layers;
 mod projects;
 mod resolved;
 mod surface;
+mod web;
 
 use std::{ffi::OsString, fs, path::Path};
 

@@ -1,0 +1,74 @@
+//! What is set for the web is what its provider is told.
+
+use std::time::Duration;
+
+use tollgate_providers::web::BackendKind;
+
+use super::*;
+
+#[test]
+fn an_engine_is_told_where_it_is_and_how_long_it_rests() {
+    let mut home = Home::new();
+    home.set("BRAVE_KEY", "a-key").user(
+        "[web]\nsearch = [\"searxng\", \"ddg_html\", \"brave\", \"serper\", \"stub\"]\n\
+         searxng_url = \"http://127.0.0.1:8888\"\nsearxng_pause_ms = 11\nddg_pause_ms = 22\n\
+         brave_pause_ms = 33\nbrave_key = \"env:BRAVE_KEY\"\nserper_pause_ms = 0",
+    );
+    let config = home.load().unwrap();
+    let settings = config.web.settings(&home.environment);
+    let told: Vec<_> = settings
+        .backends
+        .iter()
+        .map(|backend| {
+            let key = backend.key.as_ref().and_then(|read| read());
+            let base = backend.base_url.as_deref();
+            (backend.kind, base, key, backend.pause)
+        })
+        .collect();
+    let pause = Duration::from_millis;
+    let key = Some("a-key".to_owned());
+    let searxng = Some("http://127.0.0.1:8888");
+    assert_eq!(
+        told,
+        [
+            (BackendKind::Searxng, searxng, None, pause(11)),
+            (BackendKind::DdgHtml, None, None, pause(22)),
+            (BackendKind::Brave, None, key, pause(33)),
+            (BackendKind::Serper, None, None, pause(0)),
+            (BackendKind::Stub, None, None, pause(0)),
+        ]
+    );
+}
+
+#[test]
+fn an_engine_nobody_set_a_pause_for_rests_as_usual() {
+    let home = Home::new();
+    home.user("[web]\nsearch = [\"brave\", \"ddg_html\"]");
+    let settings = home.load().unwrap().web.settings(&home.environment);
+    for backend in &settings.backends {
+        let usual = tollgate_providers::web::Backend::new(backend.kind).pause;
+        assert_eq!(backend.pause, usual);
+        assert_ne!(usual, Duration::ZERO);
+    }
+}
+
+#[test]
+fn limits_hosts_and_manners_are_handed_on() {
+    let home = Home::new();
+    home.user(
+        "[web]\nallow_hosts = [\"wiki.local:8080\"]\nports = [8443]\nrobots = false\n\
+         page_bytes = 4096\ntimeout_seconds = 3\nhost_requests = 7\nhost_pause_ms = 5\ncache_bytes = 9000",
+    );
+    let settings = home.load().unwrap().web.settings(&home.environment);
+    assert_eq!(settings.guard.allow_hosts, ["wiki.local:8080"]);
+    assert_eq!(settings.guard.ports, [8443]);
+    assert!(!settings.robots);
+    let limits = settings.limits;
+    let three = Duration::from_secs(3);
+    assert_eq!((limits.bytes, limits.total), (4096, three));
+    assert!(limits.first_byte <= three);
+    let manners = settings.politeness;
+    let pause = Duration::from_millis(5);
+    assert_eq!((manners.at_once, manners.pause), (7, pause));
+    assert_eq!(settings.cache_bytes, 9000);
+}
