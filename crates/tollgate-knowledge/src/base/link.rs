@@ -51,6 +51,17 @@ impl Link {
         }
     }
 
+    /// The nodes it can lead to, and those that sub-flows begun by it return to.
+    pub(crate) fn nodes(self, base: &Base) -> impl Iterator<Item = NodeId> {
+        self.possible(base).into_iter().flat_map(|link| {
+            let target = match link.target {
+                Target::Node(node) => Some(node),
+                Target::End | Target::Broken | Target::Branches(_) => None,
+            };
+            target.into_iter().chain(link.then)
+        })
+    }
+
     /// Every link it can turn out to be.
     pub(crate) fn possible(self, base: &Base) -> Vec<Self> {
         let Target::Branches(number) = self.target else {
@@ -73,17 +84,7 @@ impl Base {
     pub(crate) fn next_nodes(&self, node: NodeId) -> Vec<NodeId> {
         let node = self.at(node);
         let links = self.choices(node).iter().map(|choice| &choice.link);
-        let possible = links
-            .chain(node.link())
-            .flat_map(|link| link.possible(self));
-        possible
-            .flat_map(|link| {
-                let target = match link.target {
-                    Target::Node(node) => Some(node),
-                    Target::End | Target::Broken | Target::Branches(_) => None,
-                };
-                target.into_iter().chain(link.then)
-            })
-            .collect()
+        let links = links.chain(node.link());
+        links.flat_map(|link| link.nodes(self)).collect()
     }
 }

@@ -116,8 +116,13 @@ impl Slot {
                 Ok(Value::Number(number))
             }
             SlotKind::Choice(picks) => {
-                let found = picks.iter().find(|pick| pick.id == words.trim());
-                found
+                let exact = picks.iter().find(|pick| pick.id == said);
+                let folded = || {
+                    let same = |pick: &&Pick| text::fold(&pick.id).trim() == words.trim();
+                    picks.iter().find(same)
+                };
+                exact
+                    .or_else(folded)
                     .map(|pick| Value::Text(pick.id.clone()))
                     .ok_or(Misfit::Other)
             }

@@ -7,7 +7,7 @@ mod conditions;
 use hashbrown::HashMap;
 
 use crate::{
-    base::{Base, Link, Node, NodeId, Phrase, Spot, Target},
+    base::{Base, Choice, Node, NodeId, Phrase, SlotKind, Spot, Target, hash},
     problem::{Problem, ProblemCode},
     text,
 };
@@ -57,19 +57,8 @@ impl Linting<'_> {
         let base = self.base;
         let numbers = 0..u32::try_from(base.nodes.len()).unwrap_or(u32::MAX);
         let mut reached = vec![false; base.nodes.len()];
-        let mut from: Vec<Vec<NodeId>> = vec![Vec::new(); base.nodes.len()];
-        for node in numbers.clone() {
-            for next in base.next_nodes(node) {
-                from[next as usize].push(node);
-            }
-        }
         spread(&mut reached, vec![base.root], |node| base.next_nodes(node));
-        let ends: Vec<NodeId> = numbers
-            .clone()
-            .filter(|node| can_end(base, base.at(*node)))
-            .collect();
-        let mut saved = vec![false; base.nodes.len()];
-        spread(&mut saved, ends, |node| from[node as usize].clone());
+        let saved = saved(base);
         for node in numbers {
             let (id, spot) = (crate::short(base.id_of(node)), base.at(node).spot);
             if !reached[node as usize] {
@@ -122,35 +111,89 @@ impl Linting<'_> {
             }
             named.map(|(name, _)| name.as_str()).collect()
         };
-        for node in &base.nodes {
-            let choices = base.choices(node).iter();
-            let options = choices.map(|choice| (choice.description, choice.spot));
-            let own = [(node.response, node.spot), (node.title, node.spot)];
-            for (phrase, spot) in own.into_iter().chain(options) {
-                let missing = missing(phrase);
-                if !missing.is_empty() {
-                    let text = crate::short(base.say(phrase, ""));
-                    let message = format!("“{text}” is missing in {}", missing.join(", "));
-                    self.at(ProblemCode::MissingLanguage, spot, message);
-                }
+        for (phrase, spot) in phrases(base) {
+            let missing = missing(phrase);
+            if !missing.is_empty() {
+                let text = crate::short(base.say(phrase, ""));
+                let message = format!("“{text}” is missing in {}", missing.join(", "));
+                self.at(ProblemCode::MissingLanguage, spot, message);
             }
         }
     }
 
+    /// Keywords that say the same of two nodes, or of two options of one node.
     fn keywords(&mut self) {
         let base = self.base;
-        let mut owners: HashMap<String, NodeId, Plain> = HashMap::with_hasher(Plain);
+        let stems = text::Stems::new();
+        let mut nodes: HashMap<Vec<u64>, NodeId, Plain> = HashMap::with_hasher(Plain);
         for (node, number) in base.nodes.iter().zip(0..) {
             for word in base.keywords(node.words()) {
-                let owner = *owners.entry(text::fold(word)).or_insert(number);
+                let owner = *nodes.entry(meaning(&stems, word)).or_insert(number);
                 if owner != number {
                     let (other, word) = (base.id_of(owner), crate::short(word));
                     let message = format!("`{}` has the keyword `{word}` too", crate::short(other));
                     self.at(ProblemCode::SharedKeyword, node.spot, message);
                 }
             }
+            let mut options: HashMap<Vec<u64>, &Choice, Plain> = HashMap::with_hasher(Plain);
+            for choice in base.choices(node) {
+                for word in base.keywords(choice.words()) {
+                    let owner = *options.entry(meaning(&stems, word)).or_insert(choice);
+                    if !std::ptr::eq(owner, choice) {
+                        let (other, word) = (base.text(owner.id), crate::short(word));
+                        let other = crate::short(other);
+                        let message = format!("option `{other}` has the keyword `{word}` too");
+                        self.at(ProblemCode::SharedKeyword, choice.spot, message);
+                    }
+                }
+            }
         }
     }
+}
+
+/// Everything a user can get to read, with where it stands.
+fn phrases(base: &Base) -> Vec<(Phrase, Spot)> {
+    let own = &base.sentences;
+    let whole = [
+        own.title,
+        own.description,
+        own.fallback,
+        own.closing,
+        own.choose,
+    ];
+    let whole = whole.into_iter().chain(own.offer);
+    let mut phrases: Vec<Phrase> = whole.collect();
+    for slot in &base.slots {
+        phrases.extend([slot.description, slot.invalid]);
+        match &slot.kind {
+            SlotKind::Choice(picks) => phrases.extend(picks.iter().map(|pick| pick.description)),
+            SlotKind::YesNo { yes, no, .. } => phrases.extend([*yes, *no]),
+            SlotKind::Text { .. } | SlotKind::Number { .. } | SlotKind::Date { .. } => {}
+        }
+    }
+    let mut all: Vec<(Phrase, Spot)> = phrases
+        .into_iter()
+        .map(|it| (it, Spot::default()))
+        .collect();
+    for node in &base.nodes {
+        let fallback = node.more.as_ref().map(|more| more.fallback);
+        let own = [Some(node.response), Some(node.title), fallback];
+        all.extend(own.into_iter().flatten().map(|phrase| (phrase, node.spot)));
+        let choices = base.choices(node).iter();
+        all.extend(choices.map(|choice| (choice.description, choice.spot)));
+    }
+    all
+}
+
+/// A keyword as a search takes it, so that `Routers` and `router` are one.
+fn meaning(stems: &text::Stems, word: &str) -> Vec<u64> {
+    let folded = text::fold(word);
+    let runs = text::runs(&folded);
+    runs.map(|run| match run {
+        text::Run::Word(word) => stems.key(word),
+        text::Run::Dense(word) => hash(word),
+    })
+    .collect()
 }
 
 #[derive(Clone)]
@@ -162,6 +205,48 @@ impl std::hash::BuildHasher for Plain {
     fn build_hasher(&self) -> Self::Hasher {
         std::hash::DefaultHasher::new()
     }
+}
+
+/// Which nodes have a way to an end. A sub-flow is one only together with what follows it.
+fn saved(base: &Base) -> Vec<bool> {
+    let numbers = 0..u32::try_from(base.nodes.len()).unwrap_or(u32::MAX);
+    // For each node those that lead to it, with the other node such a link needs to be saved.
+    let mut from: Vec<Vec<(NodeId, Option<NodeId>)>> = vec![Vec::new(); base.nodes.len()];
+    let mut waiting = Vec::new();
+    for number in numbers {
+        let node = base.at(number);
+        let choices = base.choices(node).iter().map(|choice| &choice.link);
+        for link in choices.chain(node.link()) {
+            for link in link.possible(base) {
+                match (link.target, link.then) {
+                    (Target::Node(target), None) => from[target as usize].push((number, None)),
+                    (Target::Node(target), Some(then)) => {
+                        from[target as usize].push((number, Some(then)));
+                        from[then as usize].push((number, Some(target)));
+                    }
+                    (Target::End | Target::Broken, Some(then)) => {
+                        from[then as usize].push((number, None));
+                    }
+                    (Target::End | Target::Broken, None) => waiting.push(number),
+                    (Target::Branches(_), _) => {}
+                }
+            }
+        }
+        let is_answered = base.asked(node).is_some() && node.link().is_none();
+        if is_leaf(base, node) || is_answered {
+            waiting.push(number);
+        }
+    }
+    let mut saved = vec![false; base.nodes.len()];
+    while let Some(node) = waiting.pop() {
+        if std::mem::replace(&mut saved[node as usize], true) {
+            continue;
+        }
+        let before = from[node as usize].iter();
+        let enough = before.filter(|(_, other)| other.is_none_or(|other| saved[other as usize]));
+        waiting.extend(enough.map(|(before, _)| *before));
+    }
+    saved
 }
 
 /// Marks everything that can be reached.
@@ -176,19 +261,6 @@ fn spread(seen: &mut [bool], start: Vec<NodeId>, next: impl Fn(NodeId) -> Vec<No
 
 fn is_leaf(base: &Base, node: &Node) -> bool {
     base.choices(node).is_empty() && base.asked(node).is_none() && node.link().is_none()
-}
-
-fn can_end(base: &Base, node: &Node) -> bool {
-    let ends = |link: &Link| {
-        let mut possible = link.possible(base).into_iter();
-        possible.any(|link| matches!(link.target, Target::End | Target::Broken))
-    };
-    let choices = base.choices(node);
-    let answered = base.asked(node).is_some() && node.link().is_none();
-    is_leaf(base, node)
-        || answered
-        || choices.iter().any(|choice| ends(&choice.link))
-        || node.link().is_some_and(ends)
 }
 
 /// The node that follows without anyone being asked.

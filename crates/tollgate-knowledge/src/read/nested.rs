@@ -3,7 +3,7 @@
 //! A syntax says where a group begins, how its names are read and what a value is; how a
 //! file becomes entries, and that no name stands twice, is said here once.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{Entry, Fault, Field, Item, NODES, Sink};
 use crate::problem::Place;
@@ -26,7 +26,11 @@ pub(super) trait Nested<'t> {
 
 /// Hands over what stands at the top, the nodes one by one.
 pub(super) fn entries<'t, R: Nested<'t>>(reader: &mut R, sink: Sink<'_, 't>) -> Result<(), Fault> {
+    let mut seen: BTreeSet<Cow<'t, str>> = BTreeSet::new();
     reader.map(&mut |reader, key, place| {
+        if !seen.insert(key.clone()) {
+            return Err(Fault::twice(place, &key));
+        }
         if key != NODES || !reader.is_at_map() {
             let value = reader.item(1)?;
             return sink(Entry::Field(Field { key, place, value }));

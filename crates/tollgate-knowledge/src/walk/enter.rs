@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Library, Matched, Offer, Session, StepError, View, session::Candidate, settle::Walk};
+use super::{
+    Library, Matched, Offer, Session, StepError, View,
+    free::{number, plain},
+    session::Candidate,
+    settle::Walk,
+};
 use crate::{
-    base::{Base, NodeId},
+    base::{Base, NodeId, Word},
     search::{self, Enough, Hit, Query},
 };
 
@@ -28,7 +33,10 @@ impl Library {
             [] if bases.len() > 1 => {
                 let roots: Vec<(&Base, NodeId)> =
                     bases.iter().map(|base| (*base, base.root)).collect();
-                Ok(choose(&roots, query, Matched::Root).unwrap_or_else(root))
+                match choosing(&roots, query, Matched::Root) {
+                    Some(session) => self.choice(&session, Some(Matched::Root)),
+                    None => Ok(root()),
+                }
             }
             [] => Ok(root()),
             [only] => Ok(begin(bases[only.base], only.node, query, Matched::Node)),
@@ -37,8 +45,10 @@ impl Library {
                     .iter()
                     .map(|hit| (bases[hit.base], hit.node))
                     .collect();
-                let best = || begin(bases[best.base], best.node, query, Matched::Node);
-                Ok(choose(&nodes, query, Matched::Several).unwrap_or_else(best))
+                match choosing(&nodes, query, Matched::Several) {
+                    Some(session) => self.choice(&session, Some(Matched::Several)),
+                    None => Ok(begin(bases[best.base], best.node, query, Matched::Node)),
+                }
             }
         }
     }
@@ -50,33 +60,88 @@ impl Library {
         chosen: &str,
         input: Option<&str>,
     ) -> Result<(Session, View), StepError> {
-        let by_id = |id: &str| session.candidates.iter().find(|one| one.id == id);
+        let candidates = &session.candidates;
+        let by_id = |id: &str| candidates.iter().find(|one| one.id == id);
+        let chosen = chosen.trim();
         if let Some(candidate) = by_id(chosen) {
-            let gone = || StepError::Gone(candidate.base.clone());
-            let base = self.base(&candidate.base).ok_or_else(gone)?;
-            let node = base.node(&candidate.node).ok_or_else(gone)?;
-            let mut walk = Walk::new(base, fresh(base, &session.language));
-            walk.matched = Some(Matched::Option);
-            walk.enter(node);
-            return Ok(walk.done());
+            return self.enter_candidate(session, candidate);
         }
-        match (chosen, input.map(str::trim)) {
-            ("provide_more_info", Some(words)) if !words.is_empty() => {
-                if by_id(words).is_some() {
-                    return self.choose_candidate(session, words, None);
+        let input = input.map(str::trim).filter(|words| !words.is_empty());
+        match (Word::of(chosen), input) {
+            (Some(Word::MoreInfo), Some(words)) => {
+                let (_, view) = self.choice(session, None)?;
+                let by_number = number(words).and_then(|place| candidates.get(place));
+                let by_label = || {
+                    let mut pairs = view.options.iter().zip(candidates);
+                    let same = |offer: &Offer| plain(&offer.description) == plain(words);
+                    pairs.find_map(|(offer, one)| same(offer).then_some(one))
+                };
+                match by_id(words).or_else(by_label).or(by_number) {
+                    Some(candidate) => self.enter_candidate(session, candidate),
+                    None => self.start(words),
                 }
-                self.start(words)
             }
-            ("provide_more_info", _) => Err(StepError::NoInput),
-            _ => Err(StepError::UnknownOption {
+            (Some(Word::MoreInfo), None) => Err(StepError::NoInput),
+            // There is nothing before the choice.
+            (Some(Word::Back | Word::Restart | Word::Why), _) => self.choice(session, None),
+            (None, _) => Err(StepError::UnknownOption {
                 chosen: crate::short(chosen),
-                valid: session
-                    .candidates
-                    .iter()
-                    .map(|one| one.id.clone())
-                    .collect(),
+                valid: candidates.iter().map(|one| one.id.clone()).collect(),
             }),
         }
+    }
+
+    fn enter_candidate(
+        &self,
+        session: &Session,
+        candidate: &Candidate,
+    ) -> Result<(Session, View), StepError> {
+        let (base, node) = self.place_of(candidate)?;
+        let mut walk = Walk::new(base, fresh(base, &session.language));
+        walk.session.chosen_from.clone_from(&session.candidates);
+        walk.matched = Some(Matched::Option);
+        walk.enter(node);
+        Ok(walk.done())
+    }
+
+    fn place_of(&self, candidate: &Candidate) -> Result<(&Base, NodeId), StepError> {
+        let base = self.version(&candidate.base, &candidate.version, &candidate.node)?;
+        let node = base.node(&candidate.node);
+        let node = node.ok_or_else(|| StepError::Gone(candidate.base.clone()))?;
+        Ok((base, node))
+    }
+
+    /// Shows what is to be chosen from, in the words of the base that has a sentence for it.
+    pub(super) fn choice(
+        &self,
+        session: &Session,
+        matched: Option<Matched>,
+    ) -> Result<(Session, View), StepError> {
+        let asking = self.base_of(session)?;
+        let language = session.language.as_str();
+        let mut options = Vec::new();
+        for candidate in &session.candidates {
+            let (base, node) = self.place_of(candidate)?;
+            let description = match candidate.id == base.id {
+                true => base.title(language).to_owned(),
+                false => label(base, node, language),
+            };
+            options.push(Offer {
+                id: candidate.id.clone(),
+                description,
+            });
+        }
+        let view = View {
+            response: asking.say(asking.sentences.choose, language).to_owned(),
+            current_step: asking.title(language).to_owned(),
+            options,
+            is_complete: false,
+            knowledge_base: asking.id.clone(),
+            version: asking.version.clone(),
+            matched,
+            path: Vec::new(),
+        };
+        Ok((session.clone(), view))
     }
 }
 
@@ -95,6 +160,7 @@ fn fresh(base: &Base, language: &str) -> Session {
         language: language.to_owned(),
         node: base.id_of(base.root).to_owned(),
         candidates: Vec::new(),
+        chosen_from: Vec::new(),
         returns: Vec::new(),
         slots: BTreeMap::new(),
         trail: Vec::new(),
@@ -109,41 +175,27 @@ fn begin(base: &Base, node: NodeId, query: &str, matched: Matched) -> (Session, 
     walk.done()
 }
 
-/// Lets the user choose, in the words of the first base that has a sentence for it.
-fn choose(nodes: &[(&Base, NodeId)], query: &str, matched: Matched) -> Option<(Session, View)> {
+/// A session that lets the user choose, if a base has a sentence for it.
+fn choosing(nodes: &[(&Base, NodeId)], query: &str, matched: Matched) -> Option<Session> {
     let has_sentence = |(base, _): &&(&Base, NodeId)| !base.sentences.choose.is_none();
     let (base, _) = *nodes.iter().find(has_sentence)?;
-    let language = base.language_for(query);
-    let mut session = fresh(base, language);
-    let mut options = Vec::new();
+    let mut session = fresh(base, base.language_for(query));
     for (from, node) in nodes {
         let own = from.id_of(*node);
         let taken = nodes.iter().filter(|(b, n)| b.id_of(*n) == own).count() > 1;
-        let (id, description) = if matched == Matched::Root {
-            (from.id.clone(), from.title(language).to_owned())
-        } else if taken {
-            (format!("{}.{own}", from.id), label(from, *node, language))
-        } else {
-            (own.to_owned(), label(from, *node, language))
+        let id = match (matched, taken) {
+            (Matched::Root, _) => from.id.clone(),
+            (_, true) => format!("{}.{own}", from.id),
+            (_, false) => own.to_owned(),
         };
         session.candidates.push(Candidate {
-            id: id.clone(),
+            id,
             base: from.id.clone(),
+            version: from.version.clone(),
             node: own.to_owned(),
         });
-        options.push(Offer { id, description });
     }
-    let view = View {
-        response: base.say(base.sentences.choose, language).to_owned(),
-        current_step: base.title(language).to_owned(),
-        options,
-        is_complete: false,
-        knowledge_base: base.id.clone(),
-        version: base.version.clone(),
-        matched: Some(matched),
-        path: Vec::new(),
-    };
-    Some((session, view))
+    Some(session)
 }
 
 /// What a node is called in a list: its title, else the start of what it says.

@@ -44,6 +44,12 @@ impl Walk<'_> {
                 Err(Misfit::Other) => {}
             }
         }
+        if let Some(id) = self.numbered(here, words)
+            && self.choose(here, &id, None)
+        {
+            self.matched = Some(Matched::Option);
+            return;
+        }
         let query = Query::new(words);
         if let Some(choice) = self.meant(&visible, &query) {
             self.matched = Some(Matched::Option);
@@ -75,7 +81,18 @@ impl Walk<'_> {
         }
     }
 
-    /// The option that is named outright: by id, text, keyword or number.
+    /// The option whose number in the list was said, unless a number is what is asked for.
+    fn numbered(&self, here: NodeId, words: &str) -> Option<String> {
+        let place = number(words)?;
+        let asked = self.base.asked(self.base.at(here));
+        let has_list = asked.is_none_or(|(_, slot)| {
+            matches!(slot.kind, SlotKind::Choice(_) | SlotKind::YesNo { .. })
+        });
+        let offer = self.offers(here).into_iter().nth(place);
+        offer.filter(|_| has_list).map(|offer| offer.id)
+    }
+
+    /// The option that is named outright: by id, text or keyword.
     fn named<'c>(&self, visible: &[&'c Choice], words: &str) -> Option<&'c Choice> {
         let (base, said) = (self.base, plain(words));
         let fits = |choice: &&&Choice| {
@@ -83,15 +100,7 @@ impl Walk<'_> {
             said_by(base, choice, &mut texts);
             texts.iter().any(|text| plain(text) == said)
         };
-        if let Some(choice) = visible.iter().find(fits) {
-            return Some(choice);
-        }
-        if base.asked(base.at(self.here())).is_some() {
-            return None;
-        }
-        let digits = said.trim_start_matches('第').trim_end_matches(['个', '项']);
-        let number: usize = digits.parse().ok()?;
-        visible.get(number.checked_sub(1)?).copied()
+        visible.iter().find(fits).copied()
     }
 
     /// The one of the answers to a choice that the words have in them.
@@ -148,7 +157,32 @@ impl Walk<'_> {
         let ways = self.base.ways();
         let mut steps = MOST_STEPS;
         let mut hits = hits.iter().map(|hit| hit.node);
-        hits.find(|node| ways.lead(self.base, here, *node, &mut steps))
+        let Some((open, closed)) = self.ways_from(here) else {
+            return hits.find(|node| ways.lead(self.base, here, *node, &mut steps));
+        };
+        hits.find(|node| {
+            let mut leads = |start: NodeId| ways.lead(self.base, start, *node, &mut steps);
+            open.contains(node) || !closed.contains(node) && open.iter().any(|it| leads(*it))
+        })
+    }
+
+    /// Where a step from here can lead now and where only a hidden option leads, if there is
+    /// one: words open no way that its author closed.
+    fn ways_from(&self, here: NodeId) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
+        let (base, facts) = (self.base, self.facts());
+        let shows = |choice: &&Choice| choice.when().is_none_or(|when| when.holds(&facts));
+        let choices = base.choices(base.at(here)).iter();
+        let (open, hidden): (Vec<_>, Vec<_>) = choices.partition(shows);
+        if hidden.is_empty() {
+            return None;
+        }
+        let links = open.into_iter().map(|choice| &choice.link);
+        let links = links.chain(base.at(here).link());
+        let hidden = hidden.into_iter().map(|choice| &choice.link);
+        Some((
+            links.flat_map(|link| link.nodes(base)).collect(),
+            hidden.flat_map(|link| link.nodes(base)).collect(),
+        ))
     }
 }
 
@@ -193,8 +227,26 @@ fn keys(texts: &[&str], query: &Query) -> Vec<u64> {
     keys
 }
 
+/// The place in a list that words name by its number, the first being 1.
+pub(super) fn number(words: &str) -> Option<usize> {
+    const HAN: &str = "一二三四五六七八九十";
+    let said = plain(words);
+    let bare = ["option", "number", "选项", "第"]
+        .iter()
+        .find_map(|word| said.strip_prefix(word))
+        .unwrap_or(&said)
+        .trim_end_matches(['个', '项']);
+    let mut letters = bare.chars();
+    if let (Some(letter), None) = (letters.next(), letters.next())
+        && let Some(place) = HAN.chars().position(|one| one == letter)
+    {
+        return Some(place);
+    }
+    bare.parse::<usize>().ok()?.checked_sub(1)
+}
+
 /// A text without case, signs and spaces.
-fn plain(words: &str) -> String {
+pub(super) fn plain(words: &str) -> String {
     text::fold(words)
         .chars()
         .filter(|c| c.is_alphanumeric())

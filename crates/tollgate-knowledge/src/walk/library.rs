@@ -81,13 +81,23 @@ impl Library {
 
     /// The version a session walks in, or the current one if that has its place.
     pub(super) fn base_of(&self, session: &Session) -> Result<&Arc<Base>, StepError> {
+        self.version(&session.base, &session.version, &session.node)
+    }
+
+    /// A version of a base, or another one that has this node.
+    pub(super) fn version(
+        &self,
+        id: &str,
+        version: &str,
+        node: &str,
+    ) -> Result<&Arc<Base>, StepError> {
         let same = || {
             let all = self.current.iter().chain(&self.retired);
-            all.filter(|base| base.id == session.base)
+            all.filter(|base| base.id == id)
         };
         same()
-            .find(|base| base.version == session.version)
-            .or_else(|| same().find(|base| base.node(&session.node).is_some()))
-            .ok_or_else(|| StepError::Gone(session.base.clone()))
+            .find(|base| base.version == version)
+            .or_else(|| same().find(|base| base.node(node).is_some()))
+            .ok_or_else(|| StepError::Gone(id.to_owned()))
     }
 }

@@ -26,6 +26,9 @@ pub struct Session {
     /// Nodes to choose from, when the question fits several; then `node` does not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<Candidate>,
+    /// The nodes it was chosen from, so that `back` finds the choice again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chosen_from: Vec<Candidate>,
     /// Where the sub-flows it is in return to, the innermost last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub returns: Vec<String>,
@@ -47,6 +50,9 @@ pub struct Candidate {
     pub id: String,
     /// Its base.
     pub base: String,
+    /// The version of the base that was searched.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub version: String,
     /// The node.
     pub node: String,
 }
@@ -56,7 +62,7 @@ pub struct Candidate {
 pub struct Step {
     /// The node that was left.
     pub node: String,
-    /// The option that was chosen.
+    /// The option that was chosen; none where the node asked nothing and was passed.
     pub option: String,
     /// What was answered, in the words it is shown in; nothing where an option says it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -67,6 +73,13 @@ pub struct Step {
     /// What the slots that changed held before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub slots: BTreeMap<String, Option<Value>>,
+}
+
+impl Step {
+    /// Whether the user had a say in it.
+    pub(super) fn was_asked(&self) -> bool {
+        !self.option.is_empty()
+    }
 }
 
 /// What the agent gets to see: the document's `SessionState` without its id.
@@ -173,19 +186,28 @@ impl Session {
         }
     }
 
-    /// Takes the last step back; false if there is none.
+    /// Whether there is a question to go back to.
+    pub(super) fn has_past(&self) -> bool {
+        !self.chosen_from.is_empty() || self.trail.iter().any(Step::was_asked)
+    }
+
+    /// Takes the last step back, with the nodes that were passed after it; false if there is
+    /// none.
     pub(super) fn undo(&mut self) -> bool {
-        let Some(step) = self.trail.pop() else {
-            return false;
-        };
-        self.node = step.node;
-        self.returns = step.returns;
-        for (name, before) in step.slots {
-            match before {
-                Some(value) => self.slots.insert(name, value),
-                None => self.slots.remove(&name),
-            };
+        while let Some(step) = self.trail.pop() {
+            let was_asked = step.was_asked();
+            self.node = step.node;
+            self.returns = step.returns;
+            for (name, before) in step.slots {
+                match before {
+                    Some(value) => self.slots.insert(name, value),
+                    None => self.slots.remove(&name),
+                };
+            }
+            if was_asked {
+                return true;
+            }
         }
-        true
+        false
     }
 }

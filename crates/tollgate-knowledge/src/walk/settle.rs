@@ -73,7 +73,10 @@ impl<'a> Walk<'a> {
                 }
             };
             match next {
-                Some(next) => node = next,
+                Some(next) => {
+                    self.session.leave("", "");
+                    node = next;
+                }
                 None => return,
             }
         }
@@ -222,7 +225,7 @@ impl<'a> Walk<'a> {
         }
         for (word, phrase) in Word::ALL.into_iter().zip(base.sentences.offer) {
             let makes_sense = match word {
-                Word::Back | Word::Why => !self.session.trail.is_empty(),
+                Word::Back | Word::Why => self.session.has_past(),
                 Word::Restart => node != base.root,
                 Word::MoreInfo => true,
             };
@@ -238,7 +241,10 @@ impl<'a> Walk<'a> {
         let node = self.here();
         let trail = self.session.trail.iter();
         let mut path: Vec<String> = trail.map(|step| step.node.clone()).collect();
-        path.push(self.session.node.clone());
+        // A session that ends by an option ends at the node that was left.
+        if !self.session.complete || path.last() != Some(&self.session.node) {
+            path.push(self.session.node.clone());
+        }
         let view = View {
             response: self.said.join(BETWEEN),
             current_step: self.base.step_name(node, &self.session.language).to_owned(),

@@ -25,20 +25,11 @@ impl Library {
         let here = walk.here();
         let id = chosen.trim();
         let input = input.map(str::trim).filter(|words| !words.is_empty());
-        let mut visible = walk.visible(here).into_iter();
-        let authored = visible.find(|choice| base.text(choice.id) == id);
-        if let Some(choice) = authored {
-            walk.take(choice, input);
-        } else if let Some(value) = walk.picked(here, id) {
-            walk.answer(here, id, value);
-        } else {
+        if !walk.choose(here, id, input) {
             match (Word::of(id), input) {
-                (Some(Word::Back), _) => walk.back(),
-                (Some(Word::Restart), _) => walk.restart(),
-                (Some(Word::Why), _) => walk.why(),
                 (Some(Word::MoreInfo), Some(words)) => walk.hear(words),
                 (Some(Word::MoreInfo), None) => return Err(StepError::NoInput),
-                (None, _) => {
+                (Some(Word::Back | Word::Restart | Word::Why) | None, _) => {
                     let offers = walk.offers(here).into_iter();
                     return Err(StepError::UnknownOption {
                         chosen: crate::short(chosen),
@@ -47,11 +38,39 @@ impl Library {
                 }
             }
         }
+        if walk.is_choosing() {
+            return self.choice(&walk.session, None);
+        }
         Ok(walk.done())
     }
 }
 
 impl<'a> Walk<'a> {
+    /// Takes what an id stands for: an option of the author, an answer, or a word that
+    /// always works; false if it is none of them.
+    pub(super) fn choose(&mut self, here: NodeId, id: &str, input: Option<&str>) -> bool {
+        let base = self.base;
+        let mut visible = self.visible(here).into_iter();
+        if let Some(choice) = visible.find(|choice| base.text(choice.id) == id) {
+            self.take(choice, input);
+        } else if let Some(value) = self.picked(here, id) {
+            self.answer(here, id, value);
+        } else {
+            match Word::of(id) {
+                Some(Word::Back) => self.back(),
+                Some(Word::Restart) => self.restart(),
+                Some(Word::Why) => self.why(),
+                Some(Word::MoreInfo) | None => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether the session is back where several nodes are to be chosen from.
+    fn is_choosing(&self) -> bool {
+        !self.session.candidates.is_empty()
+    }
+
     /// Takes an option that is on offer.
     pub(super) fn take(&mut self, choice: &'a Choice, input: Option<&str>) {
         let here = self.here();
@@ -77,6 +96,9 @@ impl<'a> Walk<'a> {
             Err(Nowhere) => {
                 self.session = before;
                 self.fall_back();
+                if self.said.is_empty() {
+                    self.repeat();
+                }
             }
         }
     }
@@ -114,10 +136,12 @@ impl<'a> Walk<'a> {
         self.go(link, before);
     }
 
-    /// Back to the question before this one; from the first one to the root.
+    /// Back to the question before this one; from the first one to the choice it came from,
+    /// or to the root.
     fn back(&mut self) {
         if !self.session.undo() {
             self.session.node = self.base.id_of(self.base.root).to_owned();
+            self.session.candidates = std::mem::take(&mut self.session.chosen_from);
         }
         self.repeat();
     }
@@ -126,6 +150,7 @@ impl<'a> Walk<'a> {
         self.session.trail.clear();
         self.session.slots.clear();
         self.session.returns.clear();
+        self.session.chosen_from.clear();
         self.enter(self.base.root);
     }
 
@@ -137,6 +162,10 @@ impl<'a> Walk<'a> {
             let Some(node) = base.node(&step.node) else {
                 continue;
             };
+            if !step.was_asked() {
+                lines.push(base.step_name(node, language).to_owned());
+                continue;
+            }
             let mut choices = base.choices(base.at(node)).iter();
             let choice = match choices.find(|one| base.text(one.id) == step.option) {
                 Some(choice) => match base.say(choice.description, language) {

@@ -43,6 +43,11 @@ fn library() -> Library {
     )])
 }
 
+fn of(bases: &[(&str, &str)]) -> Library {
+    let load = |(id, text): &(&str, &str)| Arc::new(load_text(id, text, Format::Json).unwrap());
+    Library::new(bases.iter().map(load).collect())
+}
+
 /// Walks: the first word is the question, the others are options or `=free text`.
 fn walk(words: &[&str]) -> (Session, View) {
     let library = library();
@@ -100,6 +105,287 @@ fn null_ends_with_the_closing_text_and_a_leaf_with_its_own() {
 #[test]
 fn a_link_to_nowhere_answers_the_fallback_and_stays() {
     assert_eq!(said(&["你好", "lost"]), "root|没听懂|false");
+}
+
+#[test]
+fn a_link_to_nowhere_without_a_sentence_for_it_says_the_node_again() {
+    let text = r#"{"nodes": {"root": {"response": "Here", "options": [{"id": "lost", "next_node": "x"}]}}}"#;
+    let library = of(&[("one", text)]);
+    let (session, _) = library.start("anything").unwrap();
+    let (after, view) = library.step(&session, "lost", None).unwrap();
+    assert_eq!(
+        (after.node.as_str(), view.response.as_str()),
+        ("root", "Here")
+    );
+}
+
+#[test]
+fn nodes_that_are_passed_stand_in_the_path_and_back_goes_over_them() {
+    let text = r#"{"offer": {"back": "Back"}, "nodes": {
+      "root": {"response": "A?", "options": [{"id": "go", "next_node": "one"}]},
+      "one": {"response": "One.", "next_node": "two"},
+      "two": {"response": "Two.", "next_node": "three"},
+      "three": {"response": "B?", "options": [
+        {"id": "seen", "when": "visited(one) and visited(two)", "next_node": null},
+        {"id": "unseen", "when": "not visited(one)", "next_node": null}]}}}"#;
+    let library = of(&[("one", text)]);
+    let (session, _) = library.start("anything").unwrap();
+    let (at_three, view) = library.step(&session, "go", None).unwrap();
+    assert_eq!(view.response, "One.\n\nTwo.\n\nB?");
+    assert_eq!(view.path, ["root", "one", "two", "three"]);
+    let ids: Vec<&str> = view.options.iter().map(|offer| offer.id.as_str()).collect();
+    assert_eq!(ids, ["seen", "back"]);
+    let (_, why) = library.step(&at_three, "why", None).unwrap();
+    assert_eq!(why.response, "root → go\none\ntwo\nthree");
+    let (back, view) = library.step(&at_three, "back", None).unwrap();
+    assert_eq!(
+        (back.node.as_str(), view.path),
+        ("root", vec!["root".to_owned()])
+    );
+    let (_, end) = library.step(&at_three, "seen", None).unwrap();
+    assert_eq!(end.path, ["root", "one", "two", "three"]);
+    assert!(end.is_complete);
+}
+
+#[test]
+fn a_choice_among_several_understands_numbers_names_and_the_words_that_always_work() {
+    let base = |title: &str, word: &str| {
+        format!(
+            r#"{{"title": "{title}", "choose": "Which one?", "nodes": {{
+              "root": {{"response": "{title} begins", "options": [{{"id": "go", "next_node": "part"}}]}},
+              "part": {{"title": "{title} printers", "keywords": ["printer {word}"], "response": "About {title}",
+                        "options": [{{"id": "end", "next_node": null}}]}}}}}}"#
+        )
+    };
+    let (ink, laser) = (base("Ink", "paper"), base("Laser", "paper"));
+    let library = of(&[("ink", &ink), ("laser", &laser)]);
+    let (session, view) = library.start("printer paper").unwrap();
+    assert_eq!(view.matched, Some(Matched::Several));
+    let ids: Vec<&str> = view.options.iter().map(|offer| offer.id.as_str()).collect();
+    assert_eq!(ids, ["ink.part", "laser.part"]);
+    let more = |words: &str| {
+        let (after, view) = library
+            .step(&session, "provide_more_info", Some(words))
+            .unwrap();
+        (after.base, view.response)
+    };
+    let about = |base: &str, title: &str| (base.to_owned(), format!("About {title}"));
+    assert_eq!(more("2"), about("laser", "Laser"));
+    assert_eq!(more("第二个"), about("laser", "Laser"));
+    assert_eq!(more("Option 1"), about("ink", "Ink"));
+    assert_eq!(more("laser printers"), about("laser", "Laser"));
+    assert_eq!(more("laser.part"), about("laser", "Laser"));
+    for word in ["back", "restart", "why"] {
+        let (same, again) = library.step(&session, word, None).unwrap();
+        assert_eq!(
+            (same, again.options),
+            (session.clone(), view.options.clone())
+        );
+    }
+    let wrong = library.step(&session, "part", None).unwrap_err();
+    assert!(
+        wrong.to_string().contains("ink.part, laser.part"),
+        "{wrong}"
+    );
+    let (chosen, _) = library.step(&session, " laser.part ", None).unwrap();
+    let (again, view_again) = library.step(&chosen, "back", None).unwrap();
+    assert_eq!(again.candidates, session.candidates);
+    assert_eq!(view_again.options, view.options);
+    assert_eq!(view_again.response, "Which one?");
+}
+
+#[test]
+fn a_choice_among_several_keeps_the_version_it_was_asked_in() {
+    let text = |said: &str| {
+        format!(
+            r#"{{"choose": "Which?", "nodes": {{"root": {{"response": "Hi"}},
+              "a": {{"keywords": ["lamp"], "response": "{said} a"}}, "b": {{"keywords": ["lamp"], "response": "{said} b"}}}}}}"#
+        )
+    };
+    let mut library = of(&[("one", &text("Old"))]);
+    let (session, view) = library.start("lamp").unwrap();
+    assert_eq!(view.matched, Some(Matched::Several));
+    library.replace(Arc::new(
+        load_text("one", &text("New"), Format::Json).unwrap(),
+    ));
+    let (_, old) = library.step(&session, "a", None).unwrap();
+    assert_eq!(old.response, "Old a");
+    let (fresh, _) = library.start("lamp").unwrap();
+    let (_, new) = library.step(&fresh, "a", None).unwrap();
+    assert_eq!(new.response, "New a");
+    let gone = r#"{"nodes": {"root": {"response": "Hi"}}}"#;
+    let other = of(&[("one", gone)]);
+    assert_eq!(
+        other.step(&session, "a", None),
+        Err(StepError::Gone("one".to_owned()))
+    );
+}
+
+#[test]
+fn an_answer_can_be_said_by_its_number_or_id_whatever_its_case() {
+    let text = r#"{"slots": {"line": {"type": "choice", "choices": [{"id": "DSL", "description": "Phone line"}, {"id": "Fiber"}]},
+        "light": {"type": "yes_no", "yes": "Green", "no": "Red"}},
+      "nodes": {"root": {"response": "Line?", "ask": "line", "next_node": "light"},
+        "light": {"response": "Light?", "ask": "light", "next_node": [{"when": "light", "next_node": "on"}, {"next_node": "off"}]},
+        "on": {"response": "{line} on"}, "off": {"response": "{line} off"}}}"#;
+    let library = of(&[("one", text)]);
+    let (start, _) = library.start("hello").unwrap();
+    let step = |session: &Session, chosen: &str, words: Option<&str>| {
+        library.step(session, chosen, words).unwrap()
+    };
+    for (chosen, words, value) in [
+        ("DSL", None, "DSL"),
+        ("Fiber", None, "Fiber"),
+        ("provide_more_info", Some("1"), "DSL"),
+        ("provide_more_info", Some("第2个"), "Fiber"),
+        ("provide_more_info", Some("dsl"), "DSL"),
+        ("provide_more_info", Some("a phone line"), "DSL"),
+    ] {
+        let (session, _) = step(&start, chosen, words);
+        assert_eq!(
+            session.slots["line"],
+            crate::Value::Text(value.to_owned()),
+            "{chosen} {words:?}"
+        );
+    }
+    let (session, _) = step(&start, "DSL", None);
+    let said = |words: &str| step(&session, "provide_more_info", Some(words)).1.response;
+    assert_eq!(said("1"), "Phone line on");
+    assert_eq!(said("2"), "Phone line off");
+    let (_, lost) = step(&session, "provide_more_info", Some("3"));
+    assert_eq!(lost.matched, Some(Matched::Nothing));
+}
+
+#[test]
+fn a_number_that_is_asked_for_is_no_place_in_a_list() {
+    let (session, _) = walk(&["你好", "net", "fiber", "=1"]);
+    assert_eq!(session.slots["speed"], crate::Value::Number(1.0));
+}
+
+#[test]
+fn words_open_no_way_that_a_condition_closes() {
+    let text = r#"{"fallback": "Sorry?", "slots": {"age": {"type": "number"}},
+      "nodes": {"root": {"response": "Hi", "options": [
+          {"id": "age", "description": "Tell my age", "next_node": "age"},
+          {"id": "bar", "description": "Drinks", "when": "age >= 18", "next_node": "bar"}]},
+        "age": {"response": "How old?", "ask": "age", "next_node": "root"},
+        "bar": {"response": "Whisky it is", "title": "Whisky", "keywords": ["whisky"]}}}"#;
+    let library = of(&[("one", text)]);
+    let (session, _) = library.start("hello").unwrap();
+    let (same, view) = library
+        .step(&session, "provide_more_info", Some("whisky please"))
+        .unwrap();
+    assert_eq!(
+        (same.node.as_str(), view.response.as_str()),
+        ("root", "Sorry?")
+    );
+    let (asked, _) = library.step(&session, "age", None).unwrap();
+    let (grown, _) = library
+        .step(&asked, "provide_more_info", Some("30"))
+        .unwrap();
+    let (_, view) = library
+        .step(&grown, "provide_more_info", Some("whisky please"))
+        .unwrap();
+    assert_eq!(view.response, "Whisky it is");
+}
+
+#[test]
+fn a_sub_flow_that_asks_can_be_walked_left_and_taken_back() {
+    let text = r#"{"closing": "Bye", "slots": {"n": {"type": "number"}}, "nodes": {
+      "root": {"response": "Start", "options": [{"id": "sub", "next_node": "ask", "then": "after"}]},
+      "ask": {"response": "How many?", "ask": "n", "next_node": "deep"},
+      "deep": {"response": "{n} noted", "options": [
+        {"id": "done", "next_node": null}, {"id": "more", "next_node": "ask", "then": "deep"}]},
+      "after": {"response": "After {n}", "options": [{"id": "end", "next_node": null}]}}}"#;
+    let library = of(&[("one", text)]);
+    let go = |words: &[&str]| {
+        let (mut session, mut view) = library.start("hello").unwrap();
+        for word in words {
+            let (chosen, input) = match word.strip_prefix('=') {
+                Some(text) => ("provide_more_info", Some(text)),
+                None => (*word, None),
+            };
+            (session, view) = library.step(&session, chosen, input).unwrap();
+        }
+        (session, view)
+    };
+    assert_eq!(go(&["sub", "=3"]).1.response, "3 noted");
+    assert_eq!(go(&["sub", "=3", "done"]).1.response, "After 3");
+    let (back, _) = go(&["sub", "=3", "back"]);
+    assert_eq!(
+        (back.node.as_str(), back.returns),
+        ("ask", vec!["after".to_owned()])
+    );
+    assert!(back.slots.is_empty());
+    let (outside, _) = go(&["sub", "back"]);
+    assert_eq!((outside.node.as_str(), outside.returns.len()), ("root", 0));
+    let inner = ["sub", "=3", "more", "=4", "done", "done"];
+    assert_eq!(go(&inner).1.response, "After 4");
+    let (_, over) = go(&["sub", "=3", "done", "end"]);
+    assert_eq!((over.response.as_str(), over.is_complete), ("Bye", true));
+}
+
+#[test]
+fn options_set_answers_and_a_node_has_its_own_sentence_for_what_it_misses() {
+    let text = r#"{"fallback": "Sorry?", "slots": {"kind": {"type": "choice", "choices": [{"id": "old"}, {"id": "new"}]}},
+      "nodes": {"root": {"response": "Which?", "fallback": "Old or new, please.", "options": [
+          {"id": "mine", "description": "My vintage one", "set": {"kind": "old"}, "next_node": "told"}]},
+        "told": {"response": "It is {kind}", "options": [
+          {"id": "known", "when": "known(kind)", "next_node": null},
+          {"id": "unknown", "when": "not known(kind)", "next_node": null}]}}}"#;
+    let library = of(&[("one", text)]);
+    let (session, _) = library.start("hello").unwrap();
+    let (_, missed) = library
+        .step(&session, "provide_more_info", Some("zebra"))
+        .unwrap();
+    assert_eq!(missed.response, "Old or new, please.");
+    let (told, view) = library.step(&session, "mine", None).unwrap();
+    assert_eq!(view.response, "It is old");
+    let ids: Vec<&str> = view.options.iter().map(|offer| offer.id.as_str()).collect();
+    assert_eq!(ids, ["known"]);
+    let (back, _) = library.step(&told, "back", None).unwrap();
+    assert!(back.slots.is_empty());
+}
+
+#[test]
+fn an_author_may_use_every_word_that_always_works() {
+    let options = ["back", "restart", "why", "provide_more_info"]
+        .map(|id| format!(r#"{{"id": "{id}", "description": "Mine", "next_node": "{id}_end"}}"#));
+    let ends = ["back", "restart", "why", "provide_more_info"]
+        .map(|id| format!(r#""{id}_end": {{"response": "Own {id}"}}"#));
+    let text = format!(
+        r#"{{"nodes": {{"root": {{"response": "Hi", "options": [{}]}}, {}}}}}"#,
+        options.join(", "),
+        ends.join(", ")
+    );
+    let library = of(&[("one", &text)]);
+    let (session, _) = library.start("hello").unwrap();
+    for id in ["back", "restart", "why", "provide_more_info"] {
+        let (_, view) = library.step(&session, id, Some("words")).unwrap();
+        assert_eq!(view.response, format!("Own {id}"));
+    }
+}
+
+#[test]
+fn a_chain_that_is_passed_too_long_ends_with_the_fallback() {
+    let nodes: Vec<String> = (0..70)
+        .map(|at| {
+            format!(
+                r#""n{at}": {{"response": "{at}", "next_node": "n{}"}}"#,
+                at + 1
+            )
+        })
+        .collect();
+    let text = format!(
+        r#"{{"fallback": "Too far.", "root": "n0", "nodes": {{{}, "n70": {{"response": "there"}}}}}}"#,
+        nodes.join(", ")
+    );
+    let (_, view) = of(&[("one", &text)]).start("hello").unwrap();
+    assert!(
+        view.is_complete && view.response.ends_with("Too far."),
+        "{}",
+        view.response
+    );
 }
 
 #[test]
