@@ -138,6 +138,7 @@ impl Hub {
                         self.lock()
                             .tabs
                             .insert(session_id.clone(), Arc::clone(&tab));
+                        tab.frame_moved(&info.target_id, session_id);
                         tab.listen_to(session_id, false);
                     }
                     None => connection.tell(Some(session_id), &RunIfWaiting {}),

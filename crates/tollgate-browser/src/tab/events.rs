@@ -75,6 +75,19 @@ impl Tab {
         self.touch();
     }
 
+    /// A frame has a process of its own from now on. Its document may be there already, so no
+    /// event tells of it.
+    pub(crate) fn frame_moved(&self, frame: &str, session: &str) {
+        let mut state = self.lock();
+        let known = state.frames.get(frame).and_then(|it| it.parent.clone());
+        let parent = known.unwrap_or_else(|| state.main_frame.clone());
+        let moved = KnownFrame {
+            session: session.to_owned(),
+            parent: Some(parent),
+        };
+        state.frames.insert(frame.to_owned(), moved);
+    }
+
     fn take_frame(&self, session: &str, event: &Event<'_>) {
         match event.method {
             "Page.frameNavigated" => {

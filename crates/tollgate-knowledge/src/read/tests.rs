@@ -212,3 +212,162 @@ fn folders_and_includes_make_one_base() {
     };
     assert!(load(folder.path(), small).0.is_err());
 }
+
+/// Everything a file can say, in each format: the same base comes out.
+#[test]
+fn every_format_can_say_everything() {
+    let json = r#"{
+      "title": {"en": "Net", "zh": "网络"}, "language": "en", "fallback": {"en": "Sorry?", "zh": "没听懂"}, "closing": "Bye",
+      "synonyms": [["router", "box"]],
+      "slots": {
+        "speed": {"type": "number", "min": 1, "max": 1000, "unit": "Mbps", "units": {"Gbps": 1000}, "invalid": "No"},
+        "line": {"type": "choice", "choices": [{"id": "dsl", "description": "Phone"}, {"id": "fiber", "keywords": ["glass"]}]},
+        "light": {"type": "yes_no", "yes": "Green", "no": "Red", "yes_words": ["lit"], "no_words": ["dark"]},
+        "day": {"type": "date", "min": "2026-01-01"}},
+      "nodes": {
+        "root": {"title": "Start", "response": {"en": "Hello", "zh": "你好"}, "keywords": ["begin"], "options": [
+          {"id": "slow", "description": {"en": "Slow", "zh": "慢"}, "keywords": ["lag"], "set": {"line": "dsl"}, "next_node": "speed"},
+          {"id": "sub", "description": "Words first", "next_node": "word", "then": "speed"},
+          {"id": "end", "description": "Nothing", "when": "not visited(speed)", "next_node": null}]},
+        "word": {"response": "A word", "entry": false},
+        "speed": {"response": "How fast?", "ask": "speed", "fallback": "A number", "next_node": [
+          {"when": "speed < 50 and line == dsl", "next_node": "light"}, {"next_node": null}]},
+        "light": {"response": "Is it lit?", "ask": "light", "next_node": "day"},
+        "day": {"response": "Since when?", "ask": "day"}}}"#;
+    let yaml = r#"
+title: {en: Net, zh: 网络}
+language: en
+fallback: {en: Sorry?, zh: 没听懂}
+closing: Bye
+synonyms: [[router, box]]
+slots:
+  speed: {type: number, min: 1, max: 1000, unit: Mbps, units: {Gbps: 1000}, invalid: "No"}
+  line: {type: choice, choices: [{id: dsl, description: Phone}, {id: fiber, keywords: [glass]}]}
+  light: {type: yes_no, "yes": Green, "no": Red, yes_words: [lit], no_words: [dark]}
+  day: {type: date, min: "2026-01-01"}
+nodes:
+  root:
+    title: Start
+    response: {en: Hello, zh: 你好}
+    keywords: [begin]
+    options:
+      - {id: slow, description: {en: Slow, zh: 慢}, keywords: [lag], set: {line: dsl}, next_node: speed}
+      - {id: sub, description: Words first, next_node: word, then: speed}
+      - {id: end, description: Nothing, when: not visited(speed), next_node: null}
+  word: {response: A word, entry: false}
+  speed:
+    response: How fast?
+    ask: speed
+    fallback: A number
+    next_node:
+      - {when: speed < 50 and line == dsl, next_node: light}
+      - {next_node: null}
+  light: {response: Is it lit?, ask: light, next_node: day}
+  day: {response: Since when?, ask: day}
+"#;
+    let xml = r#"<?xml version="1.0" encoding="UTF-8"?>
+<knowledge language="en" closing="Bye">
+  <title lang="en">Net</title><title lang="zh">网络</title>
+  <fallback lang="en">Sorry?</fallback><fallback lang="zh">没听懂</fallback>
+  <synonym>router, box</synonym>
+  <slot name="speed" type="number" min="1" max="1000"><unit name="Mbps">1</unit><unit name="Gbps">1000</unit><invalid>No</invalid></slot>
+  <slot name="line" type="choice"><choice id="dsl">Phone</choice><choice id="fiber"><keyword>glass</keyword></choice></slot>
+  <slot name="light" type="yes_no" yes="Green" no="Red"><yes_word>lit</yes_word><no_word>dark</no_word></slot>
+  <slot name="day" type="date" min="2026-01-01"/>
+  <node id="root" title="Start"><response lang="en">Hello</response><response lang="zh">你好</response><keyword>begin</keyword>
+    <option id="slow" next_node="speed"><description lang="en">Slow</description><description lang="zh">慢</description>
+      <keyword>lag</keyword><set slot="line">dsl</set></option>
+    <option id="sub" next_node="word" then="speed">Words first</option>
+    <option id="end" next_node="" when="not visited(speed)">Nothing</option></node>
+  <node id="word" entry="false"><response>A word</response></node>
+  <node id="speed" ask="speed"><response>How fast?</response><fallback>A number</fallback>
+    <branch when="speed &lt; 50 and line == dsl" next_node="light"/><branch next_node=""/></node>
+  <node id="light" ask="light" next_node="day"><response>Is it lit?</response></node>
+  <node id="day" ask="day"><response>Since when?</response></node>
+</knowledge>"#;
+    let shown = |text: &str, format: Format| {
+        let base = load_text("k", text, format).unwrap_or_else(|problems| {
+            panic!("{format:?}: {}", problems[0]);
+        });
+        let nodes: Vec<_> = base.node_ids().map(|id| base.describe_node(id)).collect();
+        let mut whole = base.describe();
+        whole["version"] = serde_json::Value::Null;
+        let slots: Vec<String> = base
+            .slots
+            .iter()
+            .map(|slot| format!("{:?}", kind(&base, slot)))
+            .collect();
+        (
+            whole,
+            nodes,
+            slots,
+            base.synonyms.clone(),
+            base.say(base.sentences.fallback, "zh").to_owned(),
+        )
+    };
+    let wanted = shown(json, Format::Json);
+    assert_eq!(wanted, shown(yaml, Format::Yaml));
+    assert_eq!(wanted, shown(xml, Format::Xml));
+}
+
+/// What a slot accepts and says, without where its texts lie.
+fn kind(base: &Base, slot: &crate::base::Slot) -> Vec<String> {
+    use crate::base::SlotKind;
+    let say = |phrase| base.say(phrase, "en").to_owned();
+    let mut said = vec![slot.name.clone(), say(slot.invalid), say(slot.description)];
+    match &slot.kind {
+        SlotKind::Text { max } => said.push(max.to_string()),
+        SlotKind::Number { min, max, units } => said.push(format!("{min:?} {max:?} {units:?}")),
+        SlotKind::Choice(picks) => {
+            for pick in picks {
+                let words: Vec<&str> = base.keywords(&pick.keywords).collect();
+                said.push(format!("{} {} {words:?}", pick.id, say(pick.description)));
+            }
+        }
+        SlotKind::Date { min, max } => said.push(format!("{min:?} {max:?}")),
+        SlotKind::YesNo {
+            yes,
+            no,
+            yes_words,
+            no_words,
+        } => {
+            said.push(format!(
+                "{} {} {yes_words:?} {no_words:?}",
+                say(*yes),
+                say(*no)
+            ));
+        }
+    }
+    said
+}
+
+#[test]
+fn a_mark_of_byte_order_is_no_text() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        (
+            "k.json",
+            "\u{feff}{\"title\": \"T\", \"nodes\": {\"root\": {\"response\": \"Hi\"}}}",
+        ),
+        (
+            "k.yaml",
+            "\u{feff}title: T\nnodes: {root: {response: Hi}}\n",
+        ),
+        (
+            "k.xml",
+            "\u{feff}<knowledge title=\"T\"><node id=\"root\"><response>Hi</response></node></knowledge>",
+        ),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let (base, _) = crate::load(&path, crate::Limits::default());
+        assert_eq!(base.unwrap().title(""), "T", "{name}");
+    }
+    let sheet = "\u{feff}node,response,option,next\nroot,Hi,Go,end\nend,Bye,,\n";
+    let draft = crate::import(
+        "flow.csv",
+        sheet.as_bytes().to_vec(),
+        crate::ImportFormat::Csv,
+    );
+    assert!(draft.is_ok(), "{:?}", draft.err());
+}

@@ -23,9 +23,9 @@ fn shipped() -> Vec<PathBuf> {
 }
 
 #[test]
-fn both_are_clean_and_their_conversations_hold() {
+fn they_are_clean_and_their_conversations_hold() {
     let bases = shipped();
-    assert_eq!(bases.len(), 2, "{bases:?}");
+    assert_eq!(bases.len(), 3, "{bases:?}");
     for path in bases {
         let base = load(&path, Limits::default()).0.unwrap_or_else(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -37,7 +37,9 @@ fn both_are_clean_and_their_conversations_hold() {
         let files = conversation_files(&path);
         assert_eq!(files.len(), 1, "{files:?}");
         let talks = conversations(&files[0]).unwrap();
-        assert!(talks.len() > 5, "{}", talks.len());
+        // One is only there to begin with.
+        let least = if path.ends_with("tea") { 2 } else { 6 };
+        assert!(talks.len() >= least, "{}", talks.len());
         let wrong: Vec<String> = talks
             .iter()
             .flat_map(|talk| talk.run(&library))
@@ -92,13 +94,14 @@ fn questions_choose_between_them() {
             "technology-investment",
         ),
         ("the internet is down", "home-network"),
+        ("how long does earl grey take", "tea"),
     ] {
         let (_, view) = library.start(question).unwrap();
         assert_eq!(view.knowledge_base, base, "{question}: {view:?}");
     }
     let (session, view) = library.start("zzzz").unwrap();
     let options: Vec<&str> = view.options.iter().map(|offer| offer.id.as_str()).collect();
-    assert_eq!(options, ["home-network", "technology-investment"]);
+    assert_eq!(options, ["home-network", "tea", "technology-investment"]);
     let (_, view) = library
         .step(&session, "technology-investment", None)
         .unwrap();

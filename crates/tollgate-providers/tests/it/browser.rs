@@ -76,7 +76,7 @@ fn whereabouts() -> Whereabouts {
 }
 
 /// Fails with the command that installs it where there is no Chromium.
-fn settings(folder: &TempDir) -> Settings {
+pub(crate) fn settings(folder: &TempDir) -> Settings {
     let whereabouts = whereabouts();
     if let Err(missing) = whereabouts.find() {
         panic!("{missing}");
@@ -106,13 +106,18 @@ async fn run(
     }
 }
 
-async fn data(provider: &dyn Provider, tool: &str, arguments: Value, cx: &CallContext) -> Value {
+pub(crate) async fn data(
+    provider: &dyn Provider,
+    tool: &str,
+    arguments: Value,
+    cx: &CallContext,
+) -> Value {
     let done = run(provider, tool, arguments.clone(), cx).await;
     let done = done.unwrap_or_else(|error| panic!("{tool} {arguments}: {error:?}"));
     done.payload.value().clone()
 }
 
-fn id(info: &Value, label: &str) -> String {
+pub(crate) fn id(info: &Value, label: &str) -> String {
     let all = info["elements"].as_array().unwrap();
     let found = all.iter().find(|it| it["label"] == label);
     found.unwrap_or_else(|| panic!("{label}: {info:#}"))["id"]

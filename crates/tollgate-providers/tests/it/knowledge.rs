@@ -233,3 +233,56 @@ async fn without_a_base_there_are_no_tools() {
         "no knowledge base could be read"
     );
 }
+
+#[tokio::test]
+async fn several_nodes_that_fit_are_offered_and_the_choice_survives_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lamps.json");
+    let base = r#"{"choose": "Which one?", "nodes": {"root": {"response": "Hi"},
+        "desk": {"title": "Desk lamp", "keywords": ["lamp"], "response": "On the desk"},
+        "wall": {"title": "Wall lamp", "keywords": ["lamp"], "response": "On the wall"}}}"#;
+    fs::write(&path, base).unwrap();
+    let (cx, provider) = (context(), with(&path));
+    let begun = initiate(&provider, &cx, "lamp").await.unwrap();
+    assert_eq!(
+        (&begun["matched"], &begun["response"]),
+        (&json!("several"), &json!("Which one?"))
+    );
+    let ids: Vec<&str> = begun["options"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|option| option["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["desk", "wall"]);
+    let again = with(&path);
+    let chosen = ask(
+        &again,
+        &cx,
+        "navigate_session",
+        json!({"session_id": begun["session_id"], "selected_option_id": "provide_more_info", "user_input": "2"}),
+    )
+    .await
+    .unwrap();
+    assert_eq!(chosen["response"], "On the wall", "{chosen}");
+}
+
+#[tokio::test]
+async fn a_base_that_changed_over_a_restart_goes_on_where_it_can_and_says_so_where_it_cannot() {
+    let mut desk = Desk::open().await;
+    let first = desk.begun["version"].clone();
+    fs::write(&desk.path, BASE.replace("水温八十度", "水温九十度")).unwrap();
+    desk.provider = Box::new(with(&desk.path));
+    let tea = desk.go("tea").await.unwrap();
+    assert_eq!(tea["response"], "水温九十度");
+    assert_ne!(tea["version"], first);
+    let without = r#"{"nodes": {"root": {"response": "欢迎"}}}"#;
+    fs::write(&desk.path, without).unwrap();
+    desk.provider = Box::new(with(&desk.path));
+    let gone = desk.go("end").await.unwrap_err();
+    assert!(
+        gone.message.contains("no longer has this session's place"),
+        "{gone:?}"
+    );
+    assert!(!gone.next_steps.is_empty(), "{gone:?}");
+}

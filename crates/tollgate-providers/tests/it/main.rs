@@ -14,6 +14,8 @@ mod keepa;
 #[cfg(test)]
 mod knowledge;
 #[cfg(test)]
+mod knowledge_page;
+#[cfg(test)]
 mod stub;
 #[cfg(test)]
 mod support;

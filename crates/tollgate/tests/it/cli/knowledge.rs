@@ -58,6 +58,26 @@ fn lint_is_clean_on_both_shipped_bases() {
 }
 
 #[test]
+fn whoever_has_only_the_program_begins_with_an_example() {
+    let env = TestEnv::new();
+    for from in ["tea", "home-network", "technology-investment"] {
+        let folder = format!("my-{from}");
+        let made = env
+            .run(&["knowledge", "new", &folder, "--from", from])
+            .exits(0);
+        assert!(made.out.contains("talks.test.yaml"), "{}", made.out);
+        assert!(made.err.contains("knowledge try"), "{}", made.err);
+        let clean = env
+            .run(&["knowledge", "lint", "--strict", &folder])
+            .exits(0);
+        assert!(clean.out.contains(&format!("`{folder}`")), "{}", clean.out);
+        env.run(&["knowledge", "test", &folder]).exits(0);
+    }
+    let again = env.run(&["knowledge", "new", "my-tea"]).exits(2);
+    assert!(again.err.contains("is there already"), "{}", again.err);
+}
+
+#[test]
 fn lint_points_at_what_is_wrong() {
     let env = TestEnv::new();
     let text = "nodes:\n  root:\n    response: x\n    options: [{id: a, next_node: b}]\n  c: {response: y}\n";
@@ -302,6 +322,32 @@ fn a_session_ends_by_itself_after_its_time() {
             .unwrap()
             .contains("initiate_session")
     );
+}
+
+#[test]
+fn the_time_of_a_session_is_the_one_that_is_set_and_every_step_renews_it() {
+    let env = TestEnv::with_config(&format!(
+        "[knowledge]\npaths = [\"{}\"]\nsession_ttl_seconds = 600\n",
+        shipped("home-network")
+    ));
+    let left = |env: &TestEnv| -> (i64, i64) {
+        let db = database(env);
+        let times = "SELECT until, (SELECT max(at) FROM audit_entries) FROM provider_states";
+        db.query_row(times, [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap()
+    };
+    let id = walked(&env, "offline", &[]);
+    let (until, at) = left(&env);
+    assert!((540_000..=660_000).contains(&(until - at)), "{until} {at}");
+    // As if it had begun long ago.
+    let sooner = at + 60_000;
+    database(&env)
+        .execute("UPDATE provider_states SET until = ?1", [sooner])
+        .unwrap();
+    let step = json!({"session_id": id, "selected_option_id": "one"});
+    env.ok("navigate_session", &step.to_string());
+    let (until, at) = left(&env);
+    assert!((540_000..=660_000).contains(&(until - at)), "{until} {at}");
 }
 
 #[test]

@@ -12,6 +12,8 @@ pub(crate) struct Knowledge {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KnowledgeAction {
+    /// Write a knowledge base to begin with into a new folder
+    New(New),
     /// Check knowledge bases and say what their author should look at
     Lint(Lint),
     /// Draw a knowledge base, with a session's path if you like
@@ -26,6 +28,27 @@ pub(crate) enum KnowledgeAction {
     Stats(Stats),
     /// Print the JSON Schema of knowledge files, for editors
     Schema,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// The folder to make; its name becomes the name of the base
+    pub(crate) folder: PathBuf,
+    /// What to begin with
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) from: Example,
+}
+
+/// A base that comes with the program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Example {
+    /// Two steps, to see how it is written
+    #[default]
+    Tea,
+    /// Trouble with a home network: typed answers and conditions
+    HomeNetwork,
+    /// Thinking about technology companies, in Chinese and English
+    TechnologyInvestment,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@ pub(super) mod arguments;
 mod draw;
 mod golden;
 mod lint;
+mod new;
 mod recorded;
 mod stats;
 mod walk;
@@ -26,6 +27,7 @@ use arguments::{Chart, Import, Knowledge, KnowledgeAction};
 
 pub(super) async fn run(knowledge: &Knowledge, scene: &Scene<'_>) -> Result<Exit, Stop> {
     match &knowledge.action {
+        KnowledgeAction::New(it) => new::run(it, scene),
         KnowledgeAction::Lint(it) => lint::run(it, scene),
         KnowledgeAction::Graph(it) => draw::run(it, scene).await,
         KnowledgeAction::Try(it) => walk::run(it, scene),

@@ -44,6 +44,34 @@ fn with_a_token_the_world_may_be_listened_to() {
 }
 
 #[test]
+fn a_guided_session_belongs_to_whoever_began_it() {
+    let env = TestEnv::new();
+    let path = env.write(
+        "project/tea.json",
+        r#"{"nodes": {"root": {"response": "Tea?", "options": [{"id": "end", "next_node": null}]}}}"#,
+    );
+    env.configure(&format!("[knowledge]\npaths = [\"{path}\"]\n"));
+    let (mine, foreign) = (bearer(&env, &[]), bearer(&env, &[]));
+    let gate = Gate::open(&env);
+    let begin = Ask::call("initiate_session", json!({"user_query": "hello"}));
+    let begun = gate.result(&begin.bearing(&mine));
+    let id = &begun["structuredContent"]["data"]["session_id"];
+    let end = || {
+        let step = json!({"session_id": id, "selected_option_id": "end"});
+        Ask::call("navigate_session", step)
+    };
+    for ask in [end().bearing(&foreign), end()] {
+        let refused = gate.result(&ask);
+        let error = &refused["structuredContent"]["error"];
+        assert_eq!(error["kind"], "not_found", "{refused}");
+        let what_to_do = error["recovery_suggestion"].as_str().unwrap();
+        assert!(what_to_do.contains("initiate_session"), "{refused}");
+    }
+    let ended = gate.result(&end().bearing(&mine));
+    assert_eq!(ended["structuredContent"]["data"]["is_complete"], true);
+}
+
+#[test]
 fn a_good_token_works_and_says_who_calls() {
     let env = TestEnv::new();
     let token = bearer(&env, &[]);
