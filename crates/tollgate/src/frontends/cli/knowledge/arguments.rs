@@ -32,7 +32,7 @@ pub(crate) enum KnowledgeAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The folder to make; its name becomes the name of the base
+    /// The folder to make
     pub(crate) folder: PathBuf,
     /// What to begin with
     #[arg(long, value_enum, default_value_t)]
