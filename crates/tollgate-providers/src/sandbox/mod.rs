@@ -21,9 +21,9 @@ use tollgate_core::{
 
 pub use language::Language;
 pub use settings::Settings;
-#[cfg(target_os = "linux")]
-pub use tollgate_sandbox::helper;
 pub use tollgate_sandbox::{Choice, Limits, Tier};
+#[cfg(target_os = "linux")]
+pub use tollgate_sandbox::{give_back_program, helper};
 
 /// Does nothing here: there are no helpers to be.
 #[cfg(not(target_os = "linux"))]

@@ -12,6 +12,7 @@ pub(crate) mod helper;
 mod launch;
 pub(crate) mod native;
 mod plan;
+pub(crate) mod program;
 pub(crate) mod stop;
 mod sys;
 mod watch;

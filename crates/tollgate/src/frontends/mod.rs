@@ -5,4 +5,5 @@ pub mod cli;
 pub mod jsonl;
 mod lines;
 pub(crate) mod mcp;
+mod rest;
 mod signal;

@@ -40,9 +40,12 @@ use tollgate_engine::{Caller, session::Lifetime};
 
 use crate::{
     config::{Config, Environment, Flags},
-    frontends::mcp::{
-        self,
-        select::{Selection, schemas_named, split},
+    frontends::{
+        mcp::{
+            self,
+            select::{Selection, schemas_named, split},
+        },
+        rest::Rest,
     },
     wire::{self, WireError, Wired},
 };
@@ -319,9 +322,18 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
             action: Some(action),
             ..
         }) => servers::run(&action, scene).await,
-        Command::Mcp(it) => mcp::stdio(selected(&it.listed, scene), scene).await,
-        Command::Serve(it) => mcp::serve(&it, selected(&it.listed, scene), scene).await,
-        Command::Jsonl(it) => crate::frontends::jsonl::run(&it, scene).await,
+        Command::Mcp(it) => {
+            let _rest = Rest::begin();
+            mcp::stdio(selected(&it.listed, scene), scene).await
+        }
+        Command::Serve(it) => {
+            let _rest = Rest::begin();
+            mcp::serve(&it, selected(&it.listed, scene), scene).await
+        }
+        Command::Jsonl(it) => {
+            let _rest = Rest::begin();
+            crate::frontends::jsonl::run(&it, scene).await
+        }
         Command::Keepa(it) => keepa::run(&it, scene).await,
         Command::Bench(it) => crate::bench::run(&it, scene).await,
         Command::Completions(_)
