@@ -14,6 +14,8 @@ pub struct Plan {
     pub binding: String,
     /// What a human is shown of it.
     pub shown: Value,
+    /// The skill whose rules hold for the calls, where the caller acts under none.
+    pub skill: Option<String>,
     /// The calls, as far as they are known.
     pub calls: Vec<PlannedCall>,
 }

@@ -128,6 +128,8 @@ pub enum RunChange {
         name: String,
         /// What is known of it.
         record: Vec<u8>,
+        /// When; the run changed then, too.
+        at: Timestamp,
     },
     /// Somebody wants it called off; refused as `Missing` if there is none that could be.
     Cancel {

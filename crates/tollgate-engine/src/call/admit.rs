@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Caching, Control, ErrorCode, Estimate, Failure, Payload, ServiceInfo, SessionKey, ToolSpec,
-    TrustLevel, audit::Hash,
+    Caching, Capability, Control, ErrorCode, Estimate, Failure, Payload, ServiceInfo, SessionKey,
+    ToolSpec, TrustLevel, audit::Hash,
 };
 
 use super::{
@@ -278,12 +278,17 @@ pub(super) async fn permit(
     let tainted = taint::flows(inner, session, &valid).await?;
     let mut consent = consent::offered(inner, session, &mut valid, tainted)?;
     let decide = |consent| {
-        let asking = Asking {
+        let asked = Asked {
+            action: valid.action,
+            tool: &valid.listing.spec,
+            capability: valid.capability,
+            arguments: &valid.arguments,
+            skill: caller.skill.as_deref(),
             estimate,
             consent,
             tainted,
         };
-        let verdict = decide(inner, caller, session, &valid, &asking);
+        let verdict = verdict(inner, caller, session, &asked);
         planned.stricter(verdict, consent)
     };
     let mut verdict = decide(consent);
@@ -386,36 +391,42 @@ fn lifted(valid: &Valid, answered: bool) -> Estimate {
     }
 }
 
-/// What changes between one question about a call and the next.
-struct Asking {
-    estimate: Estimate,
-    consent: Consent,
-    tainted: bool,
+/// What the rules are asked about a call, beside who makes it.
+pub(super) struct Asked<'a> {
+    pub(super) action: Action,
+    pub(super) tool: &'a ToolSpec,
+    pub(super) capability: Capability,
+    pub(super) arguments: &'a Payload,
+    /// The skill on whose behalf it is made.
+    pub(super) skill: Option<&'a str>,
+    pub(super) estimate: Estimate,
+    pub(super) consent: Consent,
+    pub(super) tainted: bool,
 }
 
-fn decide(
+/// What the rules say to a call, made now or planned.
+pub(super) fn verdict(
     inner: &Inner,
     caller: &Caller,
     session: &SessionState,
-    valid: &Valid,
-    asking: &Asking,
+    asked: &Asked<'_>,
 ) -> Verdict {
     let profile = profile_in_force(inner, caller, session);
     inner.policies().decide(&Question {
         principal: &session.key().principal,
-        action: valid.action,
-        tool: &valid.listing.spec,
-        capability: valid.capability,
-        consent: asking.consent,
+        action: asked.action,
+        tool: asked.tool,
+        capability: asked.capability,
+        consent: asked.consent,
         trust: caller.trust,
         surface: caller.surface,
         profile: profile.as_deref(),
-        skill: caller.skill.as_deref(),
+        skill: asked.skill,
         session: &session.key().handle,
         budget_left: session.remaining(),
-        estimate: asking.estimate,
-        tainted: asking.tainted,
-        arguments: &valid.arguments,
+        estimate: asked.estimate,
+        tainted: asked.tainted,
+        arguments: asked.arguments,
     })
 }
 

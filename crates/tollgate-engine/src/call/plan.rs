@@ -6,14 +6,13 @@
 use std::{borrow::Cow, sync::Arc};
 
 use tollgate_core::{
-    CallId, Capability, ErrorCode, Estimate, Failure, Payload, Plan, ProviderError, ToolCall,
-    TrustLevel,
+    CallId, Capability, ErrorCode, Failure, Payload, Plan, ProviderError, ToolCall, TrustLevel,
 };
 
-use super::{Caller, Inner, Stop, admit, validate, validate::Valid};
+use super::{Caller, Inner, Stop, admit, admit::Asked, validate, validate::Valid};
 use crate::{
     catalog::Listing,
-    policy::{Action, Consent, Decision, Question, Verdict},
+    policy::{Action, Consent, Decision, Verdict},
     session::SessionState,
 };
 
@@ -68,13 +67,20 @@ pub(super) fn look_ahead(
             capability = capability.max(Capability::L1);
         }
         valid.capability = valid.capability.max(capability);
-        let estimate = spec.cost.estimate(fields);
-        let verdict = ask(
+        let verdict = admit::verdict(
             inner,
             caller,
             session,
-            (&listing, capability),
-            (&arguments, estimate),
+            &Asked {
+                action: Action::Call,
+                tool: spec,
+                capability,
+                arguments: &arguments,
+                skill: caller.skill.as_deref().or(plan.skill.as_deref()),
+                estimate: spec.cost.estimate(fields),
+                consent: Consent::None,
+                tainted: false,
+            },
         );
         if let Decision::NeedsConsent(needed) = verdict.decision
             && most.as_ref().is_none_or(|(most, _)| needed > *most)
@@ -132,30 +138,4 @@ fn listings(
         found.push((listing, arguments.unwrap_or_else(Payload::empty_object)));
     }
     Ok(found)
-}
-
-fn ask(
-    inner: &Inner,
-    caller: &Caller,
-    session: &SessionState,
-    (listing, capability): (&Listing, Capability),
-    (arguments, estimate): (&Payload, Estimate),
-) -> Verdict {
-    let profile = admit::profile_in_force(inner, caller, session);
-    inner.policies().decide(&Question {
-        principal: &session.key().principal,
-        action: Action::Call,
-        tool: &listing.spec,
-        capability,
-        consent: Consent::None,
-        trust: caller.trust,
-        surface: caller.surface,
-        profile: profile.as_deref(),
-        skill: caller.skill.as_deref(),
-        session: &session.key().handle,
-        budget_left: session.remaining(),
-        estimate,
-        tainted: false,
-        arguments,
-    })
 }

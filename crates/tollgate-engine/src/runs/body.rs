@@ -27,7 +27,7 @@ pub(super) struct Body {
     /// Since when it only waits for somebody's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) rests_since: Option<Timestamp>,
-    /// How long it did so before; none of that is its own time.
+    /// How long it did so before, or had nobody who drove it; none of that is its own time.
     #[serde(default)]
     pub(super) rested_ms: u64,
     /// The session the caller named.
@@ -168,12 +168,14 @@ impl Body {
         }
     }
 
-    /// How much of its time is gone: what it spent waiting for somebody's answer is not.
-    pub(super) fn spent_ms(&self, now: Timestamp) -> u64 {
-        let rests = self.rests_since.map_or(0, |since| between(since, now));
-        self.elapsed_ms(now)
-            .saturating_sub(self.rested_ms)
-            .saturating_sub(rests)
+    /// A process drives it from now on. It last changed at `updated`, and from then on nobody
+    /// drove it, if somebody did before.
+    pub(super) fn taken_up(&mut self, updated: Timestamp, now: Timestamp) {
+        if self.began.is_none() {
+            self.began = Some(now);
+        } else if self.rests_since.is_none() {
+            self.rested_ms = self.rested_ms.saturating_add(between(updated, now));
+        }
     }
 
     /// It goes on after it has rested, if it did.
@@ -183,10 +185,15 @@ impl Body {
         }
     }
 
-    /// How long it took, or has taken so far.
+    /// How long it took, or has taken so far: while it was driven, and did not only wait for
+    /// somebody's answer.
     pub(super) fn elapsed_ms(&self, now: Timestamp) -> u64 {
         let from = self.began.unwrap_or(now);
-        between(from, self.ended.unwrap_or(now))
+        let until = self.ended.unwrap_or(now);
+        let rests = self.rests_since.map_or(0, |since| between(since, until));
+        between(from, until)
+            .saturating_sub(self.rested_ms)
+            .saturating_sub(rests)
     }
 }
 

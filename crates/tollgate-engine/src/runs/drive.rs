@@ -42,6 +42,8 @@ struct Drive {
     run: Run,
     fence: u64,
     body: Body,
+    /// Whether it is written down since when this process drives it.
+    is_begun_kept: bool,
     live: watch::Sender<Live>,
     events: mpsc::UnboundedSender<Heard>,
     /// Calls under way, to be stopped when the time is up.
@@ -102,6 +104,7 @@ async fn open(
     let Some(mut body) = Body::read(&row.record) else {
         return Err(unopened(None, "what was kept of it cannot be read"));
     };
+    body.taken_up(row.updated, inner.clock.now());
     let source = body.source.as_deref().unwrap_or_default();
     let Some(template) = shared.followed(&body.digest, &row.template, source) else {
         return Err(unopened(Some(&body), "its template can no longer be read"));
@@ -139,7 +142,6 @@ async fn open(
         "conversation": body.conversation,
     });
     let run = Run::new(template, inputs, about, shared.settings.threshold).restored(records);
-    body.began.get_or_insert(inner.clock.now());
     let (events, inbox) = mpsc::unbounded_channel();
     let around = Arc::new(Surroundings {
         shared: Arc::clone(shared),
@@ -157,6 +159,7 @@ async fn open(
         run,
         fence: row.fence + 1,
         body,
+        is_begun_kept: false,
         live: live.clone(),
         events,
         calls: HashMap::new(),
@@ -275,7 +278,7 @@ impl Drive {
     fn time_left(&self) -> Duration {
         let all = Duration::from_millis(self.body.timeout_ms);
         let now = self.around.inner.clock.now();
-        let gone = self.body.spent_ms(now);
+        let gone = self.body.elapsed_ms(now);
         all.saturating_sub(Duration::from_millis(gone))
     }
 
@@ -485,10 +488,11 @@ impl Drive {
                 fence: self.fence,
                 name: self.run.name(*key),
                 record: serde_json::to_vec(&record).unwrap_or_default(),
+                at: now,
             });
         }
         let progress = self.run.progress();
-        let grew = progress.total != self.body.total;
+        let is_new = progress.total != self.body.total || !self.is_begun_kept;
         self.body.total = progress.total;
         self.body.done = progress.done;
         let mut kept = Kept {
@@ -497,7 +501,7 @@ impl Drive {
         };
         match ending {
             Some(ending) => self.close(ending, &mut kept).await?,
-            None if grew => kept.changes.push(RunChange::Move {
+            None if is_new => kept.changes.push(RunChange::Move {
                 id: self.around.run.clone(),
                 fence: self.fence,
                 status: Status::Running.as_str().to_owned(),
@@ -507,7 +511,9 @@ impl Drive {
             }),
             None => {}
         }
-        kept.commit(&self.around.inner).await
+        kept.commit(&self.around.inner).await?;
+        self.is_begun_kept = true;
+        Ok(())
     }
 
     async fn close(&mut self, ending: &Ending, kept: &mut Kept) -> Result<(), StoreError> {

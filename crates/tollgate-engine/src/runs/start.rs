@@ -200,6 +200,7 @@ impl Shared {
                 "name": template.name,
                 "steps": template.steps.iter().map(shown_step).collect::<Vec<_>>(),
             }),
+            skill: ready.skill,
             calls,
         })
     }

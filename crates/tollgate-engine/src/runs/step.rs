@@ -8,7 +8,9 @@ use std::{
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tollgate_core::{Event as CallEvent, EventSink, Failure, InputResponses, Payload, SessionKey};
+use tollgate_core::{
+    ErrorCode, Event as CallEvent, EventSink, Failure, InputResponses, Payload, SessionKey,
+};
 use tollgate_runs::{Call, Content, NewArtifact, Outcome, StepError};
 
 use super::{Shared, artifacts::Origin, body::Body, task::Given};
@@ -16,6 +18,10 @@ use crate::{
     call::{self, Disposition, Gateway, Inner, Request, StepOf},
     policy::Consent,
 };
+
+/// How often a call that dead processes had begun is made again; one that kills whoever
+/// makes it does not go on for ever.
+const MOST_REPEATS: u32 = 3;
 
 /// What all steps of a run have in common.
 pub(super) struct Surroundings {
@@ -53,58 +59,24 @@ pub(super) enum Answered {
     Failed(Outcome),
 }
 
-/// Makes the call and waits for it.
+/// Makes the call and waits for it. One that a dead process had begun is made again if a
+/// repeat does no harm; else it has the ending that is recorded for it.
 pub(super) async fn make(
     around: &Surroundings,
     call: &Call,
     cancel: CancellationToken,
     events: Arc<dyn EventSink>,
 ) -> Answered {
-    let consent = Consent::from_rank(i64::from(around.body.standing.consent));
-    let mut request = match &around.task {
-        Some(given) => {
-            let mut request = Request::new(&call.tool, given.arguments.clone());
-            request.control = given.control.clone();
-            let mut answers = around
-                .answers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            request.responses = answers.take().or_else(|| given.responses.clone());
-            request
-        }
-        None => Request::new(&call.tool, Payload::from(call.arguments.clone())),
-    };
-    request.control.yes = consent >= Consent::Agent;
-    // Names the effect, so that a run that goes on after a crash does not repeat it.
-    request
-        .control
-        .idempotency_key
-        .get_or_insert_with(|| format!("{}/{}/{}", around.run, call.name, call.attempt));
-    request.traceparent = Some(around.body.traceparent.clone());
-    request.attempt = call.attempt;
-    request.cancel = cancel.clone();
-    request.events = events;
-    request.step = Some(Arc::new(StepOf {
-        run: around.run.clone(),
-        step: call.name.clone(),
-        consent,
-        conversation: match around.task {
-            Some(_) => None,
-            None => Some(around.body.conversation.clone()),
-        },
-    }));
-    let caller = around.body.caller(&around.session);
     let gateway = Gateway(Arc::clone(&around.inner));
-    let calling = gateway.call(&caller, request);
-    tokio::pin!(calling);
-    let limit = call.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
-    let mut is_late = false;
-    let outcome = tokio::select! {
-        outcome = &mut calling => outcome,
-        () = tokio::time::sleep(limit) => {
-            is_late = true;
-            cancel.cancel();
-            calling.await
+    let mut begun = 0;
+    let (outcome, is_late) = loop {
+        let mut request = request(around, call, begun);
+        request.cancel = cancel.clone();
+        request.events = Arc::clone(&events);
+        let (outcome, is_late) = in_time(around, call, &gateway, request).await;
+        begun += 1;
+        if begun > MOST_REPEATS || !may_be_repeated(around, call, &outcome) {
+            break (outcome, is_late);
         }
     };
     // The run has it; should it be asked for again, then by its key.
@@ -131,6 +103,80 @@ pub(super) async fn make(
         },
         (_, _, failure) => Answered::Failed(failed(failure.as_ref(), id, is_late)),
     }
+}
+
+/// The call as it passes the door; `begun` is how often dead processes had begun it.
+fn request(around: &Surroundings, call: &Call, begun: u32) -> Request {
+    let consent = Consent::from_rank(i64::from(around.body.standing.consent));
+    let mut request = match &around.task {
+        Some(given) => {
+            let mut request = Request::new(&call.tool, given.arguments.clone());
+            request.control = given.control.clone();
+            let mut answers = around
+                .answers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            request.responses = answers.take().or_else(|| given.responses.clone());
+            request
+        }
+        None => Request::new(&call.tool, Payload::from(call.arguments.clone())),
+    };
+    request.control.yes = consent >= Consent::Agent;
+    // Names the effect, so that a run that goes on after a crash does not repeat it.
+    request.control.idempotency_key.get_or_insert_with(|| {
+        let name = format!("{}/{}/{}", around.run, call.name, call.attempt);
+        match begun {
+            0 => name,
+            begun => format!("{name}/{begun}"),
+        }
+    });
+    request.traceparent = Some(around.body.traceparent.clone());
+    request.attempt = call.attempt;
+    request.step = Some(Arc::new(StepOf {
+        run: around.run.clone(),
+        step: call.name.clone(),
+        consent,
+        conversation: match around.task {
+            Some(_) => None,
+            None => Some(around.body.conversation.clone()),
+        },
+    }));
+    request
+}
+
+/// Makes one call within the time of its step; says whether that was too short.
+async fn in_time(
+    around: &Surroundings,
+    call: &Call,
+    gateway: &Gateway,
+    request: Request,
+) -> (call::Outcome, bool) {
+    let cancel = request.cancel.clone();
+    let caller = around.body.caller(&around.session);
+    let calling = gateway.call(&caller, request);
+    tokio::pin!(calling);
+    let limit = call.timeout_ms.map_or(Duration::MAX, Duration::from_millis);
+    tokio::select! {
+        outcome = &mut calling => (outcome, false),
+        () = tokio::time::sleep(limit) => {
+            cancel.cancel();
+            (calling.await, true)
+        }
+    }
+}
+
+/// Whether it was begun by a process that died, and making it again does no harm. A name
+/// that the caller gave the effect stands for that one call.
+fn may_be_repeated(around: &Surroundings, call: &Call, outcome: &call::Outcome) -> bool {
+    let failure = outcome.envelope.get().error.as_ref();
+    let is_cut_short = failure.is_some_and(|failure| failure.code == ErrorCode::Interrupted);
+    let is_named = |given: &Given| given.control.idempotency_key.is_some();
+    if !is_cut_short || around.task.as_ref().is_some_and(is_named) {
+        return false;
+    }
+    let catalog = around.inner.catalog();
+    let listing = catalog.find(&call.tool);
+    listing.is_some_and(|listing| listing.spec.annotations.idempotent)
 }
 
 /// The ending of the one call of a task, kept whole whatever it is.

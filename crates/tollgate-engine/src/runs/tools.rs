@@ -375,7 +375,7 @@ struct ListArgs {
     #[schemars(length(min = 1, max = 64))]
     template_id: Option<String>,
     /// How many at most.
-    #[serde(default = "twenty")]
+    #[serde(default = "fifty")]
     #[schemars(range(min = 1, max = 1000))]
     limit: u32,
     /// How many to leave out first.
@@ -384,8 +384,8 @@ struct ListArgs {
     offset: u32,
 }
 
-fn twenty() -> u32 {
-    20
+fn fifty() -> u32 {
+    50
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]

@@ -23,7 +23,7 @@ pub struct ProgressShown {
     pub done_steps: usize,
 }
 
-/// How long a run took.
+/// How long a run took: while it was driven, and did not only wait for a human.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Metrics {

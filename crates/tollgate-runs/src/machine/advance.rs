@@ -203,14 +203,17 @@ impl Run {
         if !known.after.iter().all(|before| self.settled(*before)) {
             return false;
         }
-        if !known.always && self.is_stopping() {
+        let is_kept = self.was_begun(step);
+        if !known.always && self.is_stopping() && !is_kept {
             return self.skip(step, Because::Stop, advance);
         }
         if !known.always && known.after.iter().any(|before| self.blocks(*before)) {
             return self.skip(step, Because::Failure, advance);
         }
         let when = known.when.as_ref();
-        if when.is_some_and(|when| !is_true(&when.evaluate(&self.view().scope(None)))) {
+        let is_wanted =
+            is_kept || when.is_none_or(|when| is_true(&when.evaluate(&self.view().scope(None))));
+        if !is_wanted {
             return self.skip(step, Because::Condition, advance);
         }
         match &known.kind {
@@ -232,8 +235,7 @@ impl Run {
     fn skip(&mut self, step: usize, because: Because, advance: &mut Advance) -> bool {
         match self.nodes.get_mut(step) {
             Some(Node::Call(record)) => {
-                record.state = StepState::Skipped;
-                record.because = Some(because);
+                record.leave_out(because);
                 advance.changed.push(Key { step, item: None });
             }
             Some(Node::Group(group)) => {
@@ -350,7 +352,7 @@ impl Run {
                                 step,
                                 item: Some((item, before)),
                             };
-                            self.record(key).is_some_and(|record| record.attempts > 0)
+                            self.record(key).is_some_and(Record::has_begun)
                         });
                     let because = if is_blocked && !inner.always {
                         Some(Because::Failure)
@@ -366,8 +368,7 @@ impl Run {
                     match because {
                         Some(because) => {
                             if let Some(record) = self.record_mut(key) {
-                                record.state = StepState::Skipped;
-                                record.because = Some(because);
+                                record.leave_out(because);
                             }
                             is_blocked |= because != Because::Condition;
                             advance.changed.push(key);

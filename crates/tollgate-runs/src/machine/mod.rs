@@ -174,6 +174,27 @@ pub struct Record {
     pub waits: Option<Waits>,
 }
 
+impl Record {
+    /// Whether an attempt has begun, also one that a crash cut short.
+    fn has_begun(&self) -> bool {
+        self.attempts > 0 || self.began_at.is_some()
+    }
+
+    /// Leaves the call out. One that a crash cut short may have happened, and says so.
+    fn leave_out(&mut self, because: Because) {
+        if because != Because::Stop || !self.has_begun() {
+            self.state = StepState::Skipped;
+            self.because = Some(because);
+            return;
+        }
+        self.state = StepState::Failed;
+        self.error.get_or_insert_with(|| StepError {
+            code: "interrupted".to_owned(),
+            message: "its process died while it ran, and the run was stopped".to_owned(),
+        });
+    }
+}
+
 /// Whose answer a call waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -108,6 +108,19 @@ impl Run {
         self
     }
 
+    /// Whether calls of a group had begun before a crash; they are not begun anew.
+    pub(super) fn was_begun(&self, step: usize) -> bool {
+        let Some(Node::Group(_)) = self.nodes.get(step) else {
+            return false;
+        };
+        let id = self.template.steps.get(step).map_or("", |step| &step.id);
+        let mut names = self.restored.keys();
+        names.any(|name| {
+            name.strip_prefix(id)
+                .is_some_and(|rest| rest.starts_with('['))
+        })
+    }
+
     pub(super) fn kept(&mut self, name: &str) -> Record {
         self.restored.remove(name).unwrap_or_default()
     }

@@ -110,6 +110,7 @@ impl SqliteStore {
                 pruner: Pruner::new(settings.retention),
                 clock,
                 chain: settings.chain.clone(),
+                state_dir: settings.state_dir.clone(),
                 group: settings.limits.group,
                 busy: settings.limits.busy,
             },

@@ -7,6 +7,7 @@
 
 use std::{
     io,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicU32, Ordering},
@@ -83,6 +84,7 @@ pub(crate) struct Pen {
     pub(crate) pruner: Pruner,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chain: String,
+    pub(crate) state_dir: PathBuf,
     pub(crate) group: usize,
     /// How long the database may be held by others.
     pub(crate) busy: Duration,
@@ -241,7 +243,7 @@ impl Pen {
         seal: bool,
     ) -> Result<Written, StoreError> {
         let now = self.clock.now();
-        let mut group = Group::begin(&self.connection, &self.chain, now)?;
+        let mut group = Group::begin(&self.connection, (&self.state_dir, &self.chain), now)?;
         let before = group.head().seq;
         let mut outcomes = Vec::with_capacity(jobs.len());
         while outcomes.len() < jobs.len() {
@@ -279,7 +281,7 @@ impl Pen {
         let now = self.clock.now();
         let begun = {
             let _impatient = Impatient::new(&self.connection, self.busy)?;
-            Group::begin(&self.connection, &self.chain, now)
+            Group::begin(&self.connection, (&self.state_dir, &self.chain), now)
         };
         let mut group = begun?;
         let before = group.head().seq;

@@ -4,10 +4,15 @@ use std::sync::Arc;
 
 use tollgate_core::SystemClock;
 use tollgate_store::{Settings, SqliteStore};
-use tollgate_testkit::{MemoryStore, store_suite, store_suite::Subject};
+use tollgate_testkit::{
+    MemoryStore, store_suite,
+    store_suite::{DEAD_OWNER, Subject},
+};
 
 store_suite!(memory, || async {
-    Subject::new(Arc::new(MemoryStore::new()), ())
+    let store = MemoryStore::new();
+    store.bury(DEAD_OWNER);
+    Subject::new(Arc::new(store), ())
 });
 
 store_suite!(sqlite, || async {

@@ -237,6 +237,7 @@ async fn runs_go_long_after_they_are_over_and_never_before_their_artifacts() {
         fence: 0,
         name: "a".to_owned(),
         record: b"{}".to_vec(),
+        at: Timestamp(1_000_000),
     });
     let end = Change::Run(RunChange::Move {
         id: "over".to_owned(),

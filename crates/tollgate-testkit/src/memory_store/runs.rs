@@ -72,8 +72,9 @@ impl State {
                 fence,
                 name,
                 record,
+                at,
             } => {
-                self.open_run(&id, fence)?;
+                self.open_run(&id, fence)?.updated = at;
                 self.run_steps.insert((id, name), record);
             }
             RunChange::Cancel { id, at } => {
@@ -104,8 +105,13 @@ impl State {
     }
 
     fn room(&self, id: &str, most: u32) -> Result<(), StoreError> {
-        let driven =
-            |run: &&RunRow| !run.is_over && run.owner.is_some() && !run.is_resting && run.id != id;
+        let is_alive = |owner: &String| !self.dead.contains(owner);
+        let driven = |run: &&RunRow| {
+            !run.is_over
+                && run.owner.as_ref().is_some_and(is_alive)
+                && !run.is_resting
+                && run.id != id
+        };
         let others = self.runs.iter().filter(driven).count();
         found(others < most as usize, StoreError::Busy)
     }

@@ -20,6 +20,9 @@ use std::{any::Any, sync::Arc};
 
 use tollgate_core::store::{Batch, Change, Receipt, Store, StoreError};
 
+/// A process that every store of the suite counts as dead.
+pub const DEAD_OWNER: &str = "dead-owner";
+
 /// An empty store, and what has to live as long as it.
 pub struct Subject {
     store: Arc<dyn Store>,
@@ -76,6 +79,7 @@ macro_rules! store_suite {
                 runs::a_run_is_opened_once_and_found,
                 runs::a_claim_raises_the_fence,
                 runs::no_more_runs_are_driven_than_allowed,
+                runs::runs_of_the_dead_take_nobodys_place,
                 runs::a_run_that_rests_takes_nobodys_place,
                 runs::a_run_that_is_over_stays_so_and_forgets_its_inputs,
                 runs::runs_without_a_living_owner_wait,

@@ -5,7 +5,7 @@ use tollgate_core::{
     store::{ArtifactRow, Change, RunChange, RunQuery, RunRow},
 };
 
-use super::{Subject, refusal, samples::*};
+use super::{DEAD_OWNER, Subject, refusal, samples::*};
 
 fn run(id: &str) -> RunRow {
     RunRow {
@@ -46,6 +46,7 @@ fn step(id: &str, fence: u64, record: &str) -> Change {
         fence,
         name: "a".to_owned(),
         record: record.as_bytes().to_vec(),
+        at: later(3),
     })
 }
 
@@ -86,6 +87,7 @@ pub async fn a_claim_raises_the_fence(subject: Subject) {
     assert_eq!(steps, [("a".to_owned(), b"two".to_vec())]);
     let found = subject.store.run("r1").await.unwrap().unwrap();
     assert_eq!((found.fence, found.status.as_str()), (2, "running"));
+    assert_eq!(found.updated, later(3), "a step is a change of its run");
 }
 
 pub async fn no_more_runs_are_driven_than_allowed(subject: Subject) {
@@ -97,6 +99,37 @@ pub async fn no_more_runs_are_driven_than_allowed(subject: Subject) {
     assert_eq!(refusal(second), "busy");
     subject.change([over("r1", 1)]).await.unwrap();
     subject.change([claim(&subject, "r2", 0, 1)]).await.unwrap();
+}
+
+pub async fn runs_of_the_dead_take_nobodys_place(subject: Subject) {
+    for id in ["r1", "r2", "r3"] {
+        let orphan = RunRow {
+            owner: Some(DEAD_OWNER.to_owned()),
+            status: "running".to_owned(),
+            fence: 1,
+            ..run(id)
+        };
+        subject.change([open(orphan)]).await.unwrap();
+    }
+    subject.change([open(run("r4"))]).await.unwrap();
+    // More were left behind than may be driven: one is taken over all the same.
+    subject.change([claim(&subject, "r1", 1, 1)]).await.unwrap();
+    for (id, fence) in [("r2", 1), ("r4", 0)] {
+        let beside = subject.change([claim(&subject, id, fence, 1)]).await;
+        assert_eq!(refusal(beside), "busy", "{id}");
+    }
+    subject.change([over("r1", 2)]).await.unwrap();
+    subject.change([claim(&subject, "r4", 0, 1)]).await.unwrap();
+    let rest = |rests: bool| {
+        Change::Run(RunChange::Rest {
+            id: "r4".to_owned(),
+            fence: 1,
+            rests,
+            most: 1,
+        })
+    };
+    subject.change([rest(true)]).await.unwrap();
+    subject.change([rest(false)]).await.unwrap();
 }
 
 pub async fn a_run_that_rests_takes_nobodys_place(subject: Subject) {
@@ -152,7 +185,7 @@ pub async fn a_run_that_is_over_stays_so_and_forgets_its_inputs(subject: Subject
 
 pub async fn runs_without_a_living_owner_wait(subject: Subject) {
     let orphan = RunRow {
-        owner: Some("dead-owner".to_owned()),
+        owner: Some(DEAD_OWNER.to_owned()),
         status: "running".to_owned(),
         ..run("r3")
     };
@@ -162,7 +195,7 @@ pub async fn runs_without_a_living_owner_wait(subject: Subject) {
     subject.change([claim(&subject, "r1", 0, 5)]).await.unwrap();
     let waiting = subject.store.waiting_runs(10).await.unwrap();
     let ids: Vec<&str> = waiting.iter().map(|run| run.id.as_str()).collect();
-    assert!(ids.contains(&"r2") && !ids.contains(&"r1"), "{ids:?}");
+    assert_eq!(ids, ["r3", "r2"], "those that were begun come first");
     assert_eq!(subject.store.waiting_runs(1).await.unwrap().len(), 1);
 }
 

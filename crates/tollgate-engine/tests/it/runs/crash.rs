@@ -92,6 +92,7 @@ fn a_run_of_a_dead_process_is_taken_over_where_it_was() {
             fence: 1,
             name: "hang".to_owned(),
             record: Vec::new(),
+            at: SystemClock.now(),
         });
         let batch = Batch {
             changes: vec![stale],

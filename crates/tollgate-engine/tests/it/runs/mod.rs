@@ -5,6 +5,8 @@ mod consent;
 mod crash;
 mod flow;
 mod killed;
+mod rules;
+mod takeover;
 mod waiting;
 
 use std::{fs, sync::Arc, time::Duration};

@@ -11,6 +11,8 @@ mod ledger;
 mod memory;
 mod runs;
 
+use std::path::Path;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{
     Timestamp,
@@ -29,6 +31,8 @@ pub(crate) struct Group<'c> {
     ledger: Ledger,
     head: Head,
     chain: &'c str,
+    /// Where it says who is alive.
+    state_dir: &'c Path,
     now: Timestamp,
     /// Whether there is anything to commit.
     applied: bool,
@@ -70,7 +74,7 @@ impl<'c> Group<'c> {
     /// Begins the transaction; the caller holds the lock.
     pub(crate) fn begin(
         connection: &'c Connection,
-        chain: &'c str,
+        (state_dir, chain): (&'c Path, &'c str),
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         execute(connection, "BEGIN IMMEDIATE").map_err(store_error)?;
@@ -80,6 +84,7 @@ impl<'c> Group<'c> {
                 ledger: Ledger::default(),
                 head,
                 chain,
+                state_dir,
                 now,
                 applied: false,
             }),
@@ -267,7 +272,7 @@ impl<'c> Group<'c> {
                 principal,
                 key,
             } => memory::delete_state(db, (namespace, principal.as_str(), key))?,
-            Change::Run(change) => runs::change(db, change)?,
+            Change::Run(change) => runs::change(db, self.state_dir, change)?,
         }
         Ok(None)
     }

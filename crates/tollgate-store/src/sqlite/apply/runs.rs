@@ -1,12 +1,18 @@
 //! Runs, their steps and what they leave behind.
+//!
+//! Invariant: only runs that somebody alive drives take a place, so those of dead processes
+//! never keep anybody from taking them over.
+
+use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::store::{ArtifactRow, RunChange, RunRow, StoreError};
 
 use super::Refusal;
+use crate::sqlite::owner;
 
 /// Makes one change, or refuses before it writes.
-pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal> {
+pub(super) fn change(db: &Connection, state_dir: &Path, change: &RunChange) -> Result<(), Refusal> {
     match change {
         RunChange::Open(run) => open(db, run),
         RunChange::Claim {
@@ -17,7 +23,7 @@ pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal>
             status,
             at,
         } => {
-            room(db, id, *most)?;
+            room(db, state_dir, id, *most)?;
             let changed = db
                 .prepare_cached(
                     "UPDATE runs SET owner = ?2, fence = fence + 1, status = ?4, updated = ?5
@@ -63,7 +69,7 @@ pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal>
             most,
         } => {
             if !rests {
-                room(db, id, *most)?;
+                room(db, state_dir, id, *most)?;
             }
             let held = db
                 .prepare_cached("SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND over = 0")?
@@ -77,6 +83,7 @@ pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal>
             fence,
             name,
             record,
+            at,
         } => {
             let changed = db
                 .prepare_cached(
@@ -84,7 +91,10 @@ pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal>
                      SELECT number, ?3, ?4 FROM runs WHERE id = ?1 AND fence = ?2 AND over = 0",
                 )?
                 .execute(params![id, fence.cast_signed(), name, record])?;
-            some(changed, StoreError::Conflict)
+            some(changed, StoreError::Conflict)?;
+            db.prepare_cached("UPDATE runs SET updated = ?2 WHERE id = ?1")?
+                .execute(params![id, at.0])?;
+            Ok(())
         }
         RunChange::Cancel { id, at } => {
             let changed = db
@@ -108,8 +118,9 @@ pub(super) fn change(db: &Connection, change: &RunChange) -> Result<(), Refusal>
     }
 }
 
-/// Refuses if so many others are being driven already; those that rest do not count.
-fn room(db: &Connection, id: &str, most: u32) -> Result<(), Refusal> {
+/// Refuses if so many others are being driven already; those that rest do not count, and
+/// neither do those whose process is gone.
+fn room(db: &Connection, state_dir: &Path, id: &str, most: u32) -> Result<(), Refusal> {
     let others: i64 = db
         .prepare_cached(
             "SELECT count(*) FROM runs
@@ -117,10 +128,28 @@ fn room(db: &Connection, id: &str, most: u32) -> Result<(), Refusal> {
                  AND id NOT IN (SELECT run FROM resting_runs)",
         )?
         .query_row([id], |row| row.get(0))?;
-    if others >= i64::from(most) {
+    // Who lives is asked only where it matters.
+    if others >= i64::from(most) && driven(db, state_dir, id)? >= i64::from(most) {
         return Err(StoreError::Busy.into());
     }
     Ok(())
+}
+
+/// How many runs beside this one somebody alive drives.
+fn driven(db: &Connection, state_dir: &Path, id: &str) -> Result<i64, Refusal> {
+    let mut statement = db.prepare_cached(
+        "SELECT owner, count(*) FROM runs
+         WHERE over = 0 AND owner IS NOT NULL AND id <> ?1
+             AND id NOT IN (SELECT run FROM resting_runs)
+         GROUP BY owner",
+    )?;
+    let owners: Vec<(String, i64)> = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let alive = owners
+        .iter()
+        .filter(|(name, _)| !owner::is_dead(state_dir, name));
+    Ok(alive.map(|(_, runs)| runs).sum())
 }
 
 fn rest(db: &Connection, id: &str, rests: bool) -> Result<(), Refusal> {
