@@ -58,6 +58,8 @@ warnings! {
     ThinEvidence = "thin_evidence";
     /// The browser or its process had ended; the page was loaded again at its address.
     PageReopened = "page_reopened";
+    /// What a run came to is not what its template promises.
+    ResultMisfit = "result_misfit";
     /// The answer is a prepared sample, not live data.
     Fixture = "fixture";
 }

@@ -1,5 +1,7 @@
 //! What was called before, looked at again: as it was, under other rules, or for real.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tollgate_core::{
     CallId, Capability, Estimate, Payload, Principal, StoreError, Surface, TrustLevel,
@@ -9,7 +11,7 @@ use tollgate_core::{
 };
 
 use crate::{
-    call::{Caller, Gateway, Request, decision_word, fingerprint},
+    call::{Caller, Gateway, Request, StepOf, decision_word, fingerprint},
     policy::{Action, Consent, Policies, Question},
 };
 
@@ -83,7 +85,7 @@ impl Gateway {
         Ok(all)
     }
 
-    async fn with_body(&self, row: AuditRow) -> Result<Recorded, StoreError> {
+    pub(crate) async fn with_body(&self, row: AuditRow) -> Result<Recorded, StoreError> {
         let ending: Value = serde_json::from_str(&row.body).unwrap_or_default();
         let shared = ending.get("body_of").and_then(Value::as_str);
         let body = match shared.or(row.columns.call_id.as_deref()) {
@@ -184,9 +186,23 @@ impl Gateway {
 
     /// Really calls again, through the same door, and compares.
     pub async fn again(&self, caller: &Caller, recorded: &Recorded) -> Option<Again> {
+        self.again_in(caller, recorded, None).await
+    }
+
+    /// The same for a call that a step of a run made.
+    pub(crate) async fn again_in(
+        &self,
+        caller: &Caller,
+        recorded: &Recorded,
+        step: Option<StepOf>,
+    ) -> Option<Again> {
         let tool = recorded.field("tool")?;
         let arguments = Payload::parse(recorded.arguments.clone()?).ok()?;
-        let outcome = self.call(caller, Request::new(tool, arguments)).await;
+        let request = Request {
+            step: step.map(Arc::new),
+            ..Request::new(tool, arguments)
+        };
+        let outcome = self.call(caller, request).await;
         let envelope = outcome.envelope.get();
         let now = envelope.data.as_ref().map_or("null", Payload::raw);
         let was = recorded.data.as_deref().unwrap_or("null");

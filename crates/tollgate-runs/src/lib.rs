@@ -15,7 +15,7 @@ mod read;
 mod template;
 
 pub use graph::mermaid;
-pub use library::{BuiltIn, Library, Shelf};
+pub use library::{BuiltIn, Check, Library, Shelf};
 pub use machine::{
     Action, Advance, Because, Call, Content, Ending, Event, Key, Need, NewArtifact, Note, Outcome,
     Progress, Record, Run, RunError, Status, StepError, StepState, StepView, Waits,

@@ -29,10 +29,14 @@ pub struct BuiltIn {
     pub text: &'static str,
 }
 
+/// What else must hold of a template, told by who runs it.
+pub type Check = fn(&Template) -> Vec<Problem>;
+
 /// Where templates come from.
 pub struct Library {
     built_in: &'static [BuiltIn],
     folders: Vec<PathBuf>,
+    check: Option<Check>,
     known: Mutex<Option<(Vec<Seen>, Arc<Shelf>)>>,
 }
 
@@ -48,6 +52,7 @@ struct Seen {
 #[derive(Debug, Default)]
 pub struct Shelf {
     templates: BTreeMap<String, Vec<Arc<Template>>>,
+    check: Option<Check>,
     /// What is wrong with files that are no template.
     pub problems: Vec<Problem>,
     /// How many files were read.
@@ -60,8 +65,16 @@ impl Library {
         Self {
             built_in,
             folders,
+            check: None,
             known: Mutex::default(),
         }
+    }
+
+    /// Files of folders are held against this, too; those of the program are right.
+    #[must_use]
+    pub fn checked_by(mut self, check: Check) -> Self {
+        self.check = Some(check);
+        self
     }
 
     /// What there is now; files are read again only if one has changed.
@@ -77,6 +90,7 @@ impl Library {
         for built_in in self.built_in {
             shelf.add(built_in.file, built_in.text);
         }
+        shelf.check = self.check;
         for file in &seen {
             let name = file.path.display().to_string();
             match fs::read_to_string(&file.path) {
@@ -136,10 +150,27 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Problem {
 }
 
 impl Shelf {
+    /// An empty one whose files are held against this.
+    pub fn checked_by(check: Check) -> Self {
+        Self {
+            check: Some(check),
+            ..Self::default()
+        }
+    }
+
+    fn read(&self, file: &str, text: &str) -> Result<Template, Vec<Problem>> {
+        let template = template::parse(file, text)?;
+        let problems = self.check.map_or_else(Vec::new, |check| check(&template));
+        if problems.is_empty() {
+            return Ok(template);
+        }
+        Err(problems)
+    }
+
     /// Reads one more file.
     pub fn add(&mut self, file: &str, text: &str) {
         self.files += 1;
-        match template::parse(file, text) {
+        match self.read(file, text) {
             Err(mut problems) => self.problems.append(&mut problems),
             Ok(template) => {
                 let versions = self.templates.entry(template.id.clone()).or_default();

@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn every_template_of_the_program_can_be_read() {
-        let mut shelf = tollgate_runs::Shelf::default();
+        let mut shelf = tollgate_runs::Shelf::checked_by(tollgate_engine::runs::check_template);
         for built_in in BUILT_IN {
             shelf.add(built_in.file, built_in.text);
         }

@@ -13,7 +13,7 @@ use tollgate_engine::{
     Selection, Settings, SkillBoard,
     policy::{Origin, Policies, PolicyError, Source},
     record::{NoLog, NoSpans},
-    runs::Runs,
+    runs::{Runs, check_template},
 };
 use tollgate_providers::{stub::StubTool, upstream::Journal};
 use tollgate_runs::Library;
@@ -209,7 +209,7 @@ fn runs(config: &Config) -> Runs {
 
 /// The templates of the program and of the folders the configuration names.
 pub fn library(config: &Config) -> Library {
-    Library::new(BUILT_IN, config.runs.templates.clone())
+    Library::new(BUILT_IN, config.runs.templates.clone()).checked_by(check_template)
 }
 
 /// Where what happens to MCP servers is written down.

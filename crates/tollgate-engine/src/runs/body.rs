@@ -55,6 +55,9 @@ pub(super) struct Body {
     pub(super) artifacts: Vec<Note>,
     #[serde(default)]
     pub(super) tainted: bool,
+    /// In what way the result is not what the template promises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) misfit: Option<String>,
     /// Set where the run is one call that goes on as a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) task: Option<TaskBody>,
@@ -113,6 +116,7 @@ impl Body {
             error: None,
             artifacts: Vec::new(),
             tainted: false,
+            misfit: None,
             task: None,
         }
     }

@@ -19,7 +19,7 @@ use tollgate_core::{
 use tollgate_runs::{Action, Advance, Call, Ending, Event, Key, Need, Outcome, Run, Status, Waits};
 
 use super::{
-    Driven, Live, Shared,
+    Driven, Live, Shared, again,
     artifacts::Origin,
     body::Body,
     errors,
@@ -248,17 +248,9 @@ impl Drive {
         }
         let principal = self.around.session.principal.clone();
         let conversation = SessionKey::new(principal, self.body.conversation.as_str());
-        let catalog = self.around.inner.catalog();
-        let mut told: Vec<&str> = Vec::new();
-        for (_, call) in self.run.template().calls() {
-            let Some(listing) = catalog.find(&call.tool) else {
-                continue;
-            };
-            if !told.contains(&listing.provider.id()) {
-                told.push(listing.provider.id());
-                listing.provider.leave(&conversation).await;
-            }
-        }
+        let tools = self.run.template().calls();
+        let tools: Vec<&str> = tools.map(|(_, call)| call.tool.as_str()).collect();
+        again::leave(&self.around.inner, tools.into_iter(), &conversation).await;
     }
 
     /// What came of it cannot be kept: it ends here, one way or the other.
@@ -518,12 +510,16 @@ impl Drive {
 
     async fn close(&mut self, ending: &Ending, kept: &mut Kept) -> Result<(), StoreError> {
         let inner = Arc::clone(&self.around.inner);
+        let shared = Arc::clone(&self.around.shared);
         let now = inner.clock.now();
         let id = self.around.run.clone();
         self.body.go_on(now);
         self.body.ended = Some(now);
         self.body.source = None;
         self.body.tainted = self.run.is_tainted();
+        if ending.status == Status::Succeeded {
+            self.body.misfit = shared.misfit(self.run.template(), &ending.result);
+        }
         self.body.error = ending
             .error
             .as_ref()
@@ -535,7 +531,7 @@ impl Drive {
         self.body.result = Some(self.result(ending).await?);
         self.about().is_done(&inner, LogEvent::AgentAggregateDone);
         kept.changes.extend(over(
-            &self.around.shared,
+            &shared,
             (&id, self.fence, now),
             ending.status,
             &self.body,
@@ -550,6 +546,7 @@ impl Drive {
                 "total": self.body.total,
                 "artifacts": self.body.artifacts.len(),
                 "tainted": self.body.tainted,
+                "result_misfit": self.body.misfit,
         }));
         kept.durability = Durability::Disk;
         Ok(())

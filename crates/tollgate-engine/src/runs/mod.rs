@@ -7,6 +7,7 @@
 //! step came to is kept before the next one begins; a run that nobody alive drives is
 //! taken over or ended by the next process that looks; terminal states are final.
 
+mod again;
 mod artifacts;
 mod body;
 mod drive;
@@ -37,7 +38,7 @@ use tollgate_runs::{DEFAULT_THRESHOLD, Library, Template};
 
 use crate::call::{Gateway, Inner};
 
-pub use start::may_be_step;
+pub use start::{check_template, may_be_step};
 pub use task::{Task, TaskAsk, TaskState};
 pub use view::{RunView, StepShown};
 pub use waiting::WaitingFor;
@@ -135,7 +136,7 @@ impl Runs {
     pub fn new(library: Library, settings: Settings, blobs: Arc<dyn Blobs>) -> Self {
         Self(Arc::new(Shared {
             engine: OnceLock::new(),
-            library,
+            library: library.checked_by(check_template),
             settings,
             blobs,
             wake: Notify::new(),
@@ -205,6 +206,15 @@ impl Shared {
             known.get(digest).cloned()
         };
         known.or_else(|| tollgate_runs::parse(id, source).ok().map(Arc::new))
+    }
+
+    /// In what way the result of a run is not what its template promises, if it is not.
+    fn misfit(&self, template: &Template, result: &serde_json::Value) -> Option<String> {
+        let key = format!("{}/outputs", template.digest);
+        let validator = self.validator(&key, &template.outputs_schema).ok()?;
+        let problems = crate::schema::problems(&validator, result);
+        let first = problems.into_iter().next()?;
+        Some(format!("{} {}", first.at, first.message).trim().to_owned())
     }
 
     /// The validator of a schema, compiled once for each digest.

@@ -11,7 +11,7 @@ use tollgate_core::{
     canonical::{Form, Node},
     store::{Batch, Change, Durability, RunChange, RunRow},
 };
-use tollgate_runs::{Run, StepKind, Template};
+use tollgate_runs::{Problem, Run, StepKind, Template};
 
 use super::{Shared, body::Body, errors, log::About, seal};
 use crate::{
@@ -317,6 +317,25 @@ impl Shared {
             .timeout_ms
             .map_or(most, |wanted| wanted.min(most))
     }
+}
+
+/// What is wrong with the schemas of a template, and where.
+pub fn check_template(template: &Template) -> Vec<Problem> {
+    let schemas = [
+        ("inputsSchema", &template.inputs_schema),
+        ("outputsSchema", &template.outputs_schema),
+    ];
+    let named = schemas.into_iter().zip(template.schema_places);
+    named
+        .filter_map(|((name, schema), place)| {
+            let error = schema::compile(schema).err()?;
+            Some(Problem {
+                file: template.file.clone(),
+                place,
+                message: format!("`{name}`: {error}"),
+            })
+        })
+        .collect()
 }
 
 /// Whether a template may call the tool of this name: not one that makes calls of its own,

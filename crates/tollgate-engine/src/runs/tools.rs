@@ -251,20 +251,22 @@ async fn start(
     shaped(view, Started::Done)
 }
 
-/// A view as an answer; what is built on tainted text says so.
+/// A view as an answer; what is built on tainted text, or is not what was promised, says so.
 fn shaped<T: Serialize>(
     view: RunView,
     wrap: impl FnOnce(Box<RunView>) -> T,
 ) -> Result<Output<T>, ProviderError> {
-    let tainted = view.tainted;
+    let mut warnings = Vec::new();
+    warnings.extend(view.tainted.then_some(Warning::TaintedContent));
+    warnings.extend(view.misfit.as_ref().map(|_| Warning::ResultMisfit));
     let data = wrap(Box::new(view));
-    if !tainted {
+    if warnings.is_empty() {
         return Ok(Output::Data(data));
     }
     let payload = Payload::from_serialize(&data).map_err(ProviderError::unavailable)?;
     Ok(Output::Result(Box::new(ToolResult {
         status: CallStatus::Degraded,
-        warnings: vec![Warning::TaintedContent],
+        warnings,
         ..ToolResult::ok(payload)
     })))
 }

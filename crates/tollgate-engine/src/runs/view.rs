@@ -120,6 +120,9 @@ pub struct RunView {
     /// Whether anything it is built on holds text that reads like instructions.
     #[serde(skip)]
     pub tainted: bool,
+    /// In what way the result is not what the template promises.
+    #[serde(skip)]
+    pub misfit: Option<String>,
 }
 
 /// Where an artifact can be read as a resource.
@@ -189,6 +192,7 @@ impl Shared {
                 .map(|(name, record)| shown(name, record))
                 .collect(),
             tainted: body.tainted,
+            misfit: body.misfit.clone(),
         })
     }
 }

@@ -42,6 +42,12 @@ impl<'p> Fields<'p> {
         self.place
     }
 
+    /// Where a field that was not taken yet stands; where they all do, if it is not there.
+    pub(super) fn place_of(&self, name: &str) -> Place {
+        let found = self.left.iter().find(|field| field.name == name);
+        found.map_or(self.place, |field| field.place)
+    }
+
     /// Takes a field out.
     pub(super) fn take(&mut self, name: &str) -> Option<Node> {
         let at = self.left.iter().position(|field| field.name == name)?;

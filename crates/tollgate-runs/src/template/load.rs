@@ -25,7 +25,7 @@ const MOST_ITEMS: u64 = 100_000;
 pub fn parse(file: &str, text: &str) -> Result<Template, Vec<Problem>> {
     let mut faults = Vec::new();
     let template = match read::read(text) {
-        Ok(node) => Some(template(node, text, &mut faults)),
+        Ok(node) => Some(template(node, (file, text), &mut faults)),
         Err(fault) => {
             faults.push(fault);
             None
@@ -47,7 +47,7 @@ pub fn parse(file: &str, text: &str) -> Result<Template, Vec<Problem>> {
     Err(problems)
 }
 
-fn template(node: Node, source: &str, faults: &mut Vec<Fault>) -> Template {
+fn template(node: Node, (file, source): (&str, &str), faults: &mut Vec<Fault>) -> Template {
     let mut fields = Fields::of(node, faults);
     let id = fields.needed_text("id");
     if !id.is_empty() && !is_name(&id) {
@@ -68,6 +68,10 @@ fn template(node: Node, source: &str, faults: &mut Vec<Fault>) -> Template {
     let max_items = fields.number("maxItems", 1, MOST_ITEMS);
     let limits = limits(&mut fields, max_concurrency, max_items);
     let sync_if = fields.expression("sync_if");
+    let schema_places = [
+        fields.place_of("inputsSchema"),
+        fields.place_of("outputsSchema"),
+    ];
     let inputs_schema = fields.object("inputsSchema");
     let outputs_schema = fields.object("outputsSchema");
     let result = fields.shape("result");
@@ -87,6 +91,8 @@ fn template(node: Node, source: &str, faults: &mut Vec<Fault>) -> Template {
         inputs_schema: inputs_schema.unwrap_or_else(|| json!({"type": "object"})),
         outputs_schema: outputs_schema.unwrap_or_else(|| json!({"type": "object"})),
         steps,
+        file: file.to_owned(),
+        schema_places,
         digest: hex(&Sha256::digest(source.as_bytes())),
         source: source.to_owned(),
         sync_if,
@@ -216,6 +222,7 @@ fn inner(node: Node, faults: &mut Vec<Fault>) -> InnerStep {
 }
 
 fn call(fields: &mut Fields<'_>) -> CallStep {
+    let place = fields.place_of("tool");
     let tool = fields.needed_text("tool");
     let arguments = fields.take("args");
     let arguments = match arguments {
@@ -234,6 +241,7 @@ fn call(fields: &mut Fields<'_>) -> CallStep {
     };
     CallStep {
         tool,
+        place,
         arguments,
         retry: retry(fields),
         timeout_ms: fields.number("timeoutMs", 1, MOST_TIMEOUT_MS),

@@ -9,7 +9,10 @@ mod load;
 
 use serde_json::{Map, Value};
 
-use crate::expression::{Expression, Shape};
+use crate::{
+    expression::{Expression, Shape},
+    read::Place,
+};
 
 pub use load::parse;
 
@@ -44,6 +47,10 @@ pub struct Template {
     pub outputs_schema: Value,
     /// The steps, in the order of the file.
     pub steps: Vec<Step>,
+    /// The file it was read from, as problems call it.
+    pub file: String,
+    /// Where the schema of the inputs stands there, and that of what it comes to.
+    pub schema_places: [Place; 2],
     /// The digest of the file, which approvals are bound to.
     pub digest: String,
     /// The file itself, which a run keeps.
@@ -82,6 +89,8 @@ pub enum StepKind {
 pub struct CallStep {
     /// The tool, by its canonical id.
     pub tool: String,
+    /// Where it is named in the file.
+    pub place: Place,
     /// How often it is tried again, and when.
     pub retry: Retry,
     /// How long one attempt may take.

@@ -109,3 +109,15 @@ fn a_whole_template_is_read() {
     let drawn = crate::mermaid(&template);
     assert!(drawn.contains("page --> sum") && drawn.contains("page_open --> page_close"));
 }
+
+#[test]
+fn a_template_knows_where_its_tools_and_schemas_stand() {
+    let text = format!(
+        "{HEAD}outputsSchema: {{type: object}}\nsteps:\n  - id: a\n    tool: x.y\n  - id: b\n    for_each: inputs.urls\n    steps:\n      - {{id: c, tool: x.z}}\n"
+    );
+    let template = parse("t.yaml", &text).unwrap();
+    let lines: Vec<usize> = template.calls().map(|(_, call)| call.place.line).collect();
+    assert_eq!(lines, [8, 12]);
+    assert_eq!(template.schema_places.map(|place| place.line), [4, 5]);
+    assert_eq!(template.file, "t.yaml");
+}

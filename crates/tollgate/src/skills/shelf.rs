@@ -129,3 +129,24 @@ fn text(path: &Path) -> Result<String, String> {
     }
     Ok(text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::templates::BUILT_IN;
+
+    #[test]
+    fn shipped_skills_name_templates_that_are_shipped() {
+        for found in shipped() {
+            let manifest = found.manifest.unwrap();
+            assert_eq!(manifest.name, found.stem);
+            let file = |id: &String| format!("templates/{id}.yaml");
+            for id in manifest.templates.iter().chain(&manifest.allowed_run_types) {
+                let is_there = BUILT_IN.iter().any(|it| it.file == file(id));
+                assert!(is_there, "{}: {id}", found.source);
+            }
+            let guide = found.guide.unwrap();
+            assert!(guide.starts_with(&format!("---\nname: {}\n", manifest.name)));
+        }
+    }
+}

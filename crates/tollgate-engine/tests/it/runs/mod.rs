@@ -1,10 +1,12 @@
 //! Runs through the whole door: consent, order, cancelling, artifacts, crashes.
 
+mod again;
 mod artifacts;
 mod consent;
 mod crash;
 mod flow;
 mod killed;
+mod limits;
 mod rules;
 mod takeover;
 mod waiting;

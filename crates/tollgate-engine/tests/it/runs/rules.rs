@@ -200,3 +200,53 @@ async fn tainted_text_on_its_way_out_waits_inside_an_approved_run() {
         assert_eq!(world.fake.count(), 1);
     }
 }
+
+#[tokio::test]
+async fn a_template_whose_schemas_are_none_is_no_template_and_says_where() {
+    let text = "id: bad\nversion: 1.0.0\nname: Bad\ninputsSchema:\n  type: objekt\noutputsSchema: {$ref: 'https://example.com/a.json'}\nsteps:\n  - {id: look, tool: shelf.read}\n";
+    let shop = Shop::new(&[READING, text], |_| {});
+    let shelf = shop.runs.library().shelf();
+    assert_eq!(shelf.all().count(), 1);
+    let told: Vec<String> = shelf.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("1.yaml:4:1: `inputsSchema`"), "{told:?}");
+    assert!(told[1].contains("1.yaml:6:1: `outputsSchema`"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_result_that_is_not_what_was_promised_is_a_warning() {
+    let promise = |kind: &str| {
+        let schema = format!(
+            "outputsSchema: {{type: object, required: [n], properties: {{n: {{type: {kind}}}}}}}"
+        );
+        let result = "result: {n: '{{ steps.look.data.n }}'}";
+        format!("{READING}{schema}\n{result}\n").replace("id: reading", &format!("id: {kind}"))
+    };
+    let (right, wrong) = (promise("integer"), promise("string"));
+    let shop = Shop::new(&[&right, &wrong], |_| {});
+    let world = Setup::new()
+        .tool(spec_read("shelf.read"), |_, _| answers(json!({"n": 7})))
+        .runs(&shop.runs)
+        .build()
+        .await;
+    let ran = world
+        .call("run_task_template", r#"{"templateId":"integer"}"#)
+        .await;
+    assert_eq!(body(&ran)["warnings"], json!([]), "{}", body(&ran));
+    let ran = world
+        .call("run_task_template", r#"{"templateId":"string"}"#)
+        .await;
+    let envelope = body(&ran);
+    assert_eq!(envelope["warnings"], json!(["result_misfit"]), "{envelope}");
+    assert_eq!(envelope["data"]["status"], "succeeded");
+    assert_eq!(envelope["data"]["result"], json!({"n": 7}));
+    let id = envelope["data"]["runId"].as_str().unwrap();
+    let args = json!({"runId": id}).to_string();
+    let seen = body(&world.call("get_task_run", &args).await);
+    assert_eq!(seen["warnings"], json!(["result_misfit"]), "{seen}");
+    let misfit = shop.runs.show(id).await.unwrap().unwrap().misfit.unwrap();
+    assert!(
+        misfit.contains("/n") && misfit.contains("string"),
+        "{misfit}"
+    );
+}

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tollgate_engine::{
     Gateway,
     policy::{Origin, Policies, Source},
-    replay::{Recorded, Redecided},
+    replay::{Again, Recorded, Redecided},
 };
 
 use super::{Exit, Scene, Stop, arguments::Replay, console::Paint};
@@ -30,7 +30,10 @@ pub(super) async fn run(args: &Replay, scene: &Scene<'_>) -> Result<Exit, Stop> 
     for call in &recorded {
         let step = match &policies {
             Some(policies) => redecided(gateway, call, policies),
-            None if args.live => live(gateway, call, scene, &mut same).await,
+            None if args.live => {
+                let again = gateway.again(&scene.caller(), call).await;
+                compared(call, again, &mut same)
+            }
             None => playback(call),
         };
         steps.push(step);
@@ -101,14 +104,10 @@ fn redecided(gateway: &Gateway, call: &Recorded, policies: &Policies) -> Value {
     step
 }
 
-pub(super) async fn live(
-    gateway: &Gateway,
-    call: &Recorded,
-    scene: &Scene<'_>,
-    same: &mut bool,
-) -> Value {
+/// What making a call again brought, beside what is recorded of it.
+pub(super) fn compared(call: &Recorded, again: Option<Again>, same: &mut bool) -> Value {
     let mut step = step(call);
-    match gateway.again(&scene.caller(), call).await {
+    match again {
         Some(again) => {
             *same &= again.same;
             step["again"] = json!({

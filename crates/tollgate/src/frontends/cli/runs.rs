@@ -179,6 +179,10 @@ fn show(view: &RunView, scene: &Scene<'_>) -> Result<(), Stop> {
         let line = format!("{} waits for a human:  {}", each.step, each.approve);
         console.line(&console.paint(Paint::Warn, &line))?;
     }
+    if let Some(misfit) = &view.misfit {
+        let line = format!("the result is not what the template promises: {misfit}");
+        console.line(&console.paint(Paint::Warn, &line))?;
+    }
     let value = json!(view);
     for part in ["error", "result", "artifacts"] {
         if let Some(value) = value.get(part) {
@@ -270,20 +274,23 @@ fn bar(view: &RunView) -> String {
 }
 
 async fn again(id: &str, live: bool, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
-    let view = found(wired, id).await?;
+    found(wired, id).await?;
+    let calls = wired.runs.recorded(id).await?;
+    let made = match live {
+        true => wired.runs.again(&scene.caller(), id, &calls).await,
+        false => Vec::new(),
+    };
     let mut same = true;
     let mut steps = Vec::new();
-    for step in &view.steps {
-        let Some(call) = &step.call_id else { continue };
-        for recorded in wired.gateway.recorded(call).await? {
-            let mut value = if live {
-                replay::live(&wired.gateway, &recorded, scene, &mut same).await
-            } else {
-                replay::playback(&recorded)
-            };
-            value["run_step"] = step.id.as_str().into();
-            steps.push(value);
-        }
+    for (at, call) in calls.iter().enumerate() {
+        let mut value = if live {
+            let again = made.get(at).cloned().flatten();
+            replay::compared(call, again, &mut same)
+        } else {
+            replay::playback(call)
+        };
+        value["run_step"] = call.field("run_step").into();
+        steps.push(value);
     }
     if scene.console.is_json() {
         scene.console.json(&json!({"runId": id, "steps": steps}))?;

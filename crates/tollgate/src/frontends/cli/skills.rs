@@ -1,6 +1,9 @@
 //! `tollgate skills`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -292,7 +295,8 @@ fn wrong_with(
             "{file}: the file of `{name}` is not called {name}.yaml"
         )));
     }
-    for id in &manifest.templates {
+    let named = manifest.templates.iter().chain(&manifest.allowed_run_types);
+    for id in named.collect::<BTreeSet<_>>() {
         if !has_template(id) {
             faults.push(warning(format!("{file}: there is no template `{id}`")));
         }

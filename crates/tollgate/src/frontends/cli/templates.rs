@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use tollgate_engine::runs::may_be_step;
+use tollgate_engine::runs::{check_template, may_be_step};
 use tollgate_runs::{Problem, Shelf, StepKind, Template};
 
 use super::{Exit, Scene, Stop, console::Paint};
@@ -44,7 +44,7 @@ pub(super) async fn run(templates: &Templates, scene: &Scene<'_>) -> Result<Exit
         Action::List => list(&shelf, scene),
         Action::Lint { files } if files.is_empty() => lint(&shelf, scene).await,
         Action::Lint { files } => {
-            let mut own = Shelf::default();
+            let mut own = Shelf::checked_by(check_template);
             for file in files {
                 let path = scene.environment.current_dir.join(file);
                 let text = std::fs::read_to_string(&path)
@@ -156,10 +156,12 @@ async fn lint(shelf: &Shelf, scene: &Scene<'_>) -> Result<Exit, Stop> {
                 }
                 Some(_) => continue,
             };
-            missing.push(format!(
-                "{} {}: step `{step}` calls `{}`, {why}",
-                template.id, template.version, call.tool
-            ));
+            let problem = Problem {
+                file: template.file.clone(),
+                place: call.place,
+                message: format!("step `{step}` calls `{}`, {why}", call.tool),
+            };
+            missing.push(problem.to_string());
         }
     }
     let problems: Vec<String> = shelf.problems.iter().map(Problem::to_string).collect();

@@ -61,6 +61,8 @@ fn shipped_skills_say_whether_and_why_not() {
     assert!(shown.contains("# Editing documents") && shown.contains("docs.apply_edit"));
     let lint = env.run(&["skills", "lint", "--json"]).exits(0).json();
     assert_eq!(lint["errors"], json!([]), "{lint}");
+    let told = lint["warnings"].to_string();
+    assert!(!told.contains("there is no template"), "{lint}");
 }
 
 #[test]

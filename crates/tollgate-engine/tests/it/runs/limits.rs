@@ -1,0 +1,281 @@
+//! Time, thresholds, room and the words for each ending, through the door.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tollgate_core::{ErrorCode, ProviderError};
+
+use super::{Shop, answers, data, over, seen, started};
+use crate::support::{Setup, World, body, error, request, said, spec_read};
+
+const SLOW: &str = "id: slow\nversion: 1.0.0\nname: Slow\nmaxTimeoutMs: 20000\nsteps:\n  - {id: wait, tool: shelf.wait}\n";
+const STEP: &str = "id: step\nversion: 1.0.0\nname: Step\nmaxTimeoutMs: 60000\nsteps:\n  - {id: wait, tool: shelf.wait, timeoutMs: 40}\n";
+const EACH: &str = "id: each\nversion: 1.0.0\nname: Each\nsupportsPartialSuccess: true\nmaxConcurrency: 8\nsteps:\n  - {id: item, for_each: inputs.items, concurrency: inputs.at_once, tool: shelf.read, args: {n: '{{ item }}'}}\n";
+const MAKES: &str = "id: makes\nversion: 1.0.0\nname: Makes\nsteps:\n  - {id: make, tool: shelf.read, args: {n: 1}, artifacts: [{name: n, content: '{{ data.n }}'}]}\n  - {id: wait, tool: shelf.wait}\n";
+
+struct Gate {
+    world: World,
+    shop: Shop,
+    /// A permit lets one `shelf.wait` go on.
+    door: Arc<Semaphore>,
+}
+
+async fn gate(change: impl FnOnce(&mut tollgate_engine::runs::Settings)) -> Gate {
+    let shop = Shop::new(&[SLOW, STEP, EACH, MAKES], change);
+    let door = Arc::new(Semaphore::new(0));
+    let inside = Arc::clone(&door);
+    let world = Setup::new()
+        .tool(spec_read("shelf.read"), |call, _| async move {
+            let n = call.arguments.value()["n"].as_i64().unwrap_or(0);
+            if n < 0 {
+                return Err(ProviderError::new(ErrorCode::ToolFailed, "too small"));
+            }
+            answers(json!({"n": n})).await
+        })
+        .tool(spec_read("shelf.wait"), move |_, cx| {
+            let door = Arc::clone(&inside);
+            async move {
+                tokio::select! {
+                    permit = door.acquire() => permit.unwrap().forget(),
+                    () = cx.cancel.cancelled() => {
+                        return Err(ProviderError::new(ErrorCode::Cancelled, "stopped"));
+                    }
+                }
+                answers(json!({})).await
+            }
+        })
+        .runs(&shop.runs)
+        .build()
+        .await;
+    Gate { world, shop, door }
+}
+
+/// How long a run was given before its time was up, by the clock of the runtime.
+async fn patience(gate: &Gate, template: &str, wanted: Option<u64>) -> u64 {
+    let mut args = json!({"templateId": template, "options": {"mode": "sync"}});
+    if let Some(wanted) = wanted {
+        args["options"]["timeoutMs"] = wanted.into();
+    }
+    let began = tokio::time::Instant::now();
+    let late = gate
+        .world
+        .call("run_task_template", &args.to_string())
+        .await;
+    assert_eq!(error(&late)["errorCode"], "RUN_TIMEOUT", "{}", body(&late));
+    u64::try_from(began.elapsed().as_millis()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_least_of_user_template_and_runtime_is_the_time_of_a_run() {
+    // Time stands still but for what everybody waits for, so it is exact to the tick.
+    for (runtime, wanted, allowed) in [
+        (900, Some(5_000), 5_000),
+        (900, Some(70_000), 20_000),
+        (900, None, 20_000),
+        (10, Some(70_000), 10_000),
+        (10, None, 10_000),
+    ] {
+        let gate = gate(|settings| settings.timeout = Duration::from_secs(runtime)).await;
+        let took = patience(&gate, "slow", wanted).await;
+        let slack = took.checked_sub(allowed);
+        assert!(
+            slack.is_some_and(|slack| slack < 1000),
+            "{took} for {allowed}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_takes_longer_than_it_may_fails_with_timeout() {
+    let gate = gate(|_| {}).await;
+    let args = r#"{"templateId":"step"}"#;
+    let failed = error(&gate.world.call("run_task_template", args).await);
+    assert_eq!(failed["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
+    assert_eq!(failed["details"]["failedStep"], "wait");
+    assert_eq!(failed["details"]["stepErrorCode"], "timeout");
+}
+
+#[tokio::test]
+async fn whoever_waits_for_a_cancelled_run_is_told_so() {
+    let gate = gate(|_| {}).await;
+    let args = r#"{"templateId":"slow","options":{"mode":"sync"}}"#;
+    let waiting = gate.world.start(request("run_task_template", args));
+    gate.world.until_seen(1).await;
+    let listed = data(&gate.world.call("list_task_runs", "{}").await);
+    let id = listed["runs"][0]["runId"].as_str().unwrap().to_owned();
+    let cancel = json!({"runId": id}).to_string();
+    gate.world.call("cancel_task_run", &cancel).await;
+    gate.door.add_permits(1);
+    let told = error(&waiting.await.unwrap());
+    assert_eq!(told["errorCode"], "RUN_CANCELED", "{told}");
+    assert_eq!(told["details"]["runId"], json!(id));
+    assert!(told["recoverHint"].is_string());
+    let run = seen(&gate.world, &id).await;
+    assert_eq!(run["status"], "canceled");
+    assert_eq!(run["error"]["errorCode"], "RUN_CANCELED", "{run}");
+    assert!(run["error"]["recoverHint"].is_string());
+    assert_eq!(run["error"]["details"]["runId"], json!(id));
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_its_turn_can_be_called_off() {
+    let gate = gate(|settings| settings.concurrent = 1).await;
+    let first = started(&gate.world, "slow", json!({})).await;
+    gate.world.until_seen(1).await;
+    let second = started(&gate.world, "slow", json!({})).await;
+    assert_eq!(seen(&gate.world, &second).await["status"], "queued");
+    let cancel = json!({"runId": second}).to_string();
+    let answer = data(&gate.world.call("cancel_task_run", &cancel).await);
+    assert_eq!(answer["cancelRequested"], true);
+    gate.door.add_permits(1);
+    assert_eq!(over(&gate.world, &first).await["status"], "succeeded");
+    let run = over(&gate.world, &second).await;
+    assert_eq!(run["status"], "canceled", "{run}");
+    assert_eq!(run["steps"][0]["state"], "skipped", "{run}");
+    assert_eq!(gate.world.fake.count(), 1, "not one of its steps was begun");
+}
+
+#[tokio::test]
+async fn the_runtimes_threshold_holds_where_the_template_says_nothing() {
+    for (threshold, status) in [(0.8, "failed"), (0.75, "partial_success")] {
+        let gate = gate(|settings| settings.threshold = threshold).await;
+        let id = started(
+            &gate.world,
+            "each",
+            json!({"items": [1, 2, 3, -1], "at_once": 2}),
+        )
+        .await;
+        let run = over(&gate.world, &id).await;
+        assert_eq!(run["status"], status, "{run}");
+    }
+}
+
+#[tokio::test]
+async fn artifacts_are_kept_from_the_end_of_the_run_not_from_their_own() {
+    let gate = gate(|settings| settings.artifact_ttl = Duration::from_secs(60)).await;
+    let id = started(&gate.world, "makes", json!({})).await;
+    gate.world.until_seen(2).await;
+    let steps = gate.world.gateway.store().artifacts(&id).await.unwrap();
+    let args = json!({"artifactId": steps[0].id}).to_string();
+    let read = async || body(&gate.world.call("get_artifact", &args).await);
+    gate.world.later(Duration::from_secs(600));
+    assert_eq!(gate.shop.runs.sweep().await.unwrap(), 0, "the run goes on");
+    assert_eq!(read().await["status"], "ok");
+    gate.door.add_permits(1);
+    over(&gate.world, &id).await;
+    gate.world.later(Duration::from_secs(59));
+    assert_eq!(read().await["status"], "ok");
+    gate.world.later(Duration::from_secs(1));
+    let expired = read().await;
+    assert_eq!(
+        expired["error"]["errorCode"], "ARTIFACT_EXPIRED",
+        "{expired}"
+    );
+    assert!(expired["error"]["recoverHint"].is_string());
+}
+
+#[tokio::test]
+async fn a_group_has_no_more_under_way_than_it_says() {
+    let shop = Shop::new(&[EACH], |_| {});
+    let door = Arc::new(Semaphore::new(0));
+    let inside = Arc::clone(&door);
+    let world = Setup::new()
+        .tool(spec_read("shelf.read"), move |_, _| {
+            let door = Arc::clone(&inside);
+            async move {
+                door.acquire().await.unwrap().forget();
+                answers(json!({})).await
+            }
+        })
+        .runs(&shop.runs)
+        .build()
+        .await;
+    let id = started(
+        &world,
+        "each",
+        json!({"items": [1, 2, 3, 4, 5], "at_once": 2}),
+    )
+    .await;
+    world.until_seen(2).await;
+    for done in 1..=5 {
+        let run = seen(&world, &id).await;
+        let running = run["steps"].as_array().unwrap().iter();
+        let running = running.filter(|step| step["state"] == "running").count();
+        assert_eq!(running, 2.min(5 - done + 1), "{run}");
+        door.add_permits(1);
+        let is_done = async || {
+            let run = seen(&world, &id).await;
+            run["progress"]["doneSteps"].as_u64().unwrap() >= done as u64
+        };
+        while !is_done().await {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+    assert_eq!(over(&world, &id).await["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn every_code_of_the_document_has_a_hint_and_facts() {
+    let gate = gate(|_| {}).await;
+    let call =
+        async |tool: &str, args: Value| error(&gate.world.call(tool, &args.to_string()).await);
+    let failing =
+        json!({"templateId": "each", "inputs": {"items": [-1]}, "options": {"mode": "sync"}});
+    let none = json!({"templateId": "none"});
+    let version = json!({"templateId": "each", "templateVersion": "9.9.9"});
+    for (tool, args, code, fact) in [
+        ("run_task_template", none, "TEMPLATE_NOT_FOUND", "templates"),
+        (
+            "run_task_template",
+            version,
+            "TEMPLATE_VERSION_UNSUPPORTED",
+            "versions",
+        ),
+        (
+            "run_task_template",
+            failing,
+            "STEP_EXECUTION_FAILED",
+            "stepErrorCode",
+        ),
+        (
+            "get_task_run",
+            json!({"runId": "run_x"}),
+            "RUN_NOT_FOUND",
+            "runId",
+        ),
+        (
+            "cancel_task_run",
+            json!({"runId": "run_x"}),
+            "RUN_NOT_FOUND",
+            "runId",
+        ),
+        (
+            "get_artifact",
+            json!({"artifactId": "art_x"}),
+            "ARTIFACT_NOT_FOUND",
+            "artifactId",
+        ),
+    ] {
+        let told = call(tool, args).await;
+        assert_eq!(told["errorCode"], code, "{told}");
+        assert!(told["recoverHint"].is_string(), "{told}");
+        assert!(!told["details"][fact].is_null(), "{code}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn fifty_runs_are_listed_unless_another_number_is_asked_for() {
+    let gate = gate(|_| {}).await;
+    for _ in 0..51 {
+        let args = r#"{"templateId":"each","inputs":{"items":[]}}"#;
+        let ran = gate.world.call("run_task_template", args).await;
+        assert_eq!(said(&ran), "ok", "{}", body(&ran));
+    }
+    let count = async |args: &str| {
+        let listed = data(&gate.world.call("list_task_runs", args).await);
+        listed["runs"].as_array().unwrap().len()
+    };
+    assert_eq!(count("{}").await, 50);
+    assert_eq!(count(r#"{"limit":51}"#).await, 51);
+}
