@@ -12,7 +12,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    call::{Gateway, Inner},
+    call::{Changed, Gateway, Inner},
     catalog::Catalog,
     policy::Policies,
     settings::fits,
@@ -126,6 +126,12 @@ impl Skills {
         self.all.iter().find(|standing| standing.skill.name == name)
     }
 
+    /// The names of those that can be used.
+    fn in_use(&self) -> Vec<&str> {
+        let on = self.all.iter().filter(|standing| standing.enabled);
+        on.map(|standing| standing.skill.name.as_str()).collect()
+    }
+
     /// Whether only skills that are off name this tool.
     pub fn hides(&self, tool: &str) -> bool {
         self.hidden.contains(tool)
@@ -213,17 +219,24 @@ impl SkillBoard {
         !judged.hidden.is_empty() && judged.hides(tool)
     }
 
-    /// Holds the skills against these tools; says whether other tools are hidden now.
-    pub(crate) fn judge(&self, catalog: &Catalog) -> bool {
+    /// Holds the skills against these tools; says what lists are others now, because other
+    /// tools are hidden or other guides are shown.
+    pub(crate) fn judge(&self, catalog: &Catalog) -> Vec<Changed> {
         let judged = Skills::judge(&self.read(), catalog);
         let mut known = self
             .0
             .judged
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        let differs = known.hidden != judged.hidden;
+        let mut changed = Vec::new();
+        if known.hidden != judged.hidden {
+            changed.push(Changed::Tools);
+        }
+        if known.in_use() != judged.in_use() {
+            changed.extend([Changed::Prompts, Changed::Resources]);
+        }
         *known = Arc::new(judged);
-        differs
+        changed
     }
 }
 

@@ -272,4 +272,32 @@ mod tests {
         assert!(shelf.find("small", Some("3.0.0")).is_none());
         assert_eq!(shelf.problems.len(), 1);
     }
+
+    #[test]
+    fn templates_are_json_as_well_and_a_check_turns_them_down() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = r#"{
+            "id": "small", "version": "1.0.0", "name": "Small",
+            "steps": [{"id": "a", "tool": "time.now", "args": {"zone": "{{ inputs.zone }}"}}]
+        }"#;
+        fs::write(folder.path().join("small.json"), text).unwrap();
+        fs::write(folder.path().join("notes.txt"), text).unwrap();
+        let library = || Library::new(&[], vec![folder.path().to_owned()]);
+        let shelf = library().shelf();
+        assert_eq!(shelf.problems, []);
+        assert_eq!(shelf.files, 1);
+        let template = shelf.find("small", None).unwrap();
+        assert_eq!(template.calls().next().unwrap().1.place.line, 3);
+        let refuses: Check = |template| {
+            vec![Problem {
+                file: template.file.clone(),
+                place: Place { line: 2, column: 1 },
+                message: "no".to_owned(),
+            }]
+        };
+        let shelf = library().checked_by(refuses).shelf();
+        assert!(shelf.find("small", None).is_none());
+        let told = shelf.problems.first().unwrap().to_string();
+        assert!(told.ends_with("small.json:2:1: no"), "{told}");
+    }
 }

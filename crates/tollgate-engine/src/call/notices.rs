@@ -35,7 +35,7 @@ impl Gateway {
     /// Puts another catalogue in place; calls under way keep theirs.
     pub fn replace_catalog(&self, catalog: Catalog) {
         let new = Arc::new(catalog);
-        let hides_others = self.0.skills.judge(&new);
+        let mut changes = self.0.skills.judge(&new);
         let old = std::mem::replace(
             &mut *self
                 .0
@@ -44,11 +44,12 @@ impl Gateway {
                 .unwrap_or_else(PoisonError::into_inner),
             Arc::clone(&new),
         );
-        let differences = old.differences(&new);
-        if hides_others && !differences.contains(&Changed::Tools) {
-            self.0.announce(Changed::Tools);
+        for changed in old.differences(&new) {
+            if !changes.contains(&changed) {
+                changes.push(changed);
+            }
         }
-        for changed in differences {
+        for changed in changes {
             self.0.announce(changed);
         }
         self.follow_again();

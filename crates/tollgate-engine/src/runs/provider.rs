@@ -38,9 +38,9 @@ impl RunProvider {
         let bytes = self.shared.part(&row, 0, MAX_READ).await?;
         let is_text = row.mime_type.starts_with("text/") || row.mime_type == "application/json";
         let mut content = json!({"uri": uri, "mimeType": row.mime_type});
-        match std::str::from_utf8(&bytes) {
-            Ok(text) if is_text => content["text"] = text.into(),
-            Ok(_) | Err(_) => content["blob"] = STANDARD.encode(&bytes).into(),
+        match whole_characters(&bytes).filter(|_| is_text) {
+            Some(text) => content["text"] = text.into(),
+            None => content["blob"] = STANDARD.encode(&bytes).into(),
         }
         if row.size > MAX_READ {
             content["_meta"] =
@@ -87,5 +87,17 @@ impl Provider for RunProvider {
             offer::READ => self.read(&call, &cx).await,
             _ => self.tools.serve(call, cx).await,
         }
+    }
+}
+
+/// The text that bytes are, without a last character that was cut in two.
+fn whole_characters(bytes: &[u8]) -> Option<&str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) if error.error_len().is_none() => {
+            let whole = bytes.get(..error.valid_up_to())?;
+            std::str::from_utf8(whole).ok()
+        }
+        Err(_) => None,
     }
 }

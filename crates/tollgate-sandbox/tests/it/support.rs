@@ -68,6 +68,8 @@ impl Scene {
         if fs::exists("/usr/bin/bwrap").unwrap_or(false) {
             let bubblewrap = Bubblewrap::new(helper(), Cgroups::find());
             all.push(Self::new("bubblewrap", bubblewrap));
+        } else {
+            eprintln!("skipped for bubblewrap: there is no /usr/bin/bwrap");
         }
         all
     }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tollgate_core::ToolSpec;
-use tollgate_engine::{RunType, Skill, policy::Policies};
+use tollgate_engine::{Changed, RunType, Skill, policy::Policies};
 use tollgate_testkit::fakes::says;
 
 use crate::support::{Setup, World, said, spec_kept};
@@ -112,4 +112,28 @@ async fn run_types_follow_the_skills_that_allow_them() {
         reason: "turned off".to_owned(),
     };
     assert_eq!(skills.run_type("run_a"), refused);
+}
+
+#[tokio::test]
+async fn whoever_listens_hears_that_a_skill_is_on_or_off() {
+    let world = world().await;
+    with(&world, vec![skill("a", &["shelf.one"])]).await;
+    let mut changes = world.gateway.changes();
+    let mut heard = || {
+        let mut all = Vec::new();
+        while let Ok(changed) = changes.try_recv() {
+            all.push(changed);
+        }
+        all
+    };
+    // Now it needs what is not there; no tool is hidden by that.
+    with(&world, vec![skill("a", &["shelf.none"])]).await;
+    assert_eq!(heard(), [Changed::Prompts, Changed::Resources]);
+    with(&world, vec![skill("a", &["shelf.one"])]).await;
+    assert_eq!(heard(), [Changed::Prompts, Changed::Resources]);
+    with(&world, vec![off("a", &["shelf.one"])]).await;
+    let all = [Changed::Tools, Changed::Prompts, Changed::Resources];
+    assert_eq!(heard(), all);
+    with(&world, vec![off("a", &["shelf.one"])]).await;
+    assert_eq!(heard(), []);
 }

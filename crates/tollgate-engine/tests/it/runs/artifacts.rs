@@ -146,3 +146,40 @@ async fn a_full_disk_fails_the_step_and_says_so() {
     shop.blobs.fill(false);
     assert_eq!(ran(&world).await["status"], "succeeded");
 }
+
+/// Reads an artifact as a resource.
+async fn resource(world: &World, artifact: &Value) -> Value {
+    let uri = json!({"uri": artifact["uri"]});
+    let read = Request::look(Action::Read, Payload::from(uri));
+    data(&world.ask(read).await)["contents"][0].clone()
+}
+
+#[tokio::test]
+async fn binary_and_large_artifacts_are_resources_too() {
+    let shop = Shop::new(&[MAKES], |_| {});
+    let world = Setup::new()
+        .tool(spec_read("shelf.make"), |_, _| {
+            // Three bytes each, so that a mebibyte ends within one of them.
+            let text = "\u{20ac}".repeat(500_000);
+            let files = json!([{"path": "a.bin", "base64": STANDARD.encode([0, 159, 146, 150])}]);
+            answers(json!({"text": text, "files": files}))
+        })
+        .runs(&shop.runs)
+        .build()
+        .await;
+    let run = ran(&world).await;
+    let artifacts = run["artifacts"].as_array().unwrap();
+    let find = |name: &str| artifacts.iter().find(|it| it["name"] == name).unwrap();
+    let binary = resource(&world, find("a.bin")).await;
+    assert_eq!(
+        binary["blob"],
+        STANDARD.encode([0, 159, 146, 150]),
+        "{binary}"
+    );
+    assert!(binary.get("text").is_none() && binary.get("_meta").is_none());
+    let large = resource(&world, find("text")).await;
+    let text = large["text"].as_str().unwrap();
+    assert_eq!(text.len(), (1 << 20) / 3 * 3, "cut between two characters");
+    assert_eq!(large["_meta"]["tollgate/truncated"], true);
+    assert_eq!(large["_meta"]["tollgate/total_bytes"], 1_500_000);
+}

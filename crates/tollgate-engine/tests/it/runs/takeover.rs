@@ -322,3 +322,32 @@ fn a_cancelled_call_that_a_crash_cut_short_says_so() {
         assert_eq!(error(&gone)["errorCode"], "RUN_NOT_FOUND");
     });
 }
+
+const THEN: &str = "id: then\nversion: 1.0.0\nname: Then\nsteps:\n  - {id: wait, tool: shelf.wait}\n  - {id: next, tool: shelf.wait}\n";
+
+#[tokio::test]
+async fn another_process_can_call_a_run_off() {
+    let folder = TempDir::new().unwrap();
+    let door = Arc::new(tokio::sync::Semaphore::new(0));
+    let process = async || {
+        let shop = Shop::new(&[THEN], |_| {});
+        let world = Setup::new()
+            .store(opened(folder.path()))
+            .tool(spec_read("shelf.wait"), waits(&door, json!({})))
+            .runs(&shop.runs)
+            .build()
+            .await;
+        (world, shop)
+    };
+    let (drives, _shop) = process().await;
+    let (other, _other_shop) = process().await;
+    let id = started(&drives, "then", json!({})).await;
+    drives.until_seen(1).await;
+    cancel(&other, &id).await;
+    assert_eq!(seen(&other, &id).await["status"], "running");
+    door.add_permits(2);
+    let run = over(&other, &id).await;
+    assert_eq!(run["status"], "canceled", "{run}");
+    assert_eq!(run["steps"][1]["state"], "skipped", "{run}");
+    assert_eq!((drives.fake.count(), other.fake.count()), (1, 0));
+}

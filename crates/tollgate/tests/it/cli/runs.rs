@@ -59,7 +59,9 @@ fn a_snippet_runs_when_a_human_agrees_once() {
     assert_eq!(states, ["succeeded", "succeeded", "skipped"], "{shown}");
     let listed = env.run(&["runs", "list", "--json"]).exits(0).json();
     assert_eq!(listed["runs"][0]["runId"], *id);
-    env.run(&["runs", "watch", id, "--json"]).exits(0);
+    let watched = env.run(&["runs", "watch", id]).exits(0);
+    let bar = format!("[{}] 3/3 succeeded", "#".repeat(30));
+    assert!(watched.err.contains(&bar), "{watched:?}");
     let played = env.run(&["runs", "replay", id, "--json"]).exits(0).json();
     assert_eq!(played["steps"][0]["data"]["stdout"], "42\n", "{played}");
     env.whole();
@@ -264,4 +266,113 @@ fn cancelling_what_is_over_and_reading_past_the_end_say_so() {
     env.run(&["runs", "show", "run_none"]).exits(2);
     env.run(&["runs", "watch", "run_none"]).exits(2);
     env.run(&["runs", "replay", "run_none"]).exits(2);
+}
+
+#[test]
+fn a_snippet_in_node_says_its_answer_in_plain_text() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let languages: &[&str] = match std::fs::exists("/usr/bin/node").unwrap_or(false) {
+        true => &["python", "node"],
+        false => {
+            eprintln!("skipped for node: there is no /usr/bin/node");
+            &["python"]
+        }
+    };
+    for language in languages {
+        let code = match *language {
+            "node" => "console.log(6*7)",
+            _ => "print(6*7)",
+        };
+        let arguments = snippet(code, json!({"language": language}));
+        let refused = env.call("run_task_template", &arguments, &[]).exits(3);
+        let id = approval_id(&refused.json());
+        env.run(&["approve", &id, "--token", &token]).exits(0);
+        let said = env
+            .run(&["call", "run_task_template", "--args", &arguments])
+            .exits(0);
+        assert!(said.out.contains("42"), "{language}: {said:?}");
+        assert!(said.out.contains("native"), "{language}: {said:?}");
+    }
+}
+
+#[test]
+fn a_snippet_that_is_made_again_has_a_workspace_of_its_own() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let code = "print(open('n.txt').read()); open('left.txt', 'w').write('5')";
+    let files = json!({"files": [{"path": "n.txt", "content": "6*7"}]});
+    let ran = agreed(&env, &token, &snippet(code, files));
+    assert_eq!(ran["data"]["result"]["stdout"], "6*7\n", "{ran}");
+    let id = ran["data"]["runId"].as_str().unwrap();
+    let replay = ["runs", "replay", id, "--live", "--json"];
+    // Whoever agreed to the run did not agree to its steps being made again.
+    let asked = env.run(&replay).exits(1).json();
+    let steps = asked["steps"].as_array().unwrap();
+    let questions = steps
+        .iter()
+        .filter_map(|step| step.pointer("/again/error/details/approval_id"));
+    let questions: Vec<&str> = questions.map(|id| id.as_str().unwrap()).collect();
+    assert_eq!(questions.len(), 2, "{asked}");
+    for question in questions {
+        env.run(&["approve", question, "--token", &token]).exits(0);
+    }
+    let made = env.run(&replay).json();
+    let steps = made["steps"].as_array().unwrap();
+    let states: Vec<(&Value, &Value)> = steps
+        .iter()
+        .map(|step| (&step["run_step"], &step["again"]["status"]))
+        .collect();
+    let ok = json!("ok");
+    assert_eq!(states[0], (&json!("write_files"), &ok), "{made}");
+    assert_eq!(states[1], (&json!("exec"), &ok), "{made}");
+    // It read what was written again, and nothing is left of it anywhere.
+    let difference = made["steps"][1]["again"]["difference"].to_string();
+    assert!(!difference.contains("stdout"), "{made}");
+    let own = env.ok("sandbox.collect_outputs", "{}");
+    assert_eq!(own["data"]["files"], json!([]), "{own}");
+}
+
+#[test]
+fn a_careful_skill_asks_before_its_runs_and_a_local_one_does_not() {
+    let env = TestEnv::with_config("[providers.stub]\ntools = [\"shelf.greet\"]\n");
+    let text =
+        "id: greet\nversion: 1.0.0\nname: Greet\nsteps:\n  - {id: greet, tool: shelf.greet}\n";
+    env.write("config/tollgate/templates/greet.yaml", text);
+    env.write(
+        "config/tollgate/skills/greeting/SKILL.md",
+        "---\nname: greeting\n---\n",
+    );
+    for (level, exit) in [("careful", 3), ("local", 0), ("read_only", 0)] {
+        let manifest = format!(
+            "skill_name: greeting\ndescription: Greets.\nrequired_tools: [shelf.greet]\n\
+             allowed_run_types: [greet]\nrisk_policy: {level}\n"
+        );
+        env.write("config/tollgate/skills/greeting.yaml", manifest);
+        let ran = env.call("run_task_template", r#"{"templateId":"greet"}"#, &[]);
+        assert_eq!(ran.code, exit, "{level}: {ran:?}");
+    }
+}
+
+#[test]
+fn lint_names_the_line_of_a_tool_that_is_not_there_and_of_a_schema_that_is_none() {
+    let env = TestEnv::new();
+    let text = "id: bad\nversion: 1.0.0\nname: Bad\nsteps:\n  - id: a\n    tool: shelf.gone\n";
+    env.write("config/tollgate/templates/bad.yaml", text);
+    let lint = env.run(&["templates", "lint"]).exits(1);
+    let line = "bad.yaml:6:5: step `a` calls `shelf.gone`, which is not offered here";
+    assert!(lint.out.contains(line), "{lint:?}");
+    let schema = format!("{text}outputsSchema: {{type: objekt}}\n");
+    env.write("config/tollgate/templates/bad.yaml", schema);
+    let lint = env.run(&["templates", "lint"]).exits(1);
+    assert!(
+        lint.out.contains("bad.yaml:7:1: `outputsSchema`"),
+        "{lint:?}"
+    );
 }

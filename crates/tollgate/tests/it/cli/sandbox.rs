@@ -302,3 +302,32 @@ fn the_network_is_there_only_where_a_rule_grants_it() {
     let missing = ran["data"]["missing"].as_array().unwrap();
     assert!(missing.contains(&json!("network_shared")), "{ran}");
 }
+
+#[test]
+fn limits_of_a_call_reach_the_sandbox_in_every_language() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let ran = |code: &str, limits: Value| {
+        let run = json!({"language": "python", "code": code, "limits": limits});
+        agreed(&env, &token, "sandbox.exec", &run)["data"].clone()
+    };
+    let cut = ran("print('x' * 5000)", json!({"output_bytes": 10}));
+    assert_eq!(cut["stdout"], "x".repeat(10), "{cut}");
+    let busy = ran("while True: pass", json!({"cpu_ms": 300}));
+    assert_eq!(busy["limits_reached"], json!(["cpu_time"]), "{busy}");
+    let greedy = "x = bytearray(150 << 20); print(len(x))";
+    let free = ran(greedy, json!({}));
+    assert_eq!(free["exit_code"], 0, "{free}");
+    let held = ran(greedy, json!({"memory_bytes": 64 << 20}));
+    assert_ne!(held["exit_code"], 0, "{held}");
+    if !std::fs::exists("/usr/bin/node").unwrap_or(false) {
+        eprintln!("skipped for node: there is no /usr/bin/node");
+        return;
+    }
+    let node = json!({"language": "node", "code": "console.log(6*7)"});
+    let ran = agreed(&env, &token, "sandbox.exec", &node);
+    assert_eq!(ran["data"]["stdout"], "42\n", "{ran}");
+}
