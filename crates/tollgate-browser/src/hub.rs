@@ -1,6 +1,7 @@
 //! Who is told what: events of one browser, handed to the tabs and sessions they are about.
 //!
-//! Invariant: a page that belongs to no session of ours does not stay open.
+//! Invariant: a page that belongs to no session of ours does not stay open, and a download that
+//! belongs to none does not go on.
 
 use std::{
     collections::HashMap,
@@ -10,7 +11,7 @@ use std::{
 
 use crate::{
     protocol::{
-        commands::{CloseTarget, DetachTarget, RunIfWaiting},
+        commands::{CancelDownload, CloseTarget, DetachTarget, RunIfWaiting},
         events::{Attached, Detached, DownloadBegins, DownloadProgress},
         pipe::{Connection, Event},
     },
@@ -86,19 +87,12 @@ impl Hub {
             }
             ("Browser.downloadWillBegin", None) => {
                 if let Some(begins) = event.read::<DownloadBegins>() {
-                    self.download(&begins);
+                    self.download(connection, &begins);
                 }
             }
             ("Browser.downloadProgress", None) => {
                 if let Some(progress) = event.read::<DownloadProgress>() {
-                    let session = self
-                        .lock()
-                        .downloads
-                        .get(&progress.guid)
-                        .and_then(Weak::upgrade);
-                    if let Some(session) = session {
-                        session.downloading(connection, &progress);
-                    }
+                    self.downloading(connection, &progress);
                 }
             }
             (_, Some(session)) => {
@@ -186,7 +180,7 @@ impl Hub {
         }
     }
 
-    fn download(&self, begins: &DownloadBegins) {
+    fn download(&self, connection: &Connection, begins: &DownloadBegins) {
         let sessions: Vec<_> = self
             .lock()
             .contexts
@@ -196,11 +190,50 @@ impl Hub {
         let owner = sessions
             .into_iter()
             .find(|session| session.has_frame(&begins.frame_id));
-        if let Some(session) = owner {
-            session.download(begins);
-            self.lock()
-                .downloads
-                .insert(begins.guid.clone(), Arc::downgrade(&session));
+        let Some(session) = owner else {
+            self.stop_download(connection, &begins.guid);
+            return;
+        };
+        if let Some(forgotten) = session.download(begins) {
+            self.stop_download(connection, &forgotten);
+        }
+        self.lock()
+            .downloads
+            .insert(begins.guid.clone(), Arc::downgrade(&session));
+    }
+
+    fn downloading(&self, connection: &Connection, progress: &DownloadProgress) {
+        let is_over = progress.state != "inProgress";
+        let owner = {
+            let mut routes = self.lock();
+            let owner = routes.downloads.get(&progress.guid).and_then(Weak::upgrade);
+            if is_over || owner.is_none() {
+                routes.downloads.remove(&progress.guid);
+            }
+            owner
+        };
+        match owner {
+            Some(session) => session.downloading(connection, progress),
+            // What came too early to be stopped is stopped with its next piece.
+            None if !is_over => self.stop_download(connection, &progress.guid),
+            None => {}
+        }
+    }
+
+    /// Ends a download that belongs to nobody; in which context it is, is not told.
+    fn stop_download(&self, connection: &Connection, guid: &str) {
+        let contexts: Vec<String> = {
+            let mut routes = self.lock();
+            routes.downloads.remove(guid);
+            routes.contexts.keys().cloned().collect()
+        };
+        for browser_context_id in contexts {
+            let guid = guid.to_owned();
+            let cancel = CancelDownload {
+                guid,
+                browser_context_id,
+            };
+            connection.tell(None, &cancel);
         }
     }
 }

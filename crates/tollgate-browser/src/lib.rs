@@ -27,7 +27,7 @@ pub use page::{
     matching::{Candidate, find as find_elements},
     next::{Entry, Onward},
     overview::{Overview, PageType, Region},
-    view::{Changes, by_use, fitting, tokens},
+    view::{Changes, by_use, fitting, shortened, tokens},
 };
 pub use process::find::{INSTALL, Missing, Whereabouts};
 pub use session::{Cookie, Download, Keeper, Kept, KeptTab, Options, Session};

@@ -180,6 +180,8 @@ pub struct ToolResult {
     pub payload: Payload,
     /// Whether `payload` is our `data` or an upstream's own result.
     pub shape: Shape,
+    /// All of it where `payload` is only what fits: kept for a while, to be searched and read on.
+    pub whole: Option<Payload>,
     /// Images, audio, embedded resources and links, beside `data`.
     pub blocks: Vec<Block>,
     /// What was consumed.
@@ -198,6 +200,7 @@ impl ToolResult {
         Self {
             payload,
             shape: Shape::Data,
+            whole: None,
             blocks: Vec::new(),
             usage: Usage::default(),
             status: Status::Ok,

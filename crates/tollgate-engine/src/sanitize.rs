@@ -50,6 +50,8 @@ pub(crate) struct Found {
     pub(crate) applied: bool,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) taint: Vec<Value>,
+    /// The same in the whole of an answer that shows only a part.
+    pub(crate) taint_of_whole: Vec<Value>,
     pub(crate) changed: bool,
 }
 
@@ -111,6 +113,14 @@ impl Cleaner {
         let mut found = Found::default();
         if let Some(payload) = self.payload(&result.payload, &scope, &mut found) {
             result.payload = payload;
+        }
+        if let Some(whole) = &mut result.whole {
+            // What is not shown does not count in what is told of the answer.
+            let mut beyond = Found::default();
+            if let Some(clean) = self.payload(whole, &scope, &mut beyond) {
+                *whole = clean;
+            }
+            found.taint_of_whole = beyond.taint;
         }
         for Block(block) in &mut result.blocks {
             if let Some(clean) = self.payload(block, &scope, &mut found) {

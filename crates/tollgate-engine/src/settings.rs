@@ -25,6 +25,8 @@ pub struct Settings {
     pub grant_ttl: Duration,
     /// The pieces in which a large result is read.
     pub result_piece: usize,
+    /// How long what did not fit into an answer can be read on.
+    pub result_keep: Duration,
     /// The largest body kept for replay.
     pub max_body: usize,
     /// Characters of arguments and results shown in the record.
@@ -48,6 +50,7 @@ impl Default for Settings {
             reissue_window: Duration::from_secs(600),
             grant_ttl: Duration::from_secs(8 * 3600),
             result_piece: 64 << 10,
+            result_keep: Duration::from_secs(3600),
             max_body: 64 << 10,
             preview: 200,
             review: ReviewRules::default(),

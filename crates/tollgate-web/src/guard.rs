@@ -51,6 +51,10 @@ impl Resolver for SystemResolver {
 pub struct Guard {
     /// Hosts that may be reached although their address is not public, as `host` (every port) or `host:port`.
     pub allow_hosts: Vec<String>,
+    /// The only hosts that may be reached, if any are named; `*.example.com` is every host below it.
+    pub only_hosts: Vec<String>,
+    /// Hosts that may not be reached, spelled the same way.
+    pub deny_hosts: Vec<String>,
     /// The ports that may be used elsewhere.
     pub ports: Vec<u16>,
     /// How hosts are looked up.
@@ -65,6 +69,8 @@ impl Default for Guard {
     fn default() -> Self {
         Self {
             allow_hosts: Vec::new(),
+            only_hosts: Vec::new(),
+            deny_hosts: Vec::new(),
             ports: vec![80, 443],
             resolver: Arc::new(SystemResolver),
             authorities: Vec::new(),
@@ -108,6 +114,7 @@ impl Guard {
         let Some(host) = url.host_str() else {
             return Err(WebError::invalid("the address has no host"));
         };
+        self.listed(host)?;
         let port = url.port_or_known_default().unwrap_or_default();
         if self.names(host, port) {
             return Ok(Reach::Named);
@@ -125,6 +132,7 @@ impl Guard {
     /// The addresses that a connection to a host may be made to, for whoever makes connections of his own: all of them
     /// checked, or none. Ports are not looked at.
     pub async fn admit(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, WebError> {
+        self.listed(host)?;
         let plain = host.trim_start_matches('[').trim_end_matches(']');
         let is_named = self.names(host, port) || self.names(plain, port);
         let found = match plain.parse::<IpAddr>() {
@@ -144,6 +152,19 @@ impl Guard {
             .into_iter()
             .map(|it| SocketAddr::new(it, port))
             .collect())
+    }
+
+    /// Whether the operator's lists let a host be reached at all.
+    fn listed(&self, host: &str) -> Result<(), WebError> {
+        let is_listed = |list: &[String]| list.iter().any(|entry| matches(entry, host));
+        if is_listed(&self.deny_hosts) {
+            return Err(refused(format!("the operator denies {host}")));
+        }
+        if !self.only_hosts.is_empty() && !is_listed(&self.only_hosts) {
+            let why = format!("{host} is not one of the hosts that the operator allows");
+            return Err(refused(why));
+        }
+        Ok(())
     }
 
     fn names(&self, host: &str, port: u16) -> bool {
@@ -169,6 +190,18 @@ impl Guard {
             guard: Arc::clone(self),
             reach,
         }
+    }
+}
+
+/// `shop.example` is that host, `*.example` is every host below it.
+fn matches(entry: &str, host: &str) -> bool {
+    let entry = entry.trim().to_ascii_lowercase();
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    match entry.strip_prefix("*.") {
+        Some(domain) => host
+            .strip_suffix(domain)
+            .is_some_and(|it| it.ends_with('.')),
+        None => entry == host,
     }
 }
 
@@ -285,6 +318,24 @@ mod tests {
                 .kind,
             Kind::Network
         );
+    }
+
+    #[test]
+    fn the_operators_lists_bind_every_address() {
+        let guard = Guard {
+            deny_hosts: vec!["*.bad.example".into(), "worse.example".into()],
+            ..Guard::default()
+        };
+        let reads = |guard: &Guard, host: &str| guard.read(&format!("https://{host}/")).is_ok();
+        for refused in ["a.bad.example", "A.Bad.Example.", "worse.example"] {
+            assert!(!reads(&guard, refused), "{refused}");
+        }
+        assert!(reads(&guard, "bad.example") && reads(&guard, "notbad.example"));
+        let only = Guard {
+            only_hosts: vec!["good.example".into()],
+            ..guard
+        };
+        assert!(reads(&only, "good.example") && !reads(&only, "other.example"));
     }
 
     #[test]

@@ -283,7 +283,7 @@ fn provider_settings(
         },
         sandbox: config.sandbox.settings(&config.state.dir),
         keepa: keepa::settings(config, environment),
-        web: config.web.settings(environment),
+        web: config.web.settings(&config.browser, environment),
         browser: tollgate_providers::browser::Settings {
             artifacts: tollgate_providers::browser::Handover(given.artifacts),
             ..config.browser.settings(&config.state.dir, environment)
@@ -369,6 +369,7 @@ fn settings(config: &Config) -> Settings {
         reissue_window: config.consent.reissue_window,
         grant_ttl: config.consent.session_grant_ttl,
         result_piece: config.results.chunk_bytes,
+        result_keep: config.results.keep,
         max_body: config.record.max_body,
         preview: config.record.preview,
         review: ReviewRules {

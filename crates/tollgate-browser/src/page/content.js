@@ -2,7 +2,7 @@
   const SECTIONS = new Set(["H1","H2","H3","H4","H5","H6","P","LI","PRE","BLOCKQUOTE","TD","TH","DT","DD","FIGCAPTION","SUMMARY","CAPTION","ADDRESS","LEGEND","LABEL"]);
   const SKIP = new Set(["SCRIPT","STYLE","NOSCRIPT","TEMPLATE","HEAD","SVG","svg","INPUT","TEXTAREA","SELECT","BUTTON"]);
   const WEIGHT = { H1: 1, H2: 0.9, H3: 0.8, H4: 0.7, H5: 0.6, H6: 0.6, P: 0.8, PRE: 0.8, BLOCKQUOTE: 0.7, LI: 0.5, TD: 0.45, TH: 0.5 };
-  const MOST = 2000;
+  const MOST = 4000;
   const sections = [], links = [], images = [];
   let heading = "", cut = false, total = 0;
   const clean = (text) => (text || "").replace(/\s+/g, " ").trim();
@@ -21,9 +21,23 @@
     total += text.length;
     const isHeading = /^H[1-6]$/.test(tag);
     if (isHeading) heading = text.slice(0, 120);
-    const section = { tag: tag.toLowerCase(), text: text.slice(0, longest), attention: Math.round(attention * 100) / 100, main };
-    if (!isHeading && heading) section.heading = heading;
-    sections.push(section);
+    // A long text is several sections, so that all of it is there.
+    for (let at = 0; at < text.length; ) {
+      if (sections.length >= MOST) { cut = true; return; }
+      const end = ending(text, at);
+      const section = { tag: tag.toLowerCase(), text: text.slice(at, end).trim(), attention: Math.round(attention * 100) / 100, main };
+      if (!isHeading && heading) section.heading = heading;
+      sections.push(section);
+      at = end;
+    }
+  };
+  // Where a piece of a text ends: between words where there are any, and never inside of a character.
+  const ending = (text, at) => {
+    if (text.length - at <= longest) return text.length;
+    const end = at + longest;
+    const space = text.lastIndexOf(" ", end);
+    if (space > at + longest / 2) return space + 1;
+    return /[\uD800-\uDBFF]/.test(text[end - 1]) && longest > 1 ? end - 1 : end;
   };
   const own = (one) => {
     let text = "";

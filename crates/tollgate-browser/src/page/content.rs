@@ -62,7 +62,7 @@ pub struct PageImage {
 }
 
 impl Tab {
-    /// What the page says; no section is longer than `longest` characters.
+    /// What the page says; a text of more than `longest` characters is several sections.
     pub async fn content(&self, longest: usize) -> Result<Content, Error> {
         let mut content: Content = self.run(READ, vec![json!(longest)]).await?;
         for (session, frames) in self.conversations() {
@@ -89,6 +89,7 @@ impl Tab {
             match inner {
                 Ok(inner) => {
                     content.sections.extend(inner.sections);
+                    content.cut |= inner.cut;
                     content.links.extend(inner.links);
                     content.images.extend(inner.images);
                 }

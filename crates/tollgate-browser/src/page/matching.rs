@@ -50,36 +50,33 @@ pub fn find(elements: &[Element], query: &str) -> Vec<Candidate> {
     if query.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<Candidate> = elements
+    let mut found: Vec<(f64, Candidate)> = elements
         .iter()
         .filter_map(|element| {
-            let (score, match_reason) = score(element, &query)?;
-            Some(Candidate {
+            let (points, match_reason) = score(element, &query)?;
+            // What cannot be seen or used answers a little less.
+            let is_usable = element.state.visible && element.state.enabled;
+            let part = if is_usable { 1.0 } else { 0.9 };
+            let candidate = Candidate {
                 id: element.id.clone(),
                 label: element.label.clone(),
                 r#type: element.r#type,
-                // What cannot be seen or used answers a little less.
-                score: if element.state.visible && element.state.enabled {
-                    score
-                } else {
-                    score * 0.9
-                },
+                score: (points.min(1.0) * part * 100.0).round() / 100.0,
                 match_reason,
-            })
+            };
+            Some((points * part, candidate))
         })
         .collect();
-    found.sort_by(|a, b| b.score.total_cmp(&a.score));
+    // Several reasons together count for more than is shown: a score ends at 1.
+    found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     found.truncate(MOST);
-    for candidate in &mut found {
-        candidate.score = (candidate.score * 100.0).round() / 100.0;
-    }
-    found
+    found.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
 fn score(element: &Element, query: &str) -> Option<(f64, &'static str)> {
     let id = element.id.to_lowercase();
     if id == query.replace(' ', "_") || id == query {
-        return Some((1.0, "exact_id_match"));
+        return Some((f64::INFINITY, "exact_id_match"));
     }
     let label = normal(&element.label);
     let mut score = 0.0;
@@ -92,16 +89,19 @@ fn score(element: &Element, query: &str) -> Option<(f64, &'static str)> {
         add(0.9, "exact_label_match");
     } else if label.contains(query) {
         add(0.6, "label_contains");
-    } else if label.chars().count() > 2 && query.contains(&label) {
-        add(0.4, "partial_match");
-    } else {
-        let shared = shared_words(&label, query);
-        if shared > 0.0 {
-            add(0.35 * shared, "partial_match");
-        }
     }
     if id.contains(&query.replace(' ', "_")) {
-        add(0.1, "id_contains");
+        add(0.8, "id_contains");
+    }
+    if !label.contains(query) {
+        if label.chars().count() > 2 && query.contains(&label) {
+            add(0.4, "partial_match");
+        } else {
+            let shared = shared_words(&label, query);
+            if shared > 0.0 {
+                add(0.35 * shared, "partial_match");
+            }
+        }
     }
     if element.r#type.contains(query) || query.contains(element.r#type) {
         add(0.3, "partial_match");
@@ -111,7 +111,7 @@ fn score(element: &Element, query: &str) -> Option<(f64, &'static str)> {
     if ALIASES.iter().any(is_alias) {
         add(0.5, "partial_match");
     }
-    reason.map(|reason| (score.min(1.0), reason))
+    reason.map(|reason| (score, reason))
 }
 
 /// The part of the query's words that a label has.
@@ -177,6 +177,16 @@ mod tests {
         assert_eq!(best("搜索框").as_deref(), Some("Search products"));
         assert_eq!(best("x_Help_1").as_deref(), Some("Help"));
         assert_eq!(best("zzz"), None);
+        let found = find(&all, "x_sear");
+        assert_eq!(
+            (found[0].score, found[0].match_reason),
+            (0.8, "id_contains")
+        );
+        let found = find(&all, "products");
+        assert_eq!(
+            (found[0].score, found[0].match_reason),
+            (1.0, "label_contains")
+        );
         assert_eq!(best("  "), None);
     }
 }

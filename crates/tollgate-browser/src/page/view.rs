@@ -13,6 +13,9 @@ use crate::tab::Tab;
 /// How many views of a tab can be asked about.
 const KEPT: usize = 8;
 
+/// How much of a section names it once it is gone.
+const BEGINS: usize = 60;
+
 /// What earlier views of a tab showed, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Views {
@@ -81,7 +84,7 @@ impl Tab {
         self.view('e', marks.collect(), since)
     }
 
-    /// The same for sections.
+    /// The same for sections; those that are gone go by their first words.
     pub fn view_of_sections(
         &self,
         sections: &[Section],
@@ -92,9 +95,17 @@ impl Tab {
             let text = mark(&(&it.tag, &it.text));
             let times = seen.entry(text).or_default();
             *times += 1;
-            (format!("{text:x}.{times}"), 0)
+            let begins: String = it.text.chars().take(BEGINS).collect();
+            (format!("{text:x}.{times} {begins}"), 0)
         });
-        self.view('c', marks.collect(), since)
+        let (view, changes) = self.view('c', marks.collect(), since);
+        let changes = changes.map(|mut changes| {
+            for name in &mut changes.removed {
+                *name = name.split_once(' ').map_or("", |(_, text)| text).to_owned();
+            }
+            changes
+        });
+        (view, changes)
     }
 
     fn view(
@@ -125,6 +136,22 @@ pub fn tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     let other = text.chars().filter(|c| !c.is_ascii()).count();
     ascii.div_ceil(3) + other
+}
+
+/// The text, or what of its beginning is at most so many tokens.
+pub fn shortened(text: String, most: usize) -> String {
+    if tokens(&text) <= most {
+        return text;
+    }
+    let mut left = most.saturating_sub(1) * 3;
+    let end = text.char_indices().find(|(_, c)| {
+        let cost = if c.is_ascii() { 1 } else { 3 };
+        let is_over = cost > left;
+        left = left.saturating_sub(cost);
+        is_over
+    });
+    let end = end.map_or(text.len(), |(at, _)| at);
+    format!("{}…", &text[..end])
 }
 
 /// How many of the things, beginning with the first, fit into so many tokens; at least one.
@@ -207,5 +234,10 @@ mod tests {
         assert_eq!(fitting(&["y", "y", long.as_str()], 100), 2);
         assert_eq!(fitting::<&str>(&[], 100), 0);
         assert_eq!(tokens("中文"), 2);
+        assert_eq!(shortened("short".to_owned(), 2), "short");
+        for text in ["x".repeat(900), "中".repeat(900), "x中".repeat(900)] {
+            let short = shortened(text, 50);
+            assert!((45..=50).contains(&tokens(&short)), "{short}");
+        }
     }
 }

@@ -41,6 +41,22 @@ pub struct Download {
     pub error: Option<String>,
 }
 
+impl Download {
+    /// Whether more of it may come.
+    fn is_going_on(&self) -> bool {
+        !self.completed && self.error.is_none()
+    }
+}
+
+/// Forgets one where there are as many as are remembered: the oldest that has ended, else the oldest.
+fn make_room(all: &mut Vec<Download>) -> Option<Download> {
+    if all.len() < DOWNLOADS {
+        return None;
+    }
+    let ended = all.iter().position(|it| !it.is_going_on());
+    Some(all.remove(ended.unwrap_or(0)))
+}
+
 impl Session {
     /// What was downloaded, the last one last.
     pub fn downloads(&self) -> Vec<Download> {
@@ -55,12 +71,15 @@ impl Session {
         }
     }
 
-    pub(crate) fn download(&self, begins: &DownloadBegins) {
+    /// Remembers a download; gives the one that is to be stopped because nobody remembers it now.
+    pub(crate) fn download(&self, begins: &DownloadBegins) -> Option<String> {
         let mut all = self.downloaded();
-        if all.len() >= DOWNLOADS {
-            let oldest = all.remove(0);
-            let _ = fs::remove_file(oldest.path);
-        }
+        let forgotten = make_room(&mut all);
+        let stopped = forgotten.and_then(|oldest| {
+            // Nobody could find it any more.
+            let _ = fs::remove_file(&oldest.path);
+            oldest.is_going_on().then_some(oldest.id)
+        });
         all.push(Download {
             id: begins.guid.clone(),
             url: begins.url.clone(),
@@ -71,6 +90,7 @@ impl Session {
             completed: false,
             error: None,
         });
+        stopped
     }
 
     pub(crate) fn downloading(&self, connection: &Connection, progress: &DownloadProgress) {
@@ -147,4 +167,39 @@ fn free_name(folder: &Path, name: &str) -> PathBuf {
         .map(|number| folder.join(format!("{number}-{name}")))
         .find(|path| !path.exists())
         .unwrap_or(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn download(id: usize, completed: bool) -> Download {
+        Download {
+            id: id.to_string(),
+            url: String::new(),
+            filename: String::new(),
+            path: PathBuf::new(),
+            artifact: None,
+            size: 0,
+            completed,
+            error: None,
+        }
+    }
+
+    #[test]
+    fn one_that_goes_on_is_forgotten_last_and_never_silently() {
+        let mut all: Vec<Download> = (0..DOWNLOADS).map(|it| download(it, it == 7)).collect();
+        let forgotten = make_room(&mut all).unwrap();
+        assert_eq!(
+            (forgotten.id.as_str(), forgotten.is_going_on()),
+            ("7", false)
+        );
+        assert!(make_room(&mut all).is_none(), "there is room");
+        all.push(download(99, false));
+        let forgotten = make_room(&mut all).unwrap();
+        assert_eq!(
+            (forgotten.id.as_str(), forgotten.is_going_on()),
+            ("0", true)
+        );
+    }
 }

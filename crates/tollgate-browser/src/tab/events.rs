@@ -16,13 +16,31 @@ const LONGEST: usize = 2000;
 /// A document that shows more dialogs than this is not asked about any more.
 const MOST_DIALOGS: u32 = 20;
 
-/// Headers whose values nobody needs to see.
+/// What the name of a header has in it whose value is a secret.
 const SECRET_HEADERS: &[&str] = &[
-    "authorization",
+    "auth",
     "cookie",
-    "set-cookie",
-    "proxy-authorization",
+    "credential",
+    "csrf",
+    "key",
+    "password",
+    "secret",
+    "session",
+    "signature",
+    "token",
+    "xsrf",
 ];
+/// Names of that kind that say nothing secret.
+const PLAIN_HEADERS: &[&str] = &[
+    ":authority",
+    "sec-websocket-key",
+    "www-authenticate",
+    "proxy-authenticate",
+];
+
+fn is_secret_header(name: &str) -> bool {
+    !PLAIN_HEADERS.contains(&name) && SECRET_HEADERS.iter().any(|word| name.contains(word))
+}
 
 impl Tab {
     /// Takes an event about this tab; `session` is the conversation it came in.
@@ -344,7 +362,7 @@ fn headers(all: &std::collections::BTreeMap<String, serde_json::Value>) -> Vec<(
     all.iter()
         .map(|(name, value)| {
             let name = name.to_ascii_lowercase();
-            let value = if SECRET_HEADERS.contains(&name.as_str()) {
+            let value = if is_secret_header(&name) {
                 "********".to_owned()
             } else {
                 cut(value.as_str().unwrap_or_default(), 500)
@@ -361,4 +379,46 @@ fn headers(all: &std::collections::BTreeMap<String, serde_json::Value>) -> Vec<(
 )]
 fn whole(number: f64) -> u64 {
     number.max(0.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn headers_that_tell_of_a_secret_are_hidden() {
+        let all = [
+            "Authorization",
+            "Cookie",
+            "Set-Cookie",
+            "Proxy-Authorization",
+            "X-Api-Key",
+            "apikey",
+            "X-Auth-Token",
+            "X-CSRF-Token",
+            "X-XSRF-TOKEN",
+            "X-Amz-Security-Token",
+            "X-Session-Id",
+            "X-Client-Secret",
+            "X-Hub-Signature-256",
+        ];
+        let sent = all.map(|name| (name.to_owned(), json!("sesame")));
+        let shown = headers(&sent.into_iter().collect());
+        for (name, value) in shown {
+            assert_eq!(value, "********", "{name}");
+        }
+        let plain = [
+            "accept",
+            "content-type",
+            "user-agent",
+            "www-authenticate",
+            "etag",
+        ];
+        let sent = plain.map(|name| (name.to_owned(), json!("plain")));
+        for (name, value) in headers(&sent.into_iter().collect()) {
+            assert_eq!(value, "plain", "{name}");
+        }
+    }
 }

@@ -14,7 +14,7 @@ fn kill(pid: u32) {
 }
 
 /// Processes that a process started, and those that they did, whose command line has a word.
-fn descendants(of: u32, word: &str) -> Vec<u32> {
+pub(crate) fn descendants(of: u32, word: &str) -> Vec<u32> {
     let mut parents = std::collections::HashMap::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else {

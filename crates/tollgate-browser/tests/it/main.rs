@@ -15,6 +15,10 @@ mod pages;
 #[cfg(test)]
 mod site;
 #[cfg(test)]
+mod steady;
+#[cfg(test)]
 mod tabs;
+#[cfg(test)]
+mod tunnel;
 #[cfg(test)]
 mod world;

@@ -111,6 +111,16 @@ async fn serve(mut stream: TcpStream, port: u16, seen: Arc<Mutex<Vec<String>>>) 
             Answer::Never => {
                 tokio::time::sleep(Duration::from_secs(600)).await;
             }
+            Answer::Stream => {
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n<title>stream</title><button>Early</button>";
+                if stream.write_all(head.as_bytes()).await.is_err() {
+                    return;
+                }
+                while stream.write_all(b"<p>and on it goes</p>").await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                return;
+            }
             Answer::Endless => {
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n\r\n";
                 if stream.write_all(head.as_bytes()).await.is_err() {
@@ -137,6 +147,7 @@ enum Answer {
     Raw(String),
     Never,
     Endless,
+    Stream,
 }
 
 fn page(body: &str) -> Answer {
@@ -189,6 +200,14 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
         "/covered" => page("<title>covered</title><button onclick=\"document.title='hit'\">Under</button><div id=veil style='position:fixed;inset:0;background:#0008'></div>"),
         "/file" => Answer::Raw("HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-disposition: attachment; filename=\"../../report.csv\"\r\ncontent-length: 5\r\n\r\na,b,c".to_owned()),
         "/endless" => Answer::Endless,
+        "/stream" => Answer::Stream,
+        "/busy" => page("<title>busy</title><script>setInterval(() => document.body.append(document.createElement('p')), 20)</script>"),
+        "/asking" => page("<title>asking</title><script>fetch('/never')</script>"),
+        "/keys" => page("<title>keys</title><input aria-label=Word><p onmouseover=\"document.title='pointed'\"><button>Point</button></p>\
+            <button onclick=\"document.title=prompt('Who?','nobody')\">Ask</button>\
+            <button id=runner style='position:absolute;top:300px;left:20px' onclick=\"document.title='caught'\">Runner</button>\
+            <script>let n=0;addEventListener('keydown',(e)=>{if(e.key==='Escape'||e.ctrlKey)document.title=(e.ctrlKey?'Ctrl+':'')+e.key});\
+            setInterval(()=>{runner.style.left=(20+(n++%2)*400)+'px'},700)</script>"),
         "/download" => page("<title>download</title><a href=/file>Report</a><a href=/endless download>Endless</a>"),
         "/never" => Answer::Never,
         "/slow" => page("<title>slow</title><p>there</p><img src=/never>"),

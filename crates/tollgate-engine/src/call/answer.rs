@@ -193,6 +193,10 @@ fn assemble(
     Outcome {
         envelope: Clean::assembled(envelope),
         blocks: Clean::of_blocks(blocks),
+        whole: kept
+            .as_ref()
+            .and_then(|kept| kept.whole.as_ref())
+            .map(|whole| whole.payload.raw().len()),
         shape: kept.as_ref().map_or(Shape::Data, |kept| kept.shape),
         disposition: shown.disposition,
         call: shown.call,

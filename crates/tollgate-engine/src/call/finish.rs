@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
-    ConsumedSource, ErrorCode, Failure, InputRequest, ToolResult, Usage, Warning,
+    CallId, ConsumedSource, ErrorCode, Failure, InputRequest, ToolResult, Usage, Warning,
     store::{Batch, Body, Change, Durability, Ending},
 };
 
@@ -25,6 +25,7 @@ use crate::{
     review,
     sanitize::{Clean, Found},
     session::{Kept, Lifetime, Recalled, SessionState, Source},
+    tools::result,
 };
 
 /// For how long calls refer to a body that was kept before; then it is kept anew, so
@@ -209,13 +210,17 @@ fn show(
     match end {
         End::Answered(answered) => {
             keep(inner, session, &answered, changes);
+            keep_whole(inner, session, &call, &answered.kept, changes);
             let redactions = answered.redactions;
             Shown::kept(answered.kept, call, redactions)
         }
-        End::Hit(Recalled { kept, source }) => Shown {
-            source: source.filter(|source| serves(source, trail, &kept)),
-            ..Shown::kept(kept, call, 0)
-        },
+        End::Hit(Recalled { kept, source }) => {
+            keep_whole(inner, session, &call, &kept, changes);
+            Shown {
+                source: source.filter(|source| serves(source, trail, &kept)),
+                ..Shown::kept(kept, call, 0)
+            }
+        }
         End::Recorded(recorded) => {
             trail.cache = CacheUse::Recorded;
             let mut shown = match (recorded.ending.kept, recorded.ending.failure) {
@@ -301,6 +306,20 @@ fn needs_input(inner: &Inner, trail: &Trail, mut request: InputRequest) -> Shown
     Shown {
         disposition: Disposition::NeedsInput(request),
         ..Shown::failed(inner.cleaner.failure(failure), trail.call.clone())
+    }
+}
+
+/// Keeps the whole of an answer that shows only a part, for whoever searches it by this call.
+fn keep_whole(
+    inner: &Inner,
+    session: &SessionState,
+    call: &CallId,
+    kept: &Kept,
+    changes: &mut Vec<Change>,
+) {
+    if let Some(whole) = &kept.whole {
+        let id = call.as_str();
+        changes.push(result::keeping(inner, session.key(), id, &whole.payload));
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Outcome {
     pub envelope: Clean<Envelope>,
     /// Content blocks beside `data`.
     pub blocks: Clean<Vec<Block>>,
+    /// How large the whole of it is, where `data` is only a part and the whole is kept by the call's id.
+    pub whole: Option<usize>,
     /// Whether `data` is an upstream's own result.
     pub shape: Shape,
     /// What kind of ending it is.
@@ -54,6 +56,7 @@ impl Outcome {
         Some(Self {
             envelope: Clean::assembled(kept.envelope),
             blocks: Clean::of_blocks(kept.blocks),
+            whole: None,
             shape: kept.shape,
             disposition: code.map_or(Disposition::Done, Disposition::of),
             call: CallId(kept.call.into()),

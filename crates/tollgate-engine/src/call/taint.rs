@@ -35,10 +35,13 @@ pub(super) async fn remember(
     session: &SessionState,
     kept: &Kept,
 ) -> Result<(), StoreError> {
-    if kept.taint.is_empty() {
+    let mut fresh = tainted_runs(&kept.payload, &kept.taint);
+    if let Some(whole) = &kept.whole {
+        fresh.extend(tainted_runs(&whole.payload, &whole.taint));
+    }
+    if fresh.is_empty() {
         return Ok(());
     }
-    let fresh = tainted_runs(&kept.payload, &kept.taint);
     session.mark(&fresh);
     if session.lifetime() == Lifetime::Process {
         return Ok(());

@@ -90,7 +90,7 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
             list,
         )
         .tool(cancel, cancel_run)
-        .tool(
+        .shaped(
             Tool::read(
                 "get_artifact",
                 "Read an artifact",
@@ -259,7 +259,10 @@ fn shaped<T: Serialize>(
     let mut warnings = Vec::new();
     warnings.extend(view.tainted.then_some(Warning::TaintedContent));
     warnings.extend(view.misfit.as_ref().map(|_| Warning::ResultMisfit));
-    let data = wrap(Box::new(view));
+    marked(wrap(Box::new(view)), warnings)
+}
+
+fn marked<T: Serialize>(data: T, warnings: Vec<Warning>) -> Result<Output<T>, ProviderError> {
     if warnings.is_empty() {
         return Ok(Output::Data(data));
     }
@@ -524,7 +527,7 @@ async fn artifact(
     shared: Arc<Handle>,
     args: ArtifactArgs,
     cx: CallContext,
-) -> Result<Piece, ProviderError> {
+) -> Result<Output<Piece>, ProviderError> {
     let inner = shared.engine()?;
     let row = shared
         .artifact(&inner, &cx.principal, &args.artifact_id)
@@ -540,7 +543,9 @@ async fn artifact(
     let wanted = args.limit.map_or(most, |limit| limit.min(most));
     let bytes = shared.part(&row, args.offset, wanted).await?;
     let returned = bytes.len() as u64;
-    Ok(Piece {
+    // What no run has left, a provider handed over: strangers wrote it.
+    let tainted = row.run.is_empty();
+    let piece = Piece {
         artifact_id: row.id,
         mime_type: row.mime_type,
         size: row.size,
@@ -548,7 +553,8 @@ async fn artifact(
         offset: args.offset,
         bytes_returned: returned,
         complete: args.offset + returned >= row.size,
-    })
+    };
+    marked(piece, Vec::from_iter(tainted.then_some(Warning::TaintedContent)))
 }
 
 /// Base64 as a JSON string. It holds nothing that JSON would have to escape, so nobody

@@ -29,6 +29,16 @@ pub(crate) struct Kept {
     pub(crate) fingerprint: String,
     pub(crate) redacted: bool,
     pub(crate) taint: Vec<Value>,
+    /// All of it where the payload is only a part; kept apart, and not with every copy.
+    #[serde(skip)]
+    pub(crate) whole: Option<Whole>,
+}
+
+/// The whole of an answer that shows only a part of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Whole {
+    pub(crate) payload: Payload,
+    pub(crate) taint: Vec<Value>,
 }
 
 impl Kept {
@@ -50,6 +60,10 @@ impl Kept {
             service: result.service,
             redacted: found.applied,
             taint: found.taint.clone(),
+            whole: result.whole.map(|payload| Whole {
+                payload,
+                taint: found.taint_of_whole.clone(),
+            }),
         }
     }
 
@@ -65,6 +79,7 @@ impl Kept {
             service: None,
             redacted: false,
             taint: Vec::new(),
+            whole: None,
         }
     }
 
@@ -78,7 +93,8 @@ impl Kept {
             .iter()
             .map(|Block(block)| block.raw().len())
             .sum();
-        self.payload.raw().len() + blocks + 256
+        let whole = self.whole.as_ref().map(|it| it.payload.raw().len());
+        self.payload.raw().len() + whole.unwrap_or(0) + blocks + 256
     }
 }
 

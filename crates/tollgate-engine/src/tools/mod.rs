@@ -8,7 +8,7 @@ mod discovery;
 mod prompts;
 mod provider;
 mod read;
-mod result;
+pub(crate) mod result;
 mod review;
 mod session;
 mod skills;

@@ -3,7 +3,7 @@
 //! What did not fit into an answer is kept for a while, for the session it was made
 //! for, exactly as it was cleaned.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use regex_automata::meta::Regex;
 use schemars::JsonSchema;
@@ -31,18 +31,8 @@ impl Gateway {
         caller: &Caller,
         id: &str,
         data: &Payload,
-        keep: Duration,
     ) -> Result<(), StoreError> {
-        let at = self.clock().now();
-        let change = Change::PutState {
-            namespace: NAMESPACE.to_owned(),
-            principal: caller.session.principal.clone(),
-            key: key(&caller.session, id),
-            version: None,
-            value: data.raw().as_bytes().to_vec(),
-            until: Some(at.plus(keep)),
-            at,
-        };
+        let change = keeping(&self.0, &caller.session, id, data);
         let batch = Batch {
             changes: vec![change],
             ..Batch::default()
@@ -51,6 +41,20 @@ impl Gateway {
             Ok(_) | Err(StoreError::Conflict) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Keeps a result for those who read on.
+pub(crate) fn keeping(inner: &Inner, session: &SessionKey, id: &str, data: &Payload) -> Change {
+    let at = inner.clock.now();
+    Change::PutState {
+        namespace: NAMESPACE.to_owned(),
+        principal: session.principal.clone(),
+        key: key(session, id),
+        version: None,
+        value: data.raw().as_bytes().to_vec(),
+        until: Some(at.plus(inner.settings.result_keep)),
+        at,
     }
 }
 

@@ -6,25 +6,27 @@ use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 use tollgate_browser::{Error, Session};
-use tollgate_core::{CallContext, ProviderError};
+use tollgate_core::{CallContext, ProviderError, toolset::Output};
 
 use super::{
     act::invalid,
     desk::{Desk, Hand, Place},
     faults::told,
+    fit::{BUDGET, View},
     read::{NavigateArgs, Navigated, navigate},
     views::{self, PageContent, PageInfo, Steady, Wanted},
 };
 
 /// How long a page may take to come to rest, and how long it must rest then.
-const REST: Duration = Duration::from_secs(5);
+const REST: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_millis(300);
-/// How many elements are shown beside the text if nobody says how many: both together stay
-/// within what one view may cost.
+/// How many elements are shown beside the text if nobody says how many, and what of one view
+/// both may cost.
 const BESIDE: usize = 20;
+const ELEMENTS_BESIDE: usize = BUDGET * 2 / 5;
 /// How long a call waits for a tab where there are as many as there may be.
 const SEAT: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(50);
@@ -39,7 +41,7 @@ pub(super) struct ExtractArgs {
     /// Whether the text is wanted; true if unset.
     #[serde(default)]
     content: Option<bool>,
-    /// More elements than fit a view if you say so.
+    /// More than fit a view, hidden ones too.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1000))]
     max_elements: Option<usize>,
@@ -75,7 +77,7 @@ pub(super) async fn navigate_and_extract(
     desk: Arc<Desk>,
     mut args: ExtractArgs,
     cx: CallContext,
-) -> Result<Extracted, ProviderError> {
+) -> Result<Output<Extracted>, ProviderError> {
     if !args.new_tab {
         return extract(&desk, args, &cx).await;
     }
@@ -98,42 +100,54 @@ async fn extract(
     desk: &Arc<Desk>,
     args: ExtractArgs,
     cx: &CallContext,
-) -> Result<Extracted, ProviderError> {
+) -> Result<Output<Extracted>, ProviderError> {
     let place = args.navigate.place.clone();
     let navigated = navigate(Arc::clone(desk), args.navigate, cx.clone()).await?;
     let hand = desk.hand(cx, &place).await?;
     let stability = hand.tab.wait_for_stable(REST, QUIET).await.map_err(told)?;
-    let content = match args.content {
-        Some(false) => None,
-        Some(true) | None => Some(text(&hand, args.max_length).await?),
-    };
-    let page_info = match args.page_info {
-        true => {
-            let wanted = Wanted {
-                most: args.max_elements.or(content.as_ref().map(|_| BESIDE)),
-                is_whole: args.max_elements.is_some(),
-                visible_only: true,
-                ..Wanted::default()
-            };
-            Some(views::info(&hand.tab, &wanted).await?)
-        }
-        false => None,
-    };
-    Ok(Extracted {
+    let with_elements = args.page_info && args.max_elements.is_none();
+    let budget = BUDGET - if with_elements { ELEMENTS_BESIDE } else { 0 };
+    let (mut content, mut whole) = (None, Map::new());
+    if args.content.unwrap_or(true) {
+        let view = text(&hand, args.max_length, budget).await?;
+        whole.extend(view.whole.map(|all| ("content".to_owned(), all)));
+        content = Some(view.shown);
+    }
+    let mut page_info = None;
+    if args.page_info {
+        let is_beside = content.is_some() && args.max_elements.is_none();
+        let wanted = Wanted {
+            most: args.max_elements.or(is_beside.then_some(BESIDE)),
+            budget: if is_beside { ELEMENTS_BESIDE } else { BUDGET },
+            is_whole: args.max_elements.is_some(),
+            visible_only: args.max_elements.is_none(),
+            ..Wanted::default()
+        };
+        let view = views::info(&hand.tab, &wanted).await?;
+        whole.extend(view.whole.map(|all| ("pageInfo".to_owned(), all)));
+        page_info = Some(view.shown);
+    }
+    let shown = Extracted {
         engine: "browser",
         navigated,
         stability: stability.into(),
         content,
         page_info,
-    })
+    };
+    let whole = (!whole.is_empty()).then_some(Value::Object(whole));
+    View { shown, whole }.answer()
 }
 
 /// The page's text; as long as was asked for, or as long as a view may be.
-pub(super) async fn text(hand: &Hand, most: Option<usize>) -> Result<PageContent, ProviderError> {
+pub(super) async fn text(
+    hand: &Hand,
+    most: Option<usize>,
+    budget: usize,
+) -> Result<View<PageContent>, ProviderError> {
     let wanted = Wanted {
         most,
+        budget,
         is_whole: most.is_some(),
-        visible_only: true,
         ..Wanted::default()
     };
     views::content(&hand.tab, &wanted).await

@@ -15,6 +15,7 @@ use super::{
     desk::{Desk, Place},
     extract::{OwnTab, rested, text},
     faults::told,
+    fit::BUDGET,
     views::{PageContent, SECTION},
 };
 
@@ -179,7 +180,7 @@ async fn read(
     let mut onward = hand.tab.onward(next, items, SECTION).await.map_err(told)?;
     let content = match args.content {
         Some(false) => None,
-        Some(true) | None => Some(text(&hand, args.max_length).await?),
+        Some(true) | None => Some(text(&hand, args.max_length, BUDGET).await?.shown),
     };
     let page = hand.page().await?;
     let read = PageRead {

@@ -13,6 +13,7 @@ mod compare;
 mod desk;
 mod extract;
 mod faults;
+mod fit;
 mod following;
 mod forms;
 mod login;

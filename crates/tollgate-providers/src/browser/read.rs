@@ -108,7 +108,7 @@ pub(super) async fn get_page_info(
     desk: Arc<Desk>,
     args: InfoArgs,
     cx: CallContext,
-) -> Result<PageInfo, ProviderError> {
+) -> Result<Output<PageInfo>, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?;
     let wanted = Wanted {
         most: args.max_elements,
@@ -117,7 +117,7 @@ pub(super) async fn get_page_info(
         since: args.since,
         ..Wanted::default()
     };
-    views::info(&hand.tab, &wanted).await
+    views::info(&hand.tab, &wanted).await?.answer()
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -140,7 +140,7 @@ pub(super) async fn get_page_content(
     desk: Arc<Desk>,
     args: ContentArgs,
     cx: CallContext,
-) -> Result<PageContent, ProviderError> {
+) -> Result<Output<PageContent>, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?;
     let wanted = Wanted {
         most: args.max_length,
@@ -149,7 +149,7 @@ pub(super) async fn get_page_content(
         since: args.since,
         ..Wanted::default()
     };
-    views::content(&hand.tab, &wanted).await
+    views::content(&hand.tab, &wanted).await?.answer()
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -134,7 +134,7 @@ fn looking(tools: ToolSet<Desk>) -> ToolSet<Desk> {
             read::navigate,
         )
         .tool(step("browser.go_back", "Go back", "Goes back to the page before."), read::go_back)
-        .tool(
+        .shaped(
             look(
                 "browser.get_page_info",
                 "See what can be used",
@@ -143,7 +143,7 @@ fn looking(tools: ToolSet<Desk>) -> ToolSet<Desk> {
             ),
             read::get_page_info,
         )
-        .tool(
+        .shaped(
             look(
                 "browser.get_page_content",
                 "Read the page",
@@ -208,7 +208,7 @@ fn looking(tools: ToolSet<Desk>) -> ToolSet<Desk> {
             look("browser.get_console_logs", "See the console", "The page's last console messages."),
             logs::get_console_logs,
         )
-        .tool(
+        .shaped(
             look(
                 "browser.navigate_and_extract",
                 "Go to a page and read it",

@@ -2,35 +2,71 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tollgate_browser::{Content, Element, Error, Section, Tab, by_use, fitting};
 use tollgate_core::ProviderError;
 
-use super::faults::told;
+use super::{
+    faults::told,
+    fit::{
+        BUDGET, Start, View, left_beside, page, short_dialog, short_metadata, short_title,
+        short_url, some, text_page, whole_list, whole_section,
+    },
+};
 
-/// What all of a view may cost, in tokens.
-const BUDGET: usize = 4000;
-/// What is left for everything but the list itself.
-const FRAME: usize = 900;
 /// The longest piece of text.
 pub(super) const SECTION: usize = 500;
 /// How many elements are shown if nobody says how many.
 const ELEMENTS: usize = 50;
-/// How many gone elements are named.
-const REMOVED: usize = 100;
-/// How many links and pictures are shown.
+/// What naming those that are gone may cost, in tokens.
+const REMOVED: usize = 300;
+/// The same for elements that an intent needs.
+const RECOMMENDED: usize = 300;
+/// How many links and pictures are shown, and what they may cost.
 const LINKS: usize = 50;
+const LINK_TOKENS: usize = 360;
 const IMAGES: usize = 20;
+const IMAGE_TOKENS: usize = 180;
 
 /// What of a page is wanted.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Wanted {
     pub(super) most: Option<usize>,
+    /// What all of it may cost, in tokens.
+    pub(super) budget: usize,
     /// Whether all that was asked for is shown, whatever it costs.
     pub(super) is_whole: bool,
     pub(super) visible_only: bool,
     pub(super) cursor: Option<String>,
     pub(super) since: Option<String>,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            most: None,
+            budget: BUDGET,
+            is_whole: false,
+            visible_only: true,
+            cursor: None,
+            since: None,
+        }
+    }
+}
+
+impl Wanted {
+    /// Whether it is the first view of a page, which is kept whole if it shows a part.
+    fn is_first(&self) -> bool {
+        !self.is_whole && self.cursor.is_none()
+    }
+
+    /// What the list of a view may cost beside everything else.
+    fn left_beside<T: Serialize>(&self, frame: &T) -> usize {
+        match self.is_whole {
+            true => usize::MAX,
+            false => left_beside(frame, self.budget),
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -51,6 +87,10 @@ pub(super) struct PageInfo {
     /// Ids that are gone since then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     removed: Vec<String>,
+    /// How many more are gone than are named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    more_removed: Option<usize>,
     #[schemars(with = "Vec<Value>")]
     regions: Vec<tollgate_browser::Region>,
     intents: Vec<&'static str>,
@@ -99,7 +139,8 @@ impl From<tollgate_browser::Stability> for Steady {
 }
 
 /// The page with its elements.
-pub(super) async fn info(tab: &Tab, wanted: &Wanted) -> Result<PageInfo, ProviderError> {
+pub(super) async fn info(tab: &Tab, wanted: &Wanted) -> Result<View<PageInfo>, ProviderError> {
+    let start = Start::of(wanted.cursor.as_deref())?;
     if let Some(dialog) = tab.pending_dialog() {
         return Ok(held(tab, dialog));
     }
@@ -125,51 +166,73 @@ pub(super) async fn info(tab: &Tab, wanted: &Wanted) -> Result<PageInfo, Provide
     by_use(&mut shown);
     let (view, changes) = tab.view_of_elements(&shown, wanted.since.as_deref());
     let total_elements = shown.len();
-    let mut removed = Vec::new();
+    let (mut removed, mut more_removed) = (Vec::new(), None);
     let since = wanted.since.clone().filter(|_| changes.is_some());
+    let whole = wanted
+        .is_first()
+        .then(|| whole_elements(tab, &overview.title, &shown));
     if let Some(changes) = changes {
         let mut changed = changes.changed.into_iter();
         shown.retain(|_| changed.next().unwrap_or(true));
-        removed = changes.removed;
-        removed.truncate(REMOVED);
+        (removed, more_removed) = some(changes.removed, REMOVED);
     }
-    let (mut elements, truncated, next_cursor) =
-        page(shown, wanted, wanted.most.unwrap_or(ELEMENTS))?;
-    elements.sort_by_key(|it| (it.bounds.y, it.bounds.x));
-    Ok(PageInfo {
+    let intents: Vec<&'static str> = overview.intents.iter().map(|(intent, _)| *intent).collect();
+    let recommended = overview.intents.into_iter();
+    let recommended = recommended.map(|(intent, suggested_element_ids)| Recommended {
+        intent,
+        suggested_element_ids,
+    });
+    let mut info = PageInfo {
         page: PageHead {
-            url: tab.url(),
-            title: overview.title,
+            url: short_url(tab.url()),
+            title: short_title(overview.title),
             r#type: overview.r#type,
-            summary: overview.summary,
+            summary: short_title(overview.summary),
         },
-        elements,
+        elements: Vec::new(),
         total_elements,
-        truncated,
-        next_cursor,
+        truncated: false,
+        next_cursor: None,
         view,
         since,
         removed,
+        more_removed,
         regions: overview.regions,
-        intents: overview.intents.iter().map(|(intent, _)| *intent).collect(),
-        recommended: overview
-            .intents
-            .into_iter()
-            .map(|(intent, suggested_element_ids)| Recommended {
-                intent,
-                suggested_element_ids,
-            })
-            .collect(),
+        intents,
+        recommended: some(recommended.collect(), RECOMMENDED).0,
         stability: stability.map(Steady::from),
-        pending_dialog: tab.pending_dialog(),
+        pending_dialog: tab.pending_dialog().map(short_dialog),
+    };
+    let budget = wanted.left_beside(&info);
+    let most = wanted.most.unwrap_or(ELEMENTS);
+    let (mut elements, next_cursor) = page(shown, start, budget, most);
+    elements.sort_by_key(|it| (it.bounds.y, it.bounds.x));
+    info.elements = elements;
+    info.truncated = next_cursor.is_some();
+    info.next_cursor = next_cursor;
+    Ok(View {
+        whole: whole.filter(|_| info.truncated),
+        shown: info,
     })
 }
 
+/// All elements of a page, to be searched.
+fn whole_elements(tab: &Tab, title: &str, all: &[Element]) -> Value {
+    let (elements, is_cut) = whole_list(all.iter().map(|it| {
+        let mut whole = json!({"id": it.id, "type": it.r#type, "label": it.label});
+        if let Some(value) = &it.state.value {
+            whole["value"] = value.as_str().into();
+        }
+        whole
+    }));
+    json!({"url": tab.url(), "title": title, "elements": elements, "cut": is_cut})
+}
+
 /// A page that a dialog holds shows nothing else.
-fn held(tab: &Tab, dialog: tollgate_browser::Dialog) -> PageInfo {
-    PageInfo {
+fn held(tab: &Tab, dialog: tollgate_browser::Dialog) -> View<PageInfo> {
+    let shown = PageInfo {
         page: PageHead {
-            url: tab.url(),
+            url: short_url(tab.url()),
             title: String::new(),
             r#type: "unknown",
             summary: String::new(),
@@ -181,12 +244,14 @@ fn held(tab: &Tab, dialog: tollgate_browser::Dialog) -> PageInfo {
         view: String::new(),
         since: None,
         removed: Vec::new(),
+        more_removed: None,
         regions: Vec::new(),
         intents: Vec::new(),
         recommended: Vec::new(),
         stability: None,
-        pending_dialog: Some(dialog),
-    }
+        pending_dialog: Some(short_dialog(dialog)),
+    };
+    View { shown, whole: None }
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -204,6 +269,13 @@ pub(super) struct PageContent {
     view: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
+    /// The first words of sections that are gone since then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    removed: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    more_removed: Option<usize>,
     #[schemars(with = "Vec<Value>")]
     links: Vec<tollgate_browser::PageLink>,
     #[schemars(with = "Vec<Value>")]
@@ -212,8 +284,14 @@ pub(super) struct PageContent {
 }
 
 /// The page's text; `most` characters of it if that is said.
-pub(super) async fn content(tab: &Tab, wanted: &Wanted) -> Result<PageContent, ProviderError> {
+pub(super) async fn content(
+    tab: &Tab,
+    wanted: &Wanted,
+) -> Result<View<PageContent>, ProviderError> {
+    let start = Start::of(wanted.cursor.as_deref())?;
     let content = tab.content(SECTION).await.map_err(told)?;
+    let (view, changes) = tab.view_of_sections(&content.sections, wanted.since.as_deref());
+    let whole = wanted.is_first().then(|| whole_content(tab, &content));
     let Content {
         title,
         mut sections,
@@ -222,124 +300,62 @@ pub(super) async fn content(tab: &Tab, wanted: &Wanted) -> Result<PageContent, P
         metadata,
         cut,
     } = content;
-    let (view, changes) = tab.view_of_sections(&sections, wanted.since.as_deref());
     let total_sections = sections.len();
     let since = wanted.since.clone().filter(|_| changes.is_some());
+    let (mut removed, mut more_removed) = (Vec::new(), None);
     if let Some(changes) = changes {
         let mut changed = changes.changed.into_iter();
         sections.retain(|_| changed.next().unwrap_or(true));
+        (removed, more_removed) = some(changes.removed, REMOVED);
     }
-    let (mut sections, mut truncated, mut next_cursor) = page(sections, wanted, usize::MAX)?;
-    if let Some(most) = wanted.most {
-        let before = sections.len();
-        shorten(&mut sections, most);
-        if sections.len() < before {
-            truncated = true;
-            let start: usize = wanted
-                .cursor
-                .as_deref()
-                .and_then(|it| it.parse().ok())
-                .unwrap_or(0);
-            next_cursor = Some((start + sections.len()).to_string());
-        }
-    }
-    // Links and pictures share what the frame of a view may cost.
-    links.truncate(LINKS);
-    images.truncate(IMAGES);
-    links.truncate(fitting(&links, FRAME * 2 / 5));
-    images.truncate(fitting(&images, FRAME / 5));
     let is_rest = wanted.cursor.is_some() || since.is_some();
     if is_rest {
         links.clear();
         images.clear();
     }
-    Ok(PageContent {
-        title,
-        url: tab.url(),
-        sections,
+    let most_links = LINKS.min(fitting(&links, LINK_TOKENS));
+    let most_images = IMAGES.min(fitting(&images, IMAGE_TOKENS));
+    let is_cut_beside = links.len() > most_links || images.len() > most_images;
+    links.truncate(most_links);
+    images.truncate(most_images);
+    let mut shown = PageContent {
+        title: short_title(title),
+        url: short_url(tab.url()),
+        sections: Vec::new(),
         total_sections,
-        truncated: truncated || cut,
-        next_cursor,
+        truncated: cut,
+        next_cursor: None,
         view,
         since,
+        removed,
+        more_removed,
         links,
         images,
-        metadata,
+        metadata: short_metadata(metadata),
+    };
+    let budget = wanted.left_beside(&shown);
+    let most = wanted.most.unwrap_or(usize::MAX);
+    let (sections, next_cursor) = text_page(sections, start, budget, most);
+    let is_part = next_cursor.is_some() || is_cut_beside;
+    shown.sections = sections;
+    shown.truncated |= next_cursor.is_some();
+    shown.next_cursor = next_cursor;
+    Ok(View {
+        shown,
+        whole: whole.filter(|_| is_part),
     })
 }
 
-/// Cuts the text of all sections together.
-fn shorten(sections: &mut Vec<Section>, most: usize) {
-    let mut left = most;
-    let mut kept = 0;
-    for section in sections.iter_mut() {
-        if left == 0 {
-            break;
-        }
-        let length = section.text.chars().count();
-        if length > left {
-            section.text = section.text.chars().take(left).collect();
-        }
-        left = left.saturating_sub(length);
-        kept += 1;
-    }
-    sections.truncate(kept);
-}
-
-/// As many as fit, beginning at the cursor; whether there are more, and where they begin.
-fn page<T: Serialize>(
-    all: Vec<T>,
-    wanted: &Wanted,
-    most: usize,
-) -> Result<(Vec<T>, bool, Option<String>), ProviderError> {
-    let start: usize = match &wanted.cursor {
-        None => 0,
-        Some(cursor) => cursor.parse().map_err(|_| {
-            let mut error = ProviderError::rejected("`cursor` is one that an earlier answer gave");
-            error.document_code = Some("INVALID_PARAMETER".to_owned());
-            error
-        })?,
-    };
-    let total = all.len();
-    let rest: Vec<T> = all.into_iter().skip(start).collect();
-    let fit = match wanted.is_whole {
-        true => most,
-        false => fitting(&rest, BUDGET - FRAME).min(most),
-    };
-    let shown: Vec<T> = rest.into_iter().take(fit).collect();
-    let end = start.min(total) + shown.len();
-    let next = (end < total).then(|| end.to_string());
-    Ok((shown, next.is_some(), next))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_follow_one_another_without_gaps() {
-        let all: Vec<String> = (0..1000)
-            .map(|it| format!("number {it} {}", "x".repeat(50)))
-            .collect();
-        let mut seen = Vec::new();
-        let mut wanted = Wanted::default();
-        loop {
-            let (shown, truncated, next) = page(all.clone(), &wanted, usize::MAX).unwrap();
-            assert_eq!(truncated, next.is_some());
-            seen.extend(shown);
-            match next {
-                Some(next) => wanted.cursor = Some(next),
-                None => break,
-            }
-        }
-        assert_eq!(seen, all);
-        wanted.cursor = Some("x".to_owned());
-        assert!(page(all.clone(), &wanted, 1).is_err());
-        let wanted = Wanted {
-            is_whole: true,
-            ..Wanted::default()
-        };
-        let (shown, truncated, _) = page(all, &wanted, 900).unwrap();
-        assert!(shown.len() == 900 && truncated);
-    }
+/// All that a page says, to be searched.
+fn whole_content(tab: &Tab, content: &Content) -> Value {
+    let (sections, is_cut) = whole_list(content.sections.iter().map(whole_section));
+    json!({
+        "url": tab.url(),
+        "title": content.title,
+        "sections": sections,
+        "links": content.links,
+        "images": content.images,
+        "metadata": content.metadata,
+        "cut": is_cut || content.cut,
+    })
 }

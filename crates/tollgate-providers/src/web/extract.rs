@@ -26,6 +26,17 @@ pub(super) struct ExtractArgs {
     #[serde(default)]
     #[schemars(length(min = 1, max = MAX_HTML))]
     html: Option<String>,
+    /// Whose lists of hosts count beside those of all connections.
+    #[serde(default)]
+    boundary: Boundary,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Boundary {
+    #[default]
+    Web,
+    Browser,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -81,7 +92,11 @@ pub(super) async fn run(
             (url, None, false, found)
         }
         (None, Some(url)) => {
-            let page = reader.fetcher.fetch(&url).await.map_err(told)?;
+            let fetcher = match (args.boundary, &reader.for_browser) {
+                (Boundary::Browser, Some(fetcher)) => fetcher,
+                (Boundary::Browser, None) | (Boundary::Web, _) => &reader.fetcher,
+            };
+            let page = fetcher.fetch(&url).await.map_err(told)?;
             if page.content != Content::Html {
                 return Err(ProviderError {
                     next_steps: vec!["web.fetch".to_owned()],

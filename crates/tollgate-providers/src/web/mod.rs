@@ -33,6 +33,8 @@ pub struct Settings {
     pub is_enabled: bool,
     /// Where connections may lead.
     pub guard: Guard,
+    /// The same for pages that are read in the place of a browser.
+    pub browser_guard: Option<Guard>,
     /// How much a fetch may take.
     pub limits: Limits,
     /// How gently hosts are asked.
@@ -52,6 +54,7 @@ impl Default for Settings {
         Self {
             is_enabled: true,
             guard: Guard::default(),
+            browser_guard: None,
             limits: Limits::default(),
             politeness: Politeness::default(),
             robots: true,
@@ -74,21 +77,32 @@ impl fmt::Debug for Settings {
 /// Offers `web.*`.
 pub fn provider(settings: Settings) -> impl Provider {
     let clock = Arc::clone(&settings.clock);
-    let fetcher = Fetcher::new(tollgate_web::Settings {
-        guard: settings.guard.clone(),
-        limits: settings.limits,
-        politeness: settings.politeness,
-        robots: settings.robots,
-        cache: Arc::new(MemoryCache::new(settings.cache_bytes)),
-        now: Arc::new(move || {
-            let millis = u64::try_from(clock.now().0).unwrap_or(0);
-            UNIX_EPOCH + Duration::from_millis(millis)
-        }),
-    });
+    let fetcher = |guard: Guard| {
+        let clock = Arc::clone(&clock);
+        Fetcher::new(tollgate_web::Settings {
+            guard,
+            limits: settings.limits,
+            politeness: settings.politeness,
+            robots: settings.robots,
+            cache: Arc::new(MemoryCache::new(settings.cache_bytes)),
+            now: Arc::new(move || {
+                let millis = u64::try_from(clock.now().0).unwrap_or(0);
+                UNIX_EPOCH + Duration::from_millis(millis)
+            }),
+        })
+    };
+    // What one of them has kept, the other may not be allowed to see.
+    let for_browser = settings.browser_guard.clone().map(fetcher);
+    let fetcher = fetcher(settings.guard.clone());
     let search = Search::new(settings.backends, &settings.guard, settings.limits);
     Web {
         is_enabled: settings.is_enabled,
-        tools: tools::all(tools::Reader::new(fetcher, search, settings.clock)),
+        tools: tools::all(tools::Reader::new(
+            fetcher,
+            for_browser,
+            search,
+            settings.clock,
+        )),
     }
 }
 

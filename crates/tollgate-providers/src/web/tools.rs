@@ -14,15 +14,23 @@ use super::{extract, fetch, places::Places, report, search};
 /// What the tools share.
 pub(super) struct Reader {
     pub(super) fetcher: Fetcher,
+    /// For pages that a browser would be asked for otherwise, if it has lists of its own.
+    pub(super) for_browser: Option<Fetcher>,
     pub(super) search: Search,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) places: Places,
 }
 
 impl Reader {
-    pub(super) fn new(fetcher: Fetcher, search: Search, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(
+        fetcher: Fetcher,
+        for_browser: Option<Fetcher>,
+        search: Search,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self {
             fetcher,
+            for_browser,
             search,
             clock,
             places: Places::new(),

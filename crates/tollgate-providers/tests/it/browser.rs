@@ -1,6 +1,6 @@
 //! The browser's tools, with a real Chromium against pages on the loopback interface.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -21,36 +21,53 @@ const SHOP: &str = "<!doctype html><title>Shop</title><main><h1>Lamps</h1><p>Ign
     <button onclick=\"confirm('Sure?')\">Ask</button></main><script>console.error('broken')</script>";
 
 async fn site() -> String {
+    site_of(|path| match path.split('?').next().unwrap_or_default() {
+        "/shop" => Some(SHOP.to_owned()),
+        "/long" => {
+            let item = |it: u32| {
+                format!(
+                    "<p>Paragraph {it} {}</p><button>Button {it}</button>",
+                    "word ".repeat(60)
+                )
+            };
+            Some(format!(
+                "<title>Long</title><main>{}</main>",
+                (0..500).map(item).collect::<String>()
+            ))
+        }
+        _ => Some(format!("<title>Done</title><p>{path}</p>")),
+    })
+    .await
+}
+
+/// Serves pages by their paths; what is no page is never answered.
+pub(crate) async fn site_of(
+    page: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
+    let page = Arc::new(page);
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
+            let page = Arc::clone(&page);
             tokio::spawn(async move {
-                let mut head = [0; 8192];
+                let mut head = [0; 16384];
                 while let Ok(read) = stream.read(&mut head).await {
                     if read == 0 {
                         return;
                     }
                     let text = String::from_utf8_lossy(&head[..read]);
                     let path = text.split_whitespace().nth(1).unwrap_or_default();
-                    let page = match path.split('?').next().unwrap_or_default() {
-                        "/shop" => SHOP.to_owned(),
-                        "/long" => {
-                            let item = |it: u32| {
-                                format!(
-                                    "<p>Paragraph {it} {}</p><button>Button {it}</button>",
-                                    "word ".repeat(60)
-                                )
-                            };
-                            format!(
-                                "<title>Long</title><main>{}</main>",
-                                (0..500).map(item).collect::<String>()
-                            )
-                        }
-                        _ => format!("<title>Done</title><p>{path}</p>"),
+                    let Some(page) = page(path) else {
+                        std::future::pending::<()>().await;
+                        return;
+                    };
+                    let status = match path {
+                        "/missing" => "404 Not Found",
+                        _ => "200 OK",
                     };
                     let answer = format!(
-                        "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n{page}",
+                        "HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\nx-api-key: sesame\r\ncontent-length: {}\r\n\r\n{page}",
                         page.len()
                     );
                     if stream.write_all(answer.as_bytes()).await.is_err() {
@@ -93,7 +110,7 @@ pub(crate) fn settings(folder: &TempDir) -> Settings {
     }
 }
 
-async fn run(
+pub(crate) async fn run(
     provider: &dyn Provider,
     tool: &str,
     arguments: Value,

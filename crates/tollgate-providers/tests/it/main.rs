@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
+mod browser_tools;
+#[cfg(test)]
+mod browser_views;
+#[cfg(test)]
 mod builtin;
 #[cfg(test)]
 mod conformance;

@@ -136,7 +136,7 @@ impl Web {
     }
 
     /// As the provider wants it; keys are read when they are needed, and kept nowhere.
-    pub fn settings(&self, environment: &Environment) -> Settings {
+    pub fn settings(&self, browser: &super::Browser, environment: &Environment) -> Settings {
         let backend = |engine: &SearchEngine| {
             let key = engine.key.clone().map(|reference| -> KeySource {
                 let environment = environment.clone();
@@ -154,14 +154,21 @@ impl Web {
             }
         };
         let usual = Limits::default();
+        let guard = Guard {
+            allow_hosts: self.allow_hosts.clone(),
+            ports: self.ports.clone(),
+            authorities: self.authorities(),
+            ..Guard::default()
+        };
+        let has_lists = !browser.only_hosts.is_empty() || !browser.deny_hosts.is_empty();
         Settings {
             is_enabled: self.enabled,
-            guard: Guard {
-                allow_hosts: self.allow_hosts.clone(),
-                ports: self.ports.clone(),
-                authorities: self.authorities(),
-                ..Guard::default()
-            },
+            browser_guard: has_lists.then(|| Guard {
+                only_hosts: browser.only_hosts.clone(),
+                deny_hosts: browser.deny_hosts.clone(),
+                ..guard.clone()
+            }),
+            guard,
             limits: Limits {
                 bytes: self.page_bytes,
                 total: self.timeout,

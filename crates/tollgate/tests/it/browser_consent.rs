@@ -213,6 +213,7 @@ fn a_download_is_an_artifact() {
         .decode(piece["data"]["data"].as_str().unwrap())
         .unwrap();
     assert_eq!(bytes, b"a,b,c", "{piece}");
+    assert_eq!(piece["warnings"], json!(["tainted_content"]), "{piece}");
     assert_eq!(piece["data"]["complete"], true);
     // It is the same one however often it is listed, and it outlives the session.
     let again = ask(&mut lines, "browser.get_downloads", json!({}));

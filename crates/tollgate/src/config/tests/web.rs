@@ -15,7 +15,7 @@ fn an_engine_is_told_where_it_is_and_how_long_it_rests() {
          brave_pause_ms = 33\nbrave_key = \"env:BRAVE_KEY\"\nserper_pause_ms = 0",
     );
     let config = home.load().unwrap();
-    let settings = config.web.settings(&home.environment);
+    let settings = config.web.settings(&config.browser, &home.environment);
     let told: Vec<_> = settings
         .backends
         .iter()
@@ -44,7 +44,8 @@ fn an_engine_is_told_where_it_is_and_how_long_it_rests() {
 fn an_engine_nobody_set_a_pause_for_rests_as_usual() {
     let home = Home::new();
     home.user("[web]\nsearch = [\"brave\", \"ddg_html\"]");
-    let settings = home.load().unwrap().web.settings(&home.environment);
+    let config = home.load().unwrap();
+    let settings = config.web.settings(&config.browser, &home.environment);
     for backend in &settings.backends {
         let usual = tollgate_providers::web::Backend::new(backend.kind).pause;
         assert_eq!(backend.pause, usual);
@@ -59,7 +60,8 @@ fn limits_hosts_and_manners_are_handed_on() {
         "[web]\nallow_hosts = [\"wiki.local:8080\"]\nports = [8443]\nrobots = false\n\
          page_bytes = 4096\ntimeout_seconds = 3\nhost_requests = 7\nhost_pause_ms = 5\ncache_bytes = 9000",
     );
-    let settings = home.load().unwrap().web.settings(&home.environment);
+    let config = home.load().unwrap();
+    let settings = config.web.settings(&config.browser, &home.environment);
     assert_eq!(settings.guard.allow_hosts, ["wiki.local:8080"]);
     assert_eq!(settings.guard.ports, [8443]);
     assert!(!settings.robots);

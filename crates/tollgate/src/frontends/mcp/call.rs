@@ -200,6 +200,7 @@ pub(super) async fn finished(
             envelope,
             blocks,
             traceparent,
+            whole,
             ..
         } = outcome;
         let mut envelope = envelope.into_inner();
@@ -210,6 +211,7 @@ pub(super) async fn finished(
         let shown = spill::Shown {
             envelope,
             blocks: blocks.into_inner(),
+            whole,
             traceparent,
         };
         spill::result(server, exchange, shown).await

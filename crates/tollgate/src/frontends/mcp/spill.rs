@@ -125,6 +125,8 @@ impl Serialize for Compact<'_> {
 pub(super) struct Shown {
     pub(super) envelope: Envelope,
     pub(super) blocks: Vec<Block>,
+    /// How large all of it is, if the data is only a part and all of it is kept already.
+    pub(super) whole: Option<usize>,
     pub(super) traceparent: String,
 }
 
@@ -133,9 +135,13 @@ pub(super) async fn result(server: &Server, exchange: &Exchange, shown: Shown) -
     let Shown {
         mut envelope,
         blocks,
+        whole,
         traceparent,
     } = shown;
-    let spilled = spill(server, exchange, &mut envelope).await;
+    let spilled = match whole {
+        Some(size) => Some(part_of_whole(server, exchange, &mut envelope, size)),
+        None => spill(server, exchange, &mut envelope).await,
+    };
     let text = match &spilled {
         Some(spilled) => printed(&envelope, Some(&spilled.data), Some(&spilled.manifest)),
         None => printed(&envelope, envelope.data.as_ref(), None),
@@ -217,7 +223,7 @@ async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) ->
     let id = envelope.meta.call_id.clone();
     let kept = server
         .gateway
-        .keep_result(&exchange.caller, &id, &data, server.results.keep)
+        .keep_result(&exchange.caller, &id, &data)
         .await;
     if !envelope.warnings.contains(&Warning::TruncatedOutput) {
         envelope.warnings.push(Warning::TruncatedOutput);
@@ -237,13 +243,6 @@ async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) ->
         Ok(()) => links(&id, size, server.results.chunk_bytes),
         Err(_) => Vec::new(),
     };
-    let readers = ["result.slice", "result.search"].map(|name| {
-        let found = catalog.find(name);
-        found.map_or_else(
-            || name.to_owned(),
-            |listing| exchange.caller.spelling.of(&listing.spec.name),
-        )
-    });
     let pieces = links
         .iter()
         .map(|link| json!({"uri": link["uri"], "type": "result", "name": link["name"]}));
@@ -254,13 +253,51 @@ async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) ->
         "total_bytes": size,
         "resource_count": resources.len(),
         "resources": resources,
-        "read_with": readers,
+        "read_with": readers(server, exchange),
     });
     Some(Spilled {
         data: Payload::from(shown),
         manifest,
         links,
     })
+}
+
+/// The tools that read on, as this client calls them.
+fn readers(server: &Server, exchange: &Exchange) -> [String; 2] {
+    let catalog = server.gateway.catalog();
+    ["result.slice", "result.search"].map(|name| {
+        let found = catalog.find(name);
+        found.map_or_else(
+            || name.to_owned(),
+            |listing| exchange.caller.spelling.of(&listing.spec.name),
+        )
+    })
+}
+
+/// An answer that its tool has cut to what fits: it is shown as it is, and says where the whole is.
+fn part_of_whole(
+    server: &Server,
+    exchange: &Exchange,
+    envelope: &mut Envelope,
+    size: usize,
+) -> Spilled {
+    if !envelope.warnings.contains(&Warning::TruncatedOutput) {
+        envelope.warnings.push(Warning::TruncatedOutput);
+    }
+    let id = &envelope.meta.call_id;
+    Spilled {
+        data: envelope
+            .data
+            .clone()
+            .unwrap_or_else(|| Payload::from(Value::Null)),
+        manifest: json!({
+            "strategy": STRATEGY,
+            "result_id": id,
+            "total_bytes": size,
+            "read_with": readers(server, exchange),
+        }),
+        links: links(id, size, size),
+    }
 }
 
 /// The text of a result that is short enough but refers to files: what to read first, and their addresses.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Site, ask, both_ways, run, world};
-use crate::support::Lines;
+use super::{Site, ask, both_ways, ended, run, world};
+use crate::support::{Lines, TestEnv};
 
 #[test]
 fn plain_pages_are_read_over_http_and_the_others_in_the_browser() {
@@ -149,6 +149,129 @@ fn a_run_in_a_session_of_the_caller_leaves_it_and_its_tab_alone() {
         (&listed[0]["title"], &listed[0]["id"]),
         (&json!("Shop"), &tabs["data"]["activeTabId"])
     );
+    lines.end();
+    lines.wait();
+}
+
+#[test]
+fn too_few_too_many_and_too_much_at_once_are_refused() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let plain = site.url("/plain");
+    let many = |count: usize| vec![plain.clone(); count];
+    let wrong = [
+        json!({"urls": []}),
+        json!({"urls": many(1001)}),
+        json!({"urls": many(1), "concurrency": 6}),
+        json!({"urls": many(1), "concurrency": 0}),
+    ];
+    for inputs in wrong {
+        let refused = run(&mut lines, "batch_extract_pages", inputs, "auto");
+        assert_eq!(
+            refused["error"]["errorCode"], "INVALID_PARAMETER",
+            "{refused:#}"
+        );
+    }
+    let queued = run(
+        &mut lines,
+        "batch_extract_pages",
+        json!({"urls": many(11), "engine": "http"}),
+        "auto",
+    );
+    assert_eq!(queued["data"]["status"], "queued", "{queued:#}");
+    let over = ended(&mut lines, &queued["data"]["runId"]);
+    assert_eq!(over["result"]["summary"]["succeeded"], 11, "{over:#}");
+    let waited = run(
+        &mut lines,
+        "batch_extract_pages",
+        json!({"urls": many(10), "engine": "http"}),
+        "auto",
+    );
+    assert_eq!(waited["data"]["status"], "succeeded", "{waited:#}");
+    lines.end();
+    lines.wait();
+}
+
+#[test]
+fn the_lists_of_the_browser_bind_pages_that_are_read_without_it() {
+    let site = Site::start();
+    let host = &site.host;
+    let name = host.split(':').next().unwrap();
+    let env = TestEnv::with_config(&format!(
+        "[browser]\nallow_hosts = [\"{host}\"]\ndeny_hosts = [\"{name}\"]\n[web]\nallow_hosts = [\"{host}\"]\n"
+    ));
+    let mut lines = Lines::start(&env, &[]);
+    for engine in ["http", "auto"] {
+        let inputs = json!({"urls": [site.url("/plain")], "engine": engine});
+        let ran = run(&mut lines, "batch_extract_pages", inputs, "sync");
+        assert_eq!(
+            ran["error"]["errorCode"], "STEP_EXECUTION_FAILED",
+            "{ran:#}"
+        );
+        let item = &ran["error"]["details"]["result"]["items"][0];
+        assert!(
+            item["error"].to_string().contains("the operator denies"),
+            "{ran:#}"
+        );
+    }
+    // The lists of the browser are its own.
+    let read = ask(
+        &mut lines,
+        "web.extract",
+        json!({"url": site.url("/plain")}),
+    );
+    assert_eq!(read["data"]["title"], "Plain", "{read:#}");
+    let asked = site.state.asked.lock().unwrap().clone();
+    let pages: Vec<_> = asked.iter().filter(|it| *it == "/plain").collect();
+    assert_eq!(pages.len(), 1, "{asked:?}");
+    lines.end();
+    lines.wait();
+}
+
+#[test]
+fn a_run_has_a_session_of_its_own() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    ask(
+        &mut lines,
+        "browser.navigate",
+        json!({"url": site.url("/mark")}),
+    );
+    let inputs = json!({"urls": [site.url("/marked")], "engine": "browser"});
+    let ran = run(&mut lines, "batch_extract_pages", inputs, "sync");
+    assert_eq!(
+        ran["data"]["result"]["items"][0]["title"], "unmarked",
+        "{ran:#}"
+    );
+    let here = ask(
+        &mut lines,
+        "browser.navigate",
+        json!({"url": site.url("/marked")}),
+    );
+    assert_eq!(here["data"]["page"]["title"], "marked", "{here:#}");
+    lines.end();
+    lines.wait();
+}
+
+#[test]
+fn a_run_that_is_called_off_in_the_middle_ends_as_canceled() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let urls: Vec<String> = (0..6).map(|it| site.url(&format!("/held/{it}"))).collect();
+    let inputs = json!({"urls": urls, "engine": "browser", "concurrency": 2});
+    let queued = run(&mut lines, "batch_extract_pages", inputs, "async");
+    let id = queued["data"]["runId"].clone();
+    site.wait_for("/held/", 2);
+    let called = ask(&mut lines, "cancel_task_run", json!({"runId": id}));
+    assert_eq!(called["data"]["cancelRequested"], true, "{called:#}");
+    site.open();
+    let over = ended(&mut lines, &id);
+    assert_eq!(over["status"], "canceled", "{over:#}");
+    let asked = site.state.asked.lock().unwrap().clone();
+    assert!(!asked.iter().any(|it| it == "/held/5"), "{asked:?}");
     lines.end();
     lines.wait();
 }

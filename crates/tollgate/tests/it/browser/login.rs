@@ -122,3 +122,51 @@ fn a_login_that_fails_says_why_and_leaves_no_session() {
     lines.wait();
     nowhere(&env);
 }
+
+#[test]
+fn a_login_says_whether_it_is_kept() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let result = |ran: &Value| ran["data"]["result"].clone();
+    let plain = inputs(&site, SESAME, &json!({}));
+    let ran = agreed(&env, &mut lines, &plain, "sync");
+    assert_eq!(result(&ran)["cookiesSaved"], false, "{ran:#}");
+    let named = inputs(&site, SESAME, &json!({"profile": "own"}));
+    let ran = agreed(&env, &mut lines, &named, "sync");
+    assert_eq!(result(&ran)["cookiesSaved"], true, "{ran:#}");
+
+    // A session that the caller brought along is kept, too.
+    let made = ask(&mut lines, "browser.create_session", json!({}));
+    let session = &made["data"]["sessionId"];
+    let brought = inputs(&site, SESAME, &json!({"profile": "brought"}));
+    let params = json!({"templateId": "login_keep_session", "inputs": brought, "sessionId": session, "options": {"mode": "sync"}});
+    let refused = ask(&mut lines, "run_task_template", params.clone());
+    let id = approval_id(&refused);
+    env.run(&["approve", &id, "--token", &env.approver()])
+        .exits(0);
+    let ran = ask(&mut lines, "run_task_template", params);
+    assert_eq!(result(&ran)["cookiesSaved"], true, "{ran:#}");
+    for profile in ["own", "brought"] {
+        let again = ask(
+            &mut lines,
+            "browser.create_session",
+            json!({"profile": profile}),
+        );
+        let url = json!({"sessionId": again["data"]["sessionId"], "url": site.url("/account")});
+        let went = ask(&mut lines, "browser.navigate", url);
+        assert_eq!(
+            went["data"]["page"]["title"], "Account",
+            "{profile}: {went:#}"
+        );
+    }
+
+    let failing =
+        json!({"profile": "never", "fields": {"mode": "selector", "usernameSelector": "#nobody"}});
+    let ran = agreed(&env, &mut lines, &inputs(&site, SESAME, &failing), "sync");
+    let told = &ran["error"]["details"]["result"];
+    assert_eq!(told["cookiesSaved"], false, "{ran:#}");
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+}

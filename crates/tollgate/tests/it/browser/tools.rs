@@ -54,3 +54,115 @@ fn looking_is_free_and_a_click_waits_for_a_human_who_sees_what_it_hits() {
     lines.wait();
     env.whole();
 }
+
+#[test]
+fn what_a_view_does_not_show_can_be_searched() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    ask(
+        &mut lines,
+        "browser.navigate",
+        json!({"url": site.url("/far")}),
+    );
+    let seen = ask(&mut lines, "browser.get_page_content", json!({}));
+    assert_eq!(seen["data"]["truncated"], true, "{seen:#}");
+    assert!(!seen.to_string().contains("Brunhilde"));
+    let kept = &seen["meta"]["call_id"];
+    let search = json!({"result": kept, "query": "keeper is called"});
+    let found = ask(&mut lines, "result.search", search);
+    let text = found["data"]["matches"][0]["text"].as_str();
+    assert!(text.unwrap_or_default().contains("Brunhilde"), "{found:#}");
+    let slice = json!({"result": kept, "pointer": "/title"});
+    let slice = ask(&mut lines, "result.slice", slice);
+    assert_eq!(slice["data"]["text"], "Far", "{slice:#}");
+    // What is shown whole is not kept.
+    ask(
+        &mut lines,
+        "browser.navigate",
+        json!({"url": site.url("/shop")}),
+    );
+    let small = ask(&mut lines, "browser.get_page_content", json!({}));
+    let search = json!({"result": small["meta"]["call_id"], "query": "x"});
+    let none = ask(&mut lines, "result.search", search);
+    assert_eq!(none["error"]["kind"], "not_found", "{none:#}");
+    lines.end();
+    lines.wait();
+    env.whole();
+}
+
+#[test]
+fn what_a_page_says_is_tainted() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    ask(
+        &mut lines,
+        "browser.navigate",
+        json!({"url": site.url("/evil")}),
+    );
+    let seen = ask(&mut lines, "browser.get_page_content", json!({}));
+    assert_eq!(seen["meta"]["tainted"], true, "{seen:#}");
+    assert!(
+        seen["warnings"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("tainted_content")),
+        "{seen:#}"
+    );
+    lines.end();
+    lines.wait();
+}
+
+#[test]
+fn templates_say_who_may_run_them_and_how_much_they_take() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let listed = ask(&mut lines, "list_task_templates", json!({}));
+    let both = json!(["local", "remote"]);
+    let expected = [
+        (
+            "batch_extract_pages",
+            &both,
+            true,
+            json!({"maxUrls": 1000, "maxConcurrency": 5}),
+        ),
+        (
+            "login_keep_session",
+            &json!(["local"]),
+            false,
+            json!({"maxConcurrency": 1}),
+        ),
+        (
+            "multi_tab_compare",
+            &both,
+            true,
+            json!({"maxUrls": 10, "maxConcurrency": 5}),
+        ),
+        (
+            "paginated_extract",
+            &both,
+            true,
+            json!({"maxPages": 50, "maxConcurrency": 1}),
+        ),
+        (
+            "search_extract",
+            &both,
+            true,
+            json!({"maxResults": 10, "maxConcurrency": 5}),
+        ),
+    ];
+    let all = listed["data"]["templates"].as_array().unwrap();
+    for (name, trust, partial, limits) in expected {
+        let found = all.iter().find(|it| it["templateId"] == name);
+        let found = found.unwrap_or_else(|| panic!("{name}: {listed:#}"));
+        assert_eq!(&found["trustLevelSupport"], trust, "{name}");
+        assert_eq!(found["supportsPartialSuccess"], partial, "{name}");
+        for (limit, most) in limits.as_object().unwrap() {
+            assert_eq!(&found["limits"][limit], most, "{name} {limit}: {found:#}");
+        }
+    }
+    lines.end();
+    lines.wait();
+}

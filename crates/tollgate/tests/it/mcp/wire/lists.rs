@@ -146,3 +146,20 @@ fn every_listed_tool_is_whole() {
         assert_eq!(tool["_meta"]["tollgate/active"], true);
     }
 }
+
+/// Tokens are counted by hand (docs/benchmarks.md); these are the bytes that went with the count.
+#[test]
+fn the_list_of_the_browsers_tools_stays_as_short_as_it_is() {
+    let env = TestEnv::new();
+    for (schemas, most) in [("full", 28_021), ("brief", 17_767)] {
+        let mut client = Stdio::modern(&env, &["--toolsets", "browser", "--schemas", schemas]);
+        let list = client.result("tools/list", json!({}));
+        let listed = names(&list)
+            .iter()
+            .filter(|it| it.starts_with("browser."))
+            .count();
+        assert_eq!(listed, 32, "{list}");
+        let size = list["tools"].to_string().len();
+        assert!(size <= most, "{schemas}: {size} bytes");
+    }
+}

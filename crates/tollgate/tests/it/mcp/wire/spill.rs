@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::peer::{Ask, Gate, Stdio, code};
-use crate::support::TestEnv;
+use crate::{
+    browser::{Site, world},
+    support::TestEnv,
+};
 
 const SMALL: &str = "[results]\ntext_bytes = 1024\nstructured_bytes = 16384\nchunk_bytes = 1024\n";
 
@@ -227,4 +230,33 @@ fn readers_are_named_as_the_client_can_call_them() {
         manifest(&done)["read_with"],
         json!(["result_slice", "result_search"])
     );
+}
+
+#[test]
+fn a_view_of_a_page_says_where_the_whole_of_it_is() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut client = Stdio::modern(&env, &[]);
+    client.call("browser.navigate", json!({"url": site.url("/far")}));
+    let seen = client.call("browser.get_page_content", json!({}));
+    let text = seen["content"][0]["text"].as_str().unwrap();
+    let text: Value = serde_json::from_str(text).unwrap();
+    let manifest = &text["mcp_resource_manifest"];
+    assert_eq!(
+        manifest["read_with"],
+        json!(["result.slice", "result.search"]),
+        "{text:#}"
+    );
+    assert_eq!(
+        text["data"]["sections"],
+        seen["structuredContent"]["data"]["sections"]
+    );
+    let search = json!({"result": manifest["result_id"], "query": "Brunhilde"});
+    let found = client.call("result.search", search);
+    let matches = &found["structuredContent"]["data"]["matches"];
+    assert_eq!(matches.as_array().unwrap().len(), 1, "{found:#}");
+    let link = json!({"uri": seen["content"][1]["uri"]});
+    let whole = client.result("resources/read", link);
+    let about = &whole["contents"][0]["_meta"];
+    assert_eq!(about["tollgate/total_bytes"], manifest["total_bytes"]);
 }
