@@ -32,7 +32,7 @@ async fn scene() -> Scene {
     let world = Setup::new()
         .tool(spec_read("shelf.try"), move |_, cx| {
             one.lock().unwrap().push(cx.session.handle.clone());
-            let is_bad = tries.fetch_add(1, Ordering::SeqCst) % 2 == 0;
+            let is_bad = tries.fetch_add(1, Ordering::SeqCst).is_multiple_of(2);
             async move {
                 match is_bad {
                     true => Err(ProviderError::new(ErrorCode::Unavailable, "gone")),
