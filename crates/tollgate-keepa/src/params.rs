@@ -11,13 +11,29 @@ use crate::{Domain, Error};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params(Map<String, Value>);
 
+/// Names that stand for others.
+pub(crate) const ALIASES: [(&str, &str); 5] = [
+    ("asins", "asin"),
+    ("codes", "code"),
+    ("sellers", "seller"),
+    ("output", "out"),
+    ("cache_ttl_seconds", "cache_ttl"),
+];
+
 impl From<Map<String, Value>> for Params {
     fn from(map: Map<String, Value>) -> Self {
         let canonical = map
             .into_iter()
             .filter(|(_, value)| !value.is_null())
             .map(|(name, value)| (name.replace('-', "_"), value));
-        Self(canonical.collect())
+        let mut canonical: Map<String, Value> = canonical.collect();
+        for (alias, name) in ALIASES {
+            // Where both are given the name itself counts.
+            if let Some(value) = canonical.shift_remove(alias) {
+                canonical.entry(name).or_insert(value);
+            }
+        }
+        Self(canonical)
     }
 }
 
@@ -86,6 +102,14 @@ impl Params {
             .map_err(|_| Error::argument(format!("{name} must be a whole number, not {text:?}")))
     }
 
+    /// For how many seconds an answer may be used again, if the call says so.
+    pub fn cache_ttl(&self) -> Result<Option<u64>, Error> {
+        match self.text(&["cache_ttl"]) {
+            None => Ok(None),
+            Some(_) => Ok(u64::try_from(self.number("cache_ttl", 0)?.max(0)).ok()),
+        }
+    }
+
     /// The marketplace.
     pub fn domain(&self) -> Result<Domain, Error> {
         match self.text(&["domain"]) {
@@ -137,6 +161,17 @@ mod tests {
         let dashed = Params::of(&json!({"per-page": 50, "out": null}));
         let plain = Params::of(&json!({"per_page": 50}));
         assert_eq!(dashed, plain);
+    }
+
+    #[test]
+    fn other_names_mean_the_same() {
+        let named = Params::of(&json!({"asin": ["A"], "out": "a.json", "cache_ttl": 60}));
+        let other = json!({"asins": ["A"], "output": "a.json", "cache-ttl-seconds": 60});
+        assert_eq!(Params::of(&other), named);
+        assert_eq!(Params::of(&other).cache_ttl(), Ok(Some(60)));
+        assert_eq!(Params::default().cache_ttl(), Ok(None));
+        let both = Params::of(&json!({"output": "b", "out": "a"}));
+        assert_eq!(both.text(&["out"]).as_deref(), Some("a"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{
 
 const VERSION: &str = "2026-05-11.1";
 /// How many products are compared when a list is handed on.
-const COMPARED: usize = 10;
+pub const MOST_COMPARED: usize = 10;
 /// Where results of earlier steps lie in a context.
 const CONTAINERS: [&str; 5] = [
     "steps",
@@ -356,7 +356,7 @@ fn fill<W: World>(
     let filled = if by_category.contains(&command) {
         first(&found.categories).map(|value| ("category", value))
     } else if command == Command::ProductsCompare {
-        let some: Vec<&String> = found.asins.iter().take(COMPARED).collect();
+        let some: Vec<&String> = found.asins.iter().take(MOST_COMPARED).collect();
         (some.len() >= 2).then(|| ("asin", json!(some)))
     } else if command == Command::ProductsGet && !has(arguments, &["code"]) {
         first(&found.asins).map(|value| ("asin", value))

@@ -209,3 +209,85 @@ fn of_two_points_in_one_minute_the_later_holds_whatever_the_order() {
         (&json!(0.1), &json!(0.3))
     );
 }
+
+/// How grave a risk is in the view of a product, if it is one at all.
+fn severity(code: &str, extra: Value) -> Option<String> {
+    let view = product(&body(0, extra), &Options::default());
+    let items = view["risk_taxonomy"]["items"].as_array().unwrap();
+    let item = items.iter().find(|item| item["code"] == code)?;
+    Some(item["severity"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn risks_begin_and_become_high_where_their_rules_say() {
+    let price = |a: i64, b: i64| json!({"csv": [null, [7_000_000, a, 7_100_000, b]]});
+    let rank = |a: i64, b: i64| json!({"csv": [null, null, null, [7_000_000, a, 7_100_000, b]]});
+    let reviews = |count: i64| {
+        let mut current = vec![-1; 36];
+        current[17] = count;
+        json!({"stats": {"current": current}})
+    };
+    let offers = |count: i64| json!({"stats": {"current": [], "totalOfferCount": count}});
+    let cases = [
+        ("price_unstable", price(826, 1175), None),
+        ("price_unstable", price(825, 1175), Some("medium")),
+        ("price_unstable", price(651, 1350), Some("medium")),
+        ("price_unstable", price(650, 1350), Some("high")),
+        ("rank_declining", rank(100, 124), None),
+        ("rank_declining", rank(100, 125), Some("medium")),
+        ("rank_declining", rank(100, 149), Some("medium")),
+        ("rank_declining", rank(100, 150), Some("high")),
+        ("rank_declining", rank(150, 100), None),
+        ("low_review_count", reviews(50), None),
+        ("low_review_count", reviews(49), Some("medium")),
+        ("low_review_count", reviews(25), Some("medium")),
+        ("low_review_count", reviews(24), Some("high")),
+        ("low_review_count", reviews(-1), None),
+        ("offer_competition_high", offers(20), None),
+        ("offer_competition_high", offers(21), Some("medium")),
+        ("offer_competition_high", offers(40), Some("medium")),
+        ("offer_competition_high", offers(41), Some("high")),
+    ];
+    for (code, extra, expected) in cases {
+        assert_eq!(
+            severity(code, extra.clone()).as_deref(),
+            expected,
+            "{code} {extra}"
+        );
+    }
+}
+
+#[test]
+fn who_held_the_buy_box_is_told() {
+    let one = body(
+        0,
+        json!({
+            "buyBoxSellerIdHistory": ["7000000", "A1SELLER", "7100000", "-1", "7200000", "-2", "7300000", "A2SELLER"],
+            "buyBoxUsedHistory": ["7000000", "A3SELLER", "3", "1"],
+        }),
+    );
+    let view = product(
+        &one,
+        &Options {
+            history_limit: 3,
+            ..Options::default()
+        },
+    );
+    let turns = &view["pricing"]["buy_box"]["seller_history"];
+    assert_eq!(turns["point_count"], 4);
+    assert_eq!(turns["omitted_points"], 1);
+    assert_eq!(turns["latest"]["seller_id"], "A2SELLER");
+    let owners: Vec<&Value> = turns["last_points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| &turn["owner"])
+        .collect();
+    assert_eq!(owners, ["nobody", "unknown", "seller"]);
+    let used = &view["pricing"]["buy_box"]["used_seller_history"]["latest"];
+    assert_eq!(
+        (&used["seller_id"], &used["condition"], &used["is_fba"]),
+        (&json!("A3SELLER"), &json!(3), &json!(true))
+    );
+    assert_eq!(used["keepa_minute"], 7_000_000);
+}

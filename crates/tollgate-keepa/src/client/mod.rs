@@ -18,6 +18,8 @@ pub use bucket::Bucket;
 pub(crate) use envelope::Envelope;
 pub use wire::{Incoming, Outgoing, Wire, WireError};
 
+use serde_json::Value;
+
 use crate::{ApiKey, Error, Kind, client::answer::Read, request::Request};
 
 /// Where Keepa answers, unless configured otherwise.
@@ -78,7 +80,8 @@ impl<W: Wire> Client<W> {
         let mut waited = None;
         loop {
             let left = deadline.saturating_sub(self.wire.now());
-            let read = self.attempt(request, left).await;
+            let may_retry = request.is_read && !has_retried;
+            let read = self.attempt(request, share(left, may_retry)).await;
             let failed = match read {
                 Ok(answer) => return Ok(Answer { waited, ..answer }),
                 Err(failed) => failed,
@@ -91,10 +94,12 @@ impl<W: Wire> Client<W> {
                     has_retried = true;
                     self.wire.pause(BREATHER).await;
                 }
-                Next::Refill(wait) if waited.is_some() || wait >= left || wait > LONGEST_WAIT => {
-                    return Err(failed.failed);
-                }
-                Next::Refill(wait) => {
+                Next::Refill(promised) if promised > LONGEST_WAIT => return Err(failed.failed),
+                Next::Refill(promised) => {
+                    let wait = promised + MARGIN;
+                    if waited.is_some() || wait >= left {
+                        return Err(failed.failed);
+                    }
                     waited = Some(wait);
                     self.wire.pause(wait).await;
                 }
@@ -128,7 +133,7 @@ impl<W: Wire> Client<W> {
             Read::Fine(answer) => Ok(answer),
             Read::Wrong { error, refill, .. } => {
                 let next = match status {
-                    429 => refill.map_or(Next::GiveUp, |wait| Next::Refill(wait + MARGIN)),
+                    429 => refill.map_or(Next::GiveUp, Next::Refill),
                     500..=599 => again,
                     _ => Next::GiveUp,
                 };
@@ -147,10 +152,25 @@ impl<W: Wire> Client<W> {
     }
 }
 
-fn scrubbed(key: &ApiKey, value: serde_json::Value) -> serde_json::Value {
-    match value.as_str() {
-        Some(text) => key.scrub(text).into(),
-        None => value,
+/// The most one attempt may take. Where another may follow it gets half of what is left beside the breather, so that an
+/// answer that never comes does not use up the time for asking again.
+fn share(left: Duration, may_retry: bool) -> Duration {
+    match left.checked_sub(BREATHER) {
+        Some(rest) if may_retry && !rest.is_zero() => rest / 2,
+        _ => left,
+    }
+}
+
+/// The value without the key, at every depth and in names, too.
+fn scrubbed(key: &ApiKey, value: Value) -> Value {
+    match value {
+        Value::String(text) => key.scrub(&text).into(),
+        Value::Array(all) => all.into_iter().map(|one| scrubbed(key, one)).collect(),
+        Value::Object(map) => map
+            .into_iter()
+            .map(|(name, one)| (key.scrub(&name), scrubbed(key, one)))
+            .collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }
 }
 

@@ -13,6 +13,9 @@ use crate::{
     params::Params,
 };
 
+/// The largest page of the finder.
+const MOST_FOUND: u64 = 10_000;
+
 /// One part of an estimate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Component {
@@ -71,7 +74,7 @@ pub fn estimate(command: Command, params: &Params) -> Result<Budget, Error> {
     let budget = match command {
         Command::ProductsGet | Command::ProductsCompare => products::products(params)?,
         Command::HistoryExport | Command::HistoryTrend | Command::ChartsRender => {
-            let asins = count(params, &["asin", "asins"]);
+            let asins = count(params, &["asin"]);
             Budget::of("base_product", asins, "A product costs one token.")
         }
         Command::ProductsSearch => search(params),
@@ -114,11 +117,26 @@ pub fn estimate(command: Command, params: &Params) -> Result<Budget, Error> {
     Ok(budget)
 }
 
+/// What was agreed to before a command runs. It is a type and no argument, so that no caller can write it into a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Only what the arguments say: a yes there accepts a price, never a change.
+    AsSaid,
+    /// A gate let the call through, so whoever has to agree has agreed.
+    Given,
+}
+
 /// Whether a call has to be confirmed and is not: a yes, a dry run and a fixture each lift it.
 ///
-/// What changes something at Keepa is never lifted by a yes alone; that is for the gate to ask.
-pub fn needs_confirmation(command: Command, budget: &Budget, params: &Params) -> bool {
-    let is_lifted = params.is_free() || (params.is_on("yes") && command.effect() != Effect::Write);
+/// What changes something at Keepa is never lifted by a yes; that is for a gate to ask.
+pub fn needs_confirmation(
+    command: Command,
+    budget: &Budget,
+    params: &Params,
+    consent: Consent,
+) -> bool {
+    let accepts = params.is_on("yes") && command.effect() != Effect::Write;
+    let is_lifted = params.is_free() || accepts || consent == Consent::Given;
     budget.requires_confirmation && !is_lifted
 }
 
@@ -173,10 +191,17 @@ fn finder(params: &Params) -> Result<Budget, Error> {
         .unwrap_or(50);
     let mut budget = Budget::of("finder", 10, "A finder query costs 10 tokens.");
     let found = per_page.div_ceil(100);
+    // What is still in a file may ask for the largest page there is.
+    let is_unread = selection.is_none() && params.text(&["selection_file"]).is_some();
+    let most = if is_unread {
+        MOST_FOUND.div_ceil(100)
+    } else {
+        found
+    };
     budget.add(
         "results",
         found,
-        found,
+        most,
         "Every 100 products found cost one more token.",
     );
     if params.is_on("stats") {
@@ -188,7 +213,7 @@ fn finder(params: &Params) -> Result<Budget, Error> {
 }
 
 fn sellers(params: &Params) -> Budget {
-    let sellers = count(params, &["seller", "sellers"]);
+    let sellers = count(params, &["seller"]);
     let mut budget = Budget::of("seller", sellers, "A seller costs one token.");
     if params.is_on("storefront") {
         let reason = "A storefront costs 9 tokens more, and up to 49 when it is refreshed.";

@@ -117,7 +117,7 @@ fn a_yes_a_dry_run_and_a_fixture_lift_the_question() {
     let asks = |command: Command, extra: Value| {
         let params = Params::of(&extra);
         let budget = estimate(command, &params).unwrap();
-        needs_confirmation(command, &budget, &params)
+        needs_confirmation(command, &budget, &params, Consent::AsSaid)
     };
     assert!(asks(Command::BestsellersGet, json!({})));
     assert!(asks(Command::BestsellersGet, json!({"fixture": ""})));
@@ -128,7 +128,18 @@ fn a_yes_a_dry_run_and_a_fixture_lift_the_question() {
     ] {
         assert!(!asks(Command::BestsellersGet, lifted));
     }
+    // What changes something takes more than an argument.
     assert!(asks(Command::TrackingRemoveAll, json!({"yes": true})));
+    for command in [Command::TrackingRemoveAll, Command::BestsellersGet] {
+        let params = Params::default();
+        let budget = estimate(command, &params).unwrap();
+        assert!(!needs_confirmation(
+            command,
+            &budget,
+            &params,
+            Consent::Given
+        ));
+    }
 }
 
 proptest! {

@@ -31,7 +31,40 @@ const PRODUCT_OPTIONS: &[&str] = &[
     "buybox",
     "stock",
     "historical-variations",
+    "rental",
 ];
+/// What Keepa draws into its own graph, and in which colours.
+const GRAPH_OPTIONS: &[&str] = &[
+    "range",
+    "width",
+    "height",
+    "title",
+    "yzoom",
+    "amazon",
+    "new",
+    "used",
+    "salesrank",
+    "bb",
+    "bbu",
+    "fba",
+    "fbm",
+    "ld",
+    "wd",
+    "cBackground",
+    "cFont",
+    "cAmazon",
+    "cNew",
+    "cUsed",
+    "cSales",
+    "cFBA",
+    "cFBM",
+    "cBB",
+    "cBBU",
+    "cLD",
+    "cWD",
+];
+/// A longer selection is sent as a body: addresses of that length are not taken everywhere.
+const LONGEST_IN_ADDRESS: usize = 2000;
 
 /// Builds the request of a command. What stays on this machine has none.
 pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
@@ -77,11 +110,8 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
         Command::FinderQuery => {
             let selection = selection(command, params)?;
             let request = request.with("domain", domain.id());
-            Ok(options(
-                request.with("selection", compact(&selection)),
-                params,
-                &["stats"],
-            ))
+            let request = selecting(request, &selection);
+            Ok(options(request, params, &["stats"]))
         }
         Command::DealsQuery => {
             let mut selection = selection(command, params)?;
@@ -93,9 +123,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
                 .and_then(Domain::from_id)
                 .unwrap_or(domain)
                 .id();
-            Ok(request
-                .with("domain", id)
-                .with("selection", compact(&selection)))
+            Ok(selecting(request.with("domain", id), &selection))
         }
         Command::SellersGet => sellers(request, params, domain),
         Command::TopsellersList => {
@@ -119,28 +147,15 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
             let mut request = request.with("domain", domain.id());
             request.is_binary = true;
             let request = request.with("asin", params.required("asin")?);
-            Ok(options(
-                request,
-                params,
-                &[
-                    "range",
-                    "width",
-                    "height",
-                    "amazon",
-                    "new",
-                    "used",
-                    "salesrank",
-                    "bb",
-                    "fba",
-                    "fbm",
-                    "yzoom",
-                ],
-            ))
+            Ok(options(request, params, GRAPH_OPTIONS))
         }
         Command::TokensStatus | Command::TokensPlan => Ok(request),
         Command::TrackingList => {
             let request = of_list(request, params).with("type", "list");
-            let request = options(request, params, &["page", "perPage"]);
+            let mut request = options(request, params, &["page", "perPage"]);
+            if let Some(count) = params.text(&["per_page"]) {
+                request = request.with("perPage", count);
+            }
             Ok(if params.is_on("asins_only") {
                 request.with("asins-only", 1)
             } else {
@@ -167,8 +182,8 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
 }
 
 fn products(mut request: Request, params: &Params, domain: Domain) -> Result<Request, Error> {
-    let asins = params.list(&["asin", "asins"]);
-    let codes = params.list(&["code", "codes"]);
+    let asins = params.list(&["asin"]);
+    let codes = params.list(&["code"]);
     let (name, all) = match (asins.is_empty(), codes.is_empty()) {
         (false, true) => ("asin", asins),
         (true, false) => ("code", codes),
@@ -198,14 +213,14 @@ fn products(mut request: Request, params: &Params, domain: Domain) -> Result<Req
 }
 
 fn sellers(request: Request, params: &Params, domain: Domain) -> Result<Request, Error> {
-    let ids = params.list(&["seller", "sellers"]);
+    let ids = params.list(&["seller"]);
     let is_storefront = params.is_on("storefront");
     if is_storefront && ids.len() > 1 {
         return Err(Error::argument(
             "a storefront can be asked for one seller at a time",
         ));
     }
-    let ids = several(params, &["seller", "sellers"], MOST_SELLERS)?;
+    let ids = several(params, &["seller"], MOST_SELLERS)?;
     let mut request = request.with("domain", domain.id()).with("seller", ids);
     if is_storefront {
         request = request.with("storefront", 1);
@@ -261,6 +276,7 @@ fn notifications(request: Request, params: &Params) -> Result<Request, Error> {
     let since = params.number("since", 0)?;
     let revise = u8::from(params.is_on("revise"));
     let request = of_list(request, params).with("type", "notification");
+    let request = options(request, params, &["all"]);
     Ok(request
         .with("readOnly", 1)
         .with("since", since)
@@ -290,6 +306,17 @@ fn options(mut request: Request, params: &Params, names: &[&str]) -> Request {
     request
 }
 
+/// The request with its selection, in the address while it is short.
+fn selecting(mut request: Request, selection: &Map<String, Value>) -> Request {
+    let text = compact(selection);
+    if text.len() <= LONGEST_IN_ADDRESS {
+        return request.with("selection", text);
+    }
+    request.method = Method::Post;
+    request.body = Some(sorted(&Value::Object(selection.clone())));
+    request
+}
+
 /// A comma text of at least one and not too many.
 fn several(params: &Params, names: &[&str], most: usize) -> Result<String, Error> {
     let all = params.list(names);
@@ -303,7 +330,6 @@ fn several(params: &Params, names: &[&str], most: usize) -> Result<String, Error
     }
 }
 
-/// The selection of a finder or deal query: an object, or the text of one.
 /// Refuses the selection of a command that has one, if it names a field that does not exist.
 pub fn check_selection(command: Command, params: &Params) -> Result<(), Error> {
     if matches!(command, Command::FinderQuery | Command::DealsQuery) {
@@ -312,6 +338,7 @@ pub fn check_selection(command: Command, params: &Params) -> Result<(), Error> {
     Ok(())
 }
 
+/// The selection of a finder or deal query: an object, or the text of one.
 fn selection(command: Command, params: &Params) -> Result<Map<String, Value>, Error> {
     let wrong = || Error::argument("selection must be an object, or a text that holds one");
     let selection = match params.get(&["selection"]) {
@@ -321,7 +348,8 @@ fn selection(command: Command, params: &Params) -> Result<Map<String, Value>, Er
         None => return Err(Error::argument("selection is required")),
     };
     if command == Command::DealsQuery {
-        check_deals(&selection)?;
+        // What is answered by a sample need not be complete.
+        check_deals(&selection, params.text(&["fixture"]).is_none())?;
     } else {
         check_finder(&selection)?;
     }

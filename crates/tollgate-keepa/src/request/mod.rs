@@ -15,6 +15,9 @@ use sha2::{Digest, Sha256};
 pub use build::{build, check_selection};
 pub use key::{ApiKey, SecretUrl};
 
+/// Paths whose answers are about this moment, so that an earlier one would be wrong.
+const ABOUT_NOW: [&str; 2] = ["/token", "/tracking"];
+
 /// How it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Method {
@@ -64,6 +67,11 @@ impl Request {
         self
     }
 
+    /// Whether its answer may be used again: it changes nothing, is no picture and is not about this moment.
+    pub fn may_be_kept(&self) -> bool {
+        self.is_read && !self.is_binary && !ABOUT_NOW.contains(&self.endpoint.as_str())
+    }
+
     /// The whole address, with the key in it.
     pub fn url(&self, base: &str, key: &ApiKey) -> SecretUrl {
         let mut url = format!(
@@ -83,9 +91,11 @@ impl Request {
 
     /// A fingerprint of the parameters, the same for every key.
     pub fn params_hash(&self) -> String {
-        hex(serde_json::to_string(&self.query)
-            .unwrap_or_default()
-            .as_bytes())
+        let text = match &self.body {
+            None => serde_json::to_string(&self.query),
+            Some(body) => serde_json::to_string(&(&self.query, body)),
+        };
+        hex(text.unwrap_or_default().as_bytes())
     }
 }
 

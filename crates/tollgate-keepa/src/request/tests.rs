@@ -66,6 +66,78 @@ fn selections_are_compact_sorted_and_bring_their_domain() {
 }
 
 #[test]
+fn a_long_selection_is_sent_as_a_body() {
+    let many: Vec<u64> = (1_000_000..1_000_400).collect();
+    for (command, selection) in [
+        ("finder.query", json!({"categories_include": many})),
+        (
+            "deals.query",
+            json!({"priceTypes": [0], "includeCategories": many}),
+        ),
+    ] {
+        let long = built(command, json!({ "selection": selection })).unwrap();
+        assert_eq!((long.method, long.is_read), (Method::Post, true));
+        assert!(!long.query.contains_key("selection") && long.may_be_kept());
+        let body = long.body.clone().unwrap();
+        for (name, value) in selection.as_object().unwrap() {
+            assert_eq!(&body[name], value);
+        }
+        let mut fewer = selection;
+        fewer["page"] = json!(1);
+        let other = built(command, json!({ "selection": fewer })).unwrap();
+        assert_ne!(other.params_hash(), long.params_hash());
+    }
+}
+
+#[test]
+fn what_keepa_knows_can_be_said_everywhere() {
+    let cases = [
+        (
+            "products.get",
+            json!({"code": "1", "code_limit": 2, "only_live_offers": 1, "historical_variations": true, "rental": 1}),
+            json!({"domain": "1", "code": "1", "code-limit": "2", "only-live-offers": "1", "historical-variations": "1", "rental": "1"}),
+        ),
+        (
+            "products.compare",
+            json!({"asin": ["A", "B"], "rating": 1, "buybox": 1, "stock": true}),
+            json!({"domain": "1", "asin": "A,B", "rating": "1", "buybox": "1", "stock": "1"}),
+        ),
+        (
+            "bestsellers.get",
+            json!({"category": 1, "month": 5, "year": 2025, "variations": 1, "sublist": 1}),
+            json!({"domain": "1", "category": "1", "month": "5", "year": "2025", "variations": "1", "sublist": "1"}),
+        ),
+        (
+            "tracking.list",
+            json!({"list": "mine", "page": 2, "per_page": 50}),
+            json!({"type": "list", "list": "mine", "page": "2", "perPage": "50"}),
+        ),
+        (
+            "tracking.notifications",
+            json!({"list": "mine", "all": true}),
+            json!({"type": "notification", "list": "mine", "all": "1", "readOnly": "1", "since": "0", "revise": "0"}),
+        ),
+        (
+            "graphs.image",
+            json!({"asin": "A", "fba": 1, "cFBA": "ff0000", "title": 0}),
+            json!({"domain": "1", "asin": "A", "fba": "1", "cFBA": "ff0000", "title": "0"}),
+        ),
+    ];
+    for (command, params, sent) in cases {
+        assert_eq!(query(command, params.clone()), sent, "{command}");
+        // What can be sent can be typed.
+        let command = Command::named(command).unwrap();
+        let takes: Vec<&str> = crate::tool::arguments(command)
+            .split_whitespace()
+            .map(|word| word.trim_end_matches('*'))
+            .collect();
+        for name in params.as_object().unwrap().keys() {
+            assert!(takes.contains(&name.as_str()), "{} {name}", command.name());
+        }
+    }
+}
+
+#[test]
 fn reading_notifications_does_not_mark_them() {
     let expected = json!({"readOnly": "1", "revise": "0", "since": "0", "type": "notification"});
     assert_eq!(query("tracking.notifications", json!({})), expected);

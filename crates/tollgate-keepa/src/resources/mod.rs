@@ -266,7 +266,7 @@ impl<'a, W: World> Reader<'a, W> {
             ["asin", asin, "fixture"] => Ok(Content::json(&self.samples_of(asin))),
             ["chunk" | "output", encoded] => {
                 let path = decode(encoded).ok_or_else(unknown)?;
-                let text = self.world.load(Place::Input(&path))?;
+                let text = self.world.load(Place::Written(&path))?;
                 Ok(Content::text(mime(&path), text))
             }
             ["zread", "wiki", "current"] => Ok(Content::json(&json!({

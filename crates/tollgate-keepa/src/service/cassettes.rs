@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Place, Shelf, Target, World};
+use super::{Place, Samples, Shelf, Target, World};
 use crate::{Command, Error, KeepaMinute, Kind, Params, action, secrets};
 
 /// A recording without secrets: JSON, or lines of JSON.
@@ -157,7 +157,7 @@ pub(super) async fn promote_and_verify<W: World>(
     if params.is_on("dry_run") {
         return Ok(answer(Value::Null, Value::Null));
     }
-    let sync = in_step(world, &promotion);
+    let sync = in_step(world, params)?;
     let mut eval = Value::Null;
     if sync["ok"] == true && params.is_on("run_eval") {
         let specs = params.required("eval_dir")?;
@@ -176,29 +176,22 @@ pub(super) async fn promote_and_verify<W: World>(
         .with("agent_eval", eval))
 }
 
-/// Whether both folders hold the sample, byte for byte.
-fn in_step<W: World>(world: &W, promotion: &Value) -> Value {
-    let targets = promotion["targets"].as_array().into_iter().flatten();
-    let contents: Vec<Option<String>> = targets
-        .map(|target| {
-            let path = target["path"].as_str().unwrap_or_default();
-            world.load(Place::Input(path)).ok()
-        })
-        .collect();
-    let name = &promotion["fixture_name"];
-    let is_same = contents
-        .windows(2)
-        .all(|pair| pair[0].is_some() && pair[0] == pair[1]);
-    let lacks = |at: usize| -> Vec<&Value> {
-        let is_missing = contents.get(at).is_none_or(Option::is_none);
-        if is_missing { vec![name] } else { Vec::new() }
+/// Whether both folders hold the same samples, byte for byte.
+fn in_step<W: World>(world: &W, params: &Params) -> Result<Value, Error> {
+    let tests = world.samples(&params.required("tests_dir")?)?;
+    let package = world.samples(&params.required("package_dir")?)?;
+    let lacks = |has: &Samples, other: &Samples| -> Vec<String> {
+        let missing = other.keys().filter(|name| !has.contains_key(*name));
+        missing.cloned().collect()
     };
-    let is_mismatch = !is_same && lacks(0).is_empty() && lacks(1).is_empty();
-    json!({
-        "ok": is_same,
-        "missing_in_tests": lacks(0),
-        "missing_in_package": lacks(1),
-        "mismatched": if is_mismatch { vec![name] } else { vec![] },
+    let (in_tests, in_package) = (lacks(&tests, &package), lacks(&package, &tests));
+    let differs = |name: &&String| package.get(*name).is_some_and(|one| *one != tests[*name]);
+    let mismatched: Vec<&String> = tests.keys().filter(differs).collect();
+    Ok(json!({
+        "ok": in_tests.is_empty() && in_package.is_empty() && mismatched.is_empty(),
+        "missing_in_tests": in_tests,
+        "missing_in_package": in_package,
+        "mismatched": mismatched,
         "known_fixtures": world.names(Shelf::Fixtures).len(),
-    })
+    }))
 }

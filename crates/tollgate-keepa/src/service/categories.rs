@@ -235,6 +235,7 @@ pub(super) async fn products<W: World>(world: &W, params: &Params) -> Result<Out
     let category = params.required("category")?;
     let limit = at_least(params, "limit", 25, 1)?;
     let hydrate = at_least(params, "hydrate_top", 0, 0)?;
+    let options = hydrated_as(params)?;
     let fetched = fetch(world, Command::CategoriesProducts, params).await?;
     let mut data = fetched.base();
     data.insert("view".to_owned(), Value::from("category_products"));
@@ -275,7 +276,7 @@ pub(super) async fn products<W: World>(world: &W, params: &Params) -> Result<Out
         let reason = "To look at the leading product.";
         actions.push(action(Command::ProductsGet, &params, reason));
     }
-    let hydration = hydrated(world, params, &asins, hydrate).await?;
+    let hydration = hydrated(world, params, &asins, (hydrate, &options)).await?;
     let count = asins.len();
     let is_hydrated = hydration["enabled"] == true;
     let about = About {
@@ -367,12 +368,24 @@ fn planned(
     Ok(())
 }
 
+/// How products that are read along are shown.
+fn hydrated_as(params: &Params) -> Result<Options, Error> {
+    let usual = Options {
+        profile: Profile::Summary,
+        history_limit: POINTS,
+        ..Options::default()
+    };
+    let mut of_view = params.canonical().clone();
+    of_view.shift_remove("view");
+    products::options(&of_view.into(), usual)
+}
+
 /// Reads the leading products along, if that is wanted.
 async fn hydrated<W: World>(
     world: &W,
     params: &Params,
     asins: &[&str],
-    wanted: usize,
+    (wanted, options): (usize, &Options),
 ) -> Result<Value, Failure> {
     let top: Vec<&&str> = asins.iter().take(wanted).collect();
     if top.is_empty() {
@@ -390,32 +403,16 @@ async fn hydrated<W: World>(
         }
         (None, None) => {}
     }
-    let usual = Options {
-        profile: Profile::Summary,
-        history_limit: POINTS,
-        ..Options::default()
-    };
-    let mut of_view = params.canonical().clone();
-    of_view.shift_remove("view");
-    let options = products::options(&of_view.into(), usual)?;
     let fetched = match fetch(world, Command::ProductsGet, &Params::of(&inner)).await {
         Ok(fetched) => fetched,
-        // The list is there; that its products are not is told beside it.
-        Err(failure) => {
-            return Ok(json!({
-                "enabled": true,
-                "requested": wanted,
-                "hydrated_count": 0,
-                "asins": top,
-                "products": [],
-                "errors": [{"kind": failure.error.kind.name(), "message": failure.error.message}],
-                "token_bucket": failure.token_bucket,
-            }));
-        }
+        Err(failure) => return Ok(unread(&top, &failure)),
     };
     let text = fetched.text.as_deref().unwrap_or("{}");
-    let all = Product::read_all(text)?;
-    let shown = view::products(&all, &options);
+    let all = match Product::read_all(text) {
+        Ok(all) => all,
+        Err(error) => return Ok(unread(&top, &fetched.failed(error))),
+    };
+    let shown = view::products(&all, options);
     let read: Vec<&str> = all.iter().map(Product::asin).collect();
     let errors: Vec<Value> = top
         .iter()
@@ -433,6 +430,19 @@ async fn hydrated<W: World>(
         "errors": errors,
         "token_bucket": fetched.token_bucket,
     }))
+}
+
+/// The list is there; that its products are not is told beside it.
+fn unread(asked: &[&&str], failure: &Failure) -> Value {
+    json!({
+        "enabled": true,
+        "requested": asked.len(),
+        "hydrated_count": 0,
+        "asins": asked,
+        "products": [],
+        "errors": [{"kind": failure.error.kind.name(), "message": failure.error.message}],
+        "token_bucket": failure.token_bucket,
+    })
 }
 
 /// `categories.finder-selection`.
@@ -496,7 +506,7 @@ pub(super) fn finder_selection<W: World>(world: &W, params: &Params) -> Result<O
             ),
         ]),
     );
-    if let Some(path) = params.text(&["out", "output"]) {
+    if let Some(path) = params.text(&["out"]) {
         let text = serde_json::to_string_pretty(&selection).unwrap_or_default();
         let saved = save(world, Some(&path), "selection.json", text.as_bytes())?;
         data.insert("output".to_owned(), saved);

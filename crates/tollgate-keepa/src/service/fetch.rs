@@ -10,9 +10,6 @@ use crate::{
     request::{Request, build},
 };
 
-/// Paths whose answers are about this moment, so that an earlier one would be wrong.
-const ABOUT_NOW: [&str; 2] = ["/token", "/tracking"];
-
 /// An answer on its way to a view.
 pub(super) struct Fetched {
     pub(super) request: Value,
@@ -88,8 +85,9 @@ pub(super) async fn fetch<W: World>(
     command: Command,
     params: &Params,
 ) -> Result<Fetched, Failure> {
-    let budget = estimate(command, params)?;
+    // The price depends on the selection, so it is read first.
     let params = &with_selection_file(world, params)?;
+    let budget = estimate(command, params)?;
     let request = build(command, params)?;
     let is_dry_run = params.is_on("dry_run");
     let mut fetched = Fetched {
@@ -115,6 +113,7 @@ pub(super) async fn fetch<W: World>(
         let envelope = Envelope::read(text.as_bytes()).unwrap_or_default();
         let bucket = envelope.bucket();
         fetched.consumed = consumed(bucket.as_ref());
+        world.spent(fetched.consumed);
         fetched.token_bucket = bucket_json(&budget, bucket.as_ref());
         fetched.provenance = provenance("fixture", &request);
         fetched.provenance["fixture"] = Value::from(name.as_str());
@@ -126,19 +125,20 @@ pub(super) async fn fetch<W: World>(
         return Ok(fetched);
     }
     let reuse = Reuse {
-        ttl_seconds: match params.text(&["cache_ttl", "cache_ttl_seconds"]) {
-            None => None,
-            Some(_) => u64::try_from(params.number("cache_ttl", 0)?.max(0)).ok(),
-        },
-        is_off: params.is_on("no_cache")
-            || !request.is_read
-            || request.is_binary
-            || ABOUT_NOW.contains(&request.endpoint.as_str()),
+        ttl_seconds: params.cache_ttl()?,
+        is_off: params.is_on("no_cache") || !request.may_be_kept(),
     };
-    let told = world.ask(&request, reuse).await.map_err(|failed| Failure {
-        consumed: consumed(failed.bucket.as_ref()),
-        token_bucket: bucket_json(&budget, failed.bucket.as_ref()),
-        error: failed.error,
+    let told = world.ask(&request, reuse).await.map_err(|failed| {
+        let consumed = match failed.error.kind.is_after_asking() {
+            true => consumed(failed.bucket.as_ref()),
+            false => Some(0),
+        };
+        world.spent(consumed);
+        Failure {
+            consumed,
+            token_bucket: bucket_json(&budget, failed.bucket.as_ref()),
+            error: failed.error,
+        }
     })?;
     fetched.token_bucket = bucket_json(&budget, told.answer.bucket.as_ref());
     fetched.consumed = consumed(told.answer.bucket.as_ref());
@@ -164,6 +164,7 @@ pub(super) async fn fetch<W: World>(
             fetched.token_bucket["cached_tokens_consumed"] = Value::from(before);
         }
     }
+    world.spent(fetched.consumed);
     match told.answer.body {
         Body::Json(text) => fetched.text = Some(text),
         Body::Picture {
@@ -197,7 +198,7 @@ pub(super) fn put_body<W: World>(
     let Some(text) = &fetched.text else {
         return Ok(());
     };
-    match params.text(&["out", "output"]) {
+    match params.text(&["out"]) {
         Some(path) => {
             let name = format!("{}.json", command.name());
             let saved = save(world, Some(&path), &name, text.as_bytes())?;

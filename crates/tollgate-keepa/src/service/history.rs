@@ -98,7 +98,7 @@ pub(super) async fn export<W: World>(world: &W, params: &Params) -> Result<Outco
         "format": format,
         "row_count": rows.len(),
     });
-    match params.text(&["out", "output"]) {
+    match params.text(&["out"]) {
         None if format == "json" => data["rows"] = Value::Array(rows),
         None => data["content"] = Value::from(printed(&rows, &format)),
         Some(path) => {

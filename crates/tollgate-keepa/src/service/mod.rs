@@ -10,6 +10,7 @@ mod context;
 mod fetch;
 mod history;
 mod local;
+mod metered;
 mod pictures;
 mod products;
 mod rankings;
@@ -25,12 +26,14 @@ use serde_json::{Value, json};
 pub(crate) use context::manifest;
 pub use context::{is_asin, policy};
 pub use rehearse::rehearse;
-pub use world::{Place, Reuse, Saved, Shelf, Target, Told, World};
+pub use world::{Place, Reuse, Samples, Saved, Shelf, Target, Told, World, no_browser};
+
+use metered::Metered;
 
 use crate::{
     Command, Error, Kind, Params,
     client::Bucket,
-    cost::{Budget, estimate, needs_confirmation},
+    cost::{Budget, Consent, estimate, needs_confirmation},
 };
 
 /// What a command answered.
@@ -82,16 +85,23 @@ impl From<Error> for Failure {
 }
 
 /// Runs a command by name.
-pub async fn run<W: World>(world: &W, name: &str, params: &Params) -> Result<Outcome, Failure> {
+pub async fn run<W: World>(
+    world: &W,
+    name: &str,
+    params: &Params,
+    consent: Consent,
+) -> Result<Outcome, Failure> {
     let Some(command) = Command::named(name) else {
         let message = format!("there is no command {name:?}");
         return Err(Error::new(Kind::UnsupportedCommand, message).into());
     };
     let budget = estimate(command, params)?;
-    if needs_confirmation(command, &budget, params) {
+    if needs_confirmation(command, &budget, params, consent) {
         return Err(unconfirmed(command, &budget, params));
     }
-    dispatch(world, command, params).await
+    let metered = Metered::new(world);
+    let ended = dispatch(&metered, command, params).await;
+    metered.settled(&budget, ended)
 }
 
 async fn dispatch<W: World>(

@@ -11,12 +11,7 @@ pub(super) async fn image<W: World>(world: &W, params: &Params) -> Result<Outcom
     let mut data = Value::Object(fetched.base());
     if let Some((bytes, content_type)) = &fetched.picture {
         let own = format!("graph-{}.png", params.required("asin")?);
-        let saved = save(
-            world,
-            params.text(&["out", "output"]).as_deref(),
-            &own,
-            bytes,
-        )?;
+        let saved = save(world, params.text(&["out"]).as_deref(), &own, bytes)?;
         data["out"] = saved["path"].clone();
         data["bytes_written"] = saved["bytes_written"].clone();
         data["content_type"] = Value::from(content_type.as_str());
@@ -32,7 +27,7 @@ pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outco
     } else {
         history::wanted(params)?
     };
-    let wanted = params.text(&["out", "output"]);
+    let wanted = params.text(&["out"]);
     let format = Drawing::wanted(params, wanted.as_deref())?;
     let fetched = fetch(world, Command::ChartsRender, params).await?;
     let Some(text) = &fetched.text else {

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Command, Error, Kind, Params, Product, compare as compare_products, compare_options,
+    cost::estimate,
     params::whole_numbers,
     view::{self, Options, Profile, compact},
 };
@@ -36,6 +37,7 @@ const CHUNKS: [&str; 14] = [
 
 /// `products.get`.
 pub(super) async fn get<W: World>(world: &W, params: &Params) -> Result<Outcome, Failure> {
+    let options = options(params, Options::default())?;
     let fetched = fetch(world, Command::ProductsGet, params).await?;
     let view = params.text(&["view"]);
     let wants_view = params.is_on("agent_view") || view.as_deref().is_some_and(|one| one != "raw");
@@ -49,7 +51,6 @@ pub(super) async fn get<W: World>(world: &W, params: &Params) -> Result<Outcome,
     if products.is_empty() {
         return Err(fetched.failed(none(params)));
     }
-    let options = options(params, Options::default())?;
     let mut data = view::products(&products, &options);
     data["cache_provenance"] = fetched.provenance.clone();
     data["raw"] = raw(world, params, &fetched, text)?;
@@ -61,10 +62,11 @@ pub(super) async fn get<W: World>(world: &W, params: &Params) -> Result<Outcome,
 
 /// `products.compare`.
 pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outcome, Failure> {
-    let asins = params.list(&["asin", "asins"]);
+    let asins = params.list(&["asin"]);
     if asins.is_empty() {
         return Err(Error::argument("asin is required").into());
     }
+    let options = options(params, compare_options())?;
     let most = if params.number("offers", 0)? > 0 {
         BATCH_WITH_OFFERS
     } else {
@@ -75,7 +77,6 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
     let total = asins.len() as u64;
     for part in asins.chunks(most) {
         let mut one = params.canonical().clone();
-        one.shift_remove("asins");
         one.insert("asin".to_owned(), json!(part));
         let fetched = fetch(world, Command::ProductsCompare, &one.into()).await?;
         if let Some(text) = &fetched.text {
@@ -85,10 +86,6 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
         first = Some(match first {
             None => fetched,
             Some(mut before) => {
-                before.consumed = match (before.consumed, fetched.consumed) {
-                    (Some(a), Some(b)) => Some(a + b),
-                    (a, b) => a.or(b),
-                };
                 before.token_bucket = fetched.token_bucket;
                 before
             }
@@ -97,6 +94,7 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
     let Some(mut fetched) = first else {
         return Err(Error::argument("asin is required").into());
     };
+    fetched.token_bucket["estimated"] = json!(estimate(Command::ProductsCompare, params)?);
     if fetched.is_dry_run() {
         let data = Value::Object(fetched.base());
         return Ok(fetched.outcome(data));
@@ -106,13 +104,9 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
         let mut seen = std::collections::HashSet::new();
         all.retain(|product| seen.insert(product.asin().to_owned()));
     }
-    if let Some(consumed) = fetched.consumed {
-        fetched.token_bucket["tokens_consumed"] = Value::from(consumed);
-    }
     if all.is_empty() {
         return Err(fetched.failed(none(params)));
     }
-    let options = options(params, compare_options())?;
     let mut data = compare_products(&all, &options);
     data["cache_provenance"] = fetched.provenance.clone();
     data["source_view"]["raw"] = compact(json!({
@@ -127,7 +121,7 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
 }
 
 fn none(params: &Params) -> Error {
-    let asked = params.list(&["asin", "asins", "code", "codes"]).join(", ");
+    let asked = params.list(&["asin", "code"]).join(", ");
     let message = format!("Keepa knows no product for {asked}");
     Error::new(Kind::ProductNotFound, message)
 }
@@ -162,7 +156,7 @@ fn raw<W: World>(
     if let Some(fixture) = &fetched.fixture {
         raw.insert("fixture".to_owned(), Value::from(fixture.as_str()));
     }
-    if let Some(path) = params.text(&["out", "output"]) {
+    if let Some(path) = params.text(&["out"]) {
         let saved = save(world, Some(&path), "products.json", text.as_bytes())?;
         raw.insert("output".to_owned(), saved);
     }

@@ -64,7 +64,7 @@ const TOP: &[Place] = &[
 
 /// `sellers.get`.
 pub(super) async fn sellers<W: World>(world: &W, params: &Params) -> Result<Outcome, Failure> {
-    let asked = params.list(&["seller", "sellers"]);
+    let asked = params.list(&["seller"]);
     let fetched = fetch(world, Command::SellersGet, params).await?;
     let mut data = fetched.base();
     put_body(world, Command::SellersGet, params, &fetched, &mut data)?;

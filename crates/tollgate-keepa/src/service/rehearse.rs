@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{Failure, Outcome, Place, Reuse, Saved, Shelf, Target, Told, World, dispatch};
+use super::{Failure, Outcome, Place, Reuse, Samples, Saved, Shelf, Target, Told, World, dispatch};
 use crate::{
     Command, Effect, Error, Kind, Params, client::Failed, request::Request, tool::RUNTIME_ARGUMENTS,
 };
@@ -51,6 +51,10 @@ impl World for Nowhere {
 
     fn names(&self, _: Shelf) -> Vec<String> {
         Vec::new()
+    }
+
+    fn samples(&self, _: &str) -> Result<Samples, Error> {
+        Err(nothing())
     }
 
     fn save(&self, _: Target<'_>, _: &[u8]) -> Result<Saved, Error> {

@@ -111,7 +111,7 @@ pub(super) fn merge<W: World>(world: &W, params: &Params) -> Result<Value, Error
             "confidence": "high",
         }),
     );
-    if let Some(path) = params.text(&["out", "output"]) {
+    if let Some(path) = params.text(&["out"]) {
         let text = serde_json::to_string_pretty(&graph).unwrap_or_default();
         put(
             "output",
@@ -181,7 +181,7 @@ pub(super) fn brief<W: World>(world: &W, params: &Params) -> Result<Value, Error
         },
         "provenance": {"source": "local", "network": false},
     });
-    if let Some(path) = params.text(&["out", "output"]) {
+    if let Some(path) = params.text(&["out"]) {
         let text = serde_json::to_string_pretty(&brief).unwrap_or_default();
         data["output"] = save(world, Some(&path), "brief.json", text.as_bytes())?;
     }

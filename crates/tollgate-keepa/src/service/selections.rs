@@ -7,16 +7,23 @@ use super::{
     agent::{About, OUTPUT, PROVENANCE, Place},
     fetch::{fetch, put_body},
 };
-use crate::{Command, Params, graph, series::Series};
+use crate::{Command, Domain, Params, graph, series::Series};
 
+/// Where a selection is that was too long for an address.
+const IN_BODY: Place = (
+    "selection",
+    "request.json_body_redacted",
+    "audit",
+    "The selection as it is sent.",
+);
+const IN_ADDRESS: Place = (
+    "selection",
+    "request.params_redacted.selection",
+    "audit",
+    "The selection as it is sent.",
+);
 const EVIDENCE: &[Place] = &[
     ("body", "body", "summary", "The answer as Keepa sent it."),
-    (
-        "selection",
-        "request.params_redacted.selection",
-        "audit",
-        "The selection as it is sent.",
-    ),
     (
         "research_graph",
         "research_graph",
@@ -37,10 +44,13 @@ pub(super) async fn query<W: World>(
     params: &Params,
 ) -> Result<Outcome, Failure> {
     let fetched = fetch(world, command, params).await?;
-    let sent = fetched.request["params_redacted"]["selection"].as_str();
-    let mut selection: Map<String, Value> = sent
-        .and_then(|text| serde_json::from_str(text).ok())
-        .unwrap_or_default();
+    let mut selection = selection_of(&fetched.request);
+    // A deal query may name its marketplace itself.
+    let named = selection.get("domainId").and_then(Value::as_i64);
+    let domain = match named.and_then(Domain::from_id) {
+        Some(named) => named,
+        None => params.domain()?,
+    };
     let given = params.get(&["selection"]).and_then(Value::as_object);
     // The marketplace is added on the way out and is no part of what was selected.
     if given.is_some_and(|given| !given.contains_key("domainId")) {
@@ -56,7 +66,7 @@ pub(super) async fn query<W: World>(
     let graph = match graph::deals_of(&body) {
         Some((deals, path)) => {
             let shown = deals.iter().take(SHOWN);
-            let shown: Vec<Value> = shown.map(|one| deal(one, price_type, params)).collect();
+            let shown: Vec<Value> = shown.map(|one| deal(one, price_type, domain)).collect();
             data.insert("deals".to_owned(), Value::Array(shown));
             data.insert("deal_count".to_owned(), Value::from(deals.len()));
             graph::of_deals(name, deals, path, price_type)
@@ -70,6 +80,15 @@ pub(super) async fn query<W: World>(
     if !fetched.is_dry_run() {
         present.push("body");
     }
+    let mut evidence = EVIDENCE.to_vec();
+    evidence.insert(
+        1,
+        if fetched.request["json_body_redacted"].is_object() {
+            IN_BODY
+        } else {
+            IN_ADDRESS
+        },
+    );
     let found = body["asinList"].as_array().map_or(0, Vec::len);
     let about = About {
         view: &name.replace('.', "_"),
@@ -81,16 +100,24 @@ pub(super) async fn query<W: World>(
         key_facts: json!({"selection_keys": keys, "dry_run": fetched.is_dry_run()}),
         present,
         signals: json!({"selection_keys": keys, "selection_size": keys.len()}),
-        evidence: EVIDENCE,
+        evidence: &evidence,
         ..About::default()
     };
     about.put(&mut data);
     Ok(fetched.outcome(Value::Object(data)))
 }
 
+/// The selection as it is sent: in the address, or as a body where it is long.
+fn selection_of(request: &Value) -> Map<String, Value> {
+    let text = request["params_redacted"]["selection"].as_str();
+    let in_address = text.and_then(|text| serde_json::from_str(text).ok());
+    in_address
+        .or_else(|| request["json_body_redacted"].as_object().cloned())
+        .unwrap_or_default()
+}
+
 /// A deal with its prices in money.
-fn deal(deal: &Value, price_type: usize, params: &Params) -> Value {
-    let domain = params.domain().unwrap_or_default();
+fn deal(deal: &Value, price_type: usize, domain: Domain) -> Value {
     let series = Series::at(price_type).unwrap_or(Series::ALL[0]);
     let raw = deal["current"]
         .as_i64()

@@ -11,15 +11,20 @@ use crate::{
 };
 
 /// A bucket holds what an hour refills.
-const BUCKET_MINUTES: u64 = 60;
+const BUCKET_MINUTES: f64 = 60.0;
+const MINUTE_MS: u64 = 60_000;
 
 /// `tokens.plan`.
 pub(super) async fn plan<W: World>(world: &W, params: &Params) -> Result<Outcome, Failure> {
     let wanted = wanted(params)?;
-    let mut left = given(params, "tokens_left")?;
-    let mut rate = given(params, "refill_rate")?;
+    let mut known = Bucket {
+        tokens_left: given(params, "tokens_left")?,
+        refill_rate: given(params, "refill_rate")?,
+        ..Bucket::default()
+    };
     let has_sample = params.text(&["fixture"]).is_some();
-    let reads = left.is_none() && (has_sample || params.is_on("dry_run") || world.has_key());
+    let reads =
+        known.tokens_left.is_none() && (has_sample || params.is_on("dry_run") || world.has_key());
     let fetched = if reads {
         Some(fetch(world, Command::TokensPlan, params).await?)
     } else {
@@ -27,11 +32,13 @@ pub(super) async fn plan<W: World>(world: &W, params: &Params) -> Result<Outcome
     };
     let text = fetched.as_ref().and_then(|fetched| fetched.text.as_ref());
     if let Some(bucket) = text.and_then(|text| Bucket::read(text.as_bytes())) {
-        left = left.or(bucket.tokens_left);
-        rate = rate.or(bucket.refill_rate);
+        known = Bucket {
+            tokens_left: known.tokens_left.or(bucket.tokens_left),
+            refill_rate: known.refill_rate.or(bucket.refill_rate),
+            ..bucket
+        };
     }
-    let rate = u64::try_from(rate.unwrap_or(0)).unwrap_or(0);
-    let mut data = account(&wanted, left, rate);
+    let mut data = account(&wanted, &known);
     data["provenance"] = made_here(Command::TokensPlan, params);
     let Some(fetched) = fetched else {
         return Ok(Outcome::local(data));
@@ -81,64 +88,117 @@ fn wanted(params: &Params) -> Result<Vec<(String, Command, Budget)>, Error> {
     .collect()
 }
 
-fn account(wanted: &[(String, Command, Budget)], left: Option<i64>, rate: u64) -> Value {
-    let mut balance = left;
-    let mut minutes = 0_u64;
+fn account(wanted: &[(String, Command, Budget)], known: &Bucket) -> Value {
+    let mut purse = known.tokens_left.map(|left| Purse::of(left, known));
     let mut steps = Vec::new();
     let (mut estimated, mut worst) = (0_u64, 0_u64);
     for (id, command, budget) in wanted {
-        let price = i64::try_from(budget.worst_case_tokens).unwrap_or(i64::MAX);
         estimated = estimated.saturating_add(budget.estimated_tokens);
         worst = worst.saturating_add(budget.worst_case_tokens);
-        let wait = balance.map(|now| wait_for(now, budget.worst_case_tokens, rate));
-        let waited = wait.flatten();
-        if let (Some(now), Some(more)) = (balance, waited) {
-            minutes = minutes.saturating_add(more);
-            let refilled = i64::try_from(more.saturating_mul(rate)).unwrap_or(i64::MAX);
-            balance = Some(now.saturating_add(refilled).saturating_sub(price));
-        }
+        let paid = purse
+            .as_mut()
+            .map(|purse| purse.pay(budget.worst_case_tokens));
+        let begins = paid.flatten();
+        let balance = purse.as_ref().map(|purse| purse.balance.floor() as i64);
         steps.push(json!({
             "id": id,
             "command": command.name(),
             "estimated_tokens": budget.estimated_tokens,
             "worst_case_tokens": budget.worst_case_tokens,
             "requires_confirmation": budget.requires_confirmation,
-            "can_run": wait.map(|wait| wait.is_some()),
-            "starts_after_minutes": waited.map(|_| minutes),
-            "balance_after": waited.and(balance),
+            "can_run": paid.map(|begins| begins.is_some()),
+            "starts_after_seconds": begins.map(|ms| ms.div_ceil(1000)),
+            "starts_after_minutes": begins.map(|ms| ms.div_ceil(MINUTE_MS)),
+            "balance_after": begins.and(balance),
         }));
     }
+    let left = known.tokens_left;
     let is_payable = left.map(|left| left >= i64::try_from(worst).unwrap_or(i64::MAX));
     let all_run = steps.iter().all(|step| step["can_run"] != false);
+    let done = purse.filter(|_| all_run).map(|purse| purse.waited_ms);
     json!({
         "view": "token_plan",
         "tokens_left": left,
-        "refill_rate_per_minute": rate,
-        "bucket_capacity": rate.saturating_mul(BUCKET_MINUTES),
+        "refill_rate_per_minute": known.refill_rate.unwrap_or(0).max(0),
+        "refill_in_ms": known.refill_in_ms,
+        "token_flow_reduction": known.token_flow_reduction,
+        "effective_refill_per_minute": income(known),
+        "bucket_capacity": capacity(known) as u64,
         "totals": {"estimated_tokens": estimated, "worst_case_tokens": worst},
         "can_pay_now": is_payable,
         "can_pay_ever": left.map(|_| all_run),
-        "done_after_minutes": left.filter(|_| all_run).map(|_| minutes),
+        "done_after_seconds": done.map(|ms| ms.div_ceil(1000)),
+        "done_after_minutes": done.map(|ms| ms.div_ceil(MINUTE_MS)),
         "steps": steps,
     })
 }
 
-/// Minutes until a price can be paid in full; nothing if it never can.
-fn wait_for(balance: i64, price: u64, rate: u64) -> Option<u64> {
-    let price = i64::try_from(price).ok()?;
-    let short = price.saturating_sub(balance);
-    if short <= 0 {
-        return Some(0);
+/// Tokens a minute that are really added: trackings take their share of the refill first.
+fn income(known: &Bucket) -> f64 {
+    let rate = known.refill_rate.unwrap_or(0) as f64;
+    let taken = known.token_flow_reduction.filter(|taken| taken.is_finite());
+    (rate - taken.unwrap_or(0.0).max(0.0)).max(0.0)
+}
+
+fn capacity(known: &Bucket) -> f64 {
+    (known.refill_rate.unwrap_or(0) as f64 * BUCKET_MINUTES).max(0.0)
+}
+
+/// A balance as time goes by.
+struct Purse {
+    balance: f64,
+    income: f64,
+    capacity: f64,
+    /// Until the next refill.
+    next_ms: u64,
+    waited_ms: u64,
+}
+
+impl Purse {
+    fn of(left: i64, known: &Bucket) -> Self {
+        let next = known.refill_in_ms.and_then(|ms| u64::try_from(ms).ok());
+        Self {
+            balance: left as f64,
+            income: income(known),
+            capacity: capacity(known),
+            next_ms: next.unwrap_or(MINUTE_MS),
+            waited_ms: 0,
+        }
     }
-    let short = u64::try_from(short).ok()?;
-    let capacity = rate.saturating_mul(BUCKET_MINUTES);
-    let is_reachable = rate > 0 && u64::try_from(price).ok()? <= capacity;
-    is_reachable.then(|| short.div_ceil(rate))
+
+    /// Waits until a price can be paid in full and pays it: when that is, or nothing if it never can be.
+    fn pay(&mut self, price: u64) -> Option<u64> {
+        let price = price as f64;
+        let short = price - self.balance;
+        if short > 0.0 {
+            if self.income <= 0.0 || price > self.capacity {
+                return None;
+            }
+            let refills = (short / self.income).ceil();
+            self.balance += refills * self.income;
+            let later = (refills as u64).saturating_sub(1).saturating_mul(MINUTE_MS);
+            self.waited_ms = self
+                .waited_ms
+                .saturating_add(self.next_ms)
+                .saturating_add(later);
+            self.next_ms = MINUTE_MS;
+        }
+        self.balance -= price;
+        Some(self.waited_ms)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn bucket(left: i64, rate: i64) -> Bucket {
+        Bucket {
+            tokens_left: Some(left),
+            refill_rate: Some(rate),
+            ..Bucket::default()
+        }
+    }
 
     #[test]
     fn a_price_is_waited_for_as_long_as_it_takes_and_no_longer() {
@@ -149,20 +209,40 @@ mod tests {
             ((0, 400, 5), None),
             ((0, 1, 0), None),
         ];
-        for ((balance, price, rate), expected) in cases {
-            assert_eq!(
-                wait_for(balance, price, rate),
-                expected,
-                "{balance} {price} {rate}"
-            );
+        for ((balance, price, rate), minutes) in cases {
+            let paid = Purse::of(balance, &bucket(balance, rate)).pay(price);
+            let expected = minutes.map(|minutes: u64| minutes * MINUTE_MS);
+            assert_eq!(paid, expected, "{balance} {price} {rate}");
         }
+    }
+
+    #[test]
+    fn the_next_refill_and_what_trackings_take_count() {
+        let known = Bucket {
+            refill_in_ms: Some(1500),
+            token_flow_reduction: Some(4.0),
+            ..bucket(0, 5)
+        };
+        let mut purse = Purse::of(0, &known);
+        // Of five tokens a minute one is left.
+        assert_eq!(purse.pay(2), Some(61_500));
+        assert_eq!(purse.pay(1), Some(121_500));
+        let taken = Bucket {
+            token_flow_reduction: Some(5.0),
+            ..bucket(0, 5)
+        };
+        assert_eq!(Purse::of(0, &taken).pay(1), None);
+        let wanted = [("one".to_owned(), Command::BestsellersGet, Budget::default())];
+        let told = account(&wanted, &known);
+        assert_eq!(told["effective_refill_per_minute"], 1.0);
+        assert_eq!(told["refill_in_ms"], 1500);
     }
 
     #[test]
     fn a_plan_is_priced_step_by_step() {
         let params = Params::of(&json!({"name": "category-research", "term": "tea"}));
         let all = wanted(&params).unwrap();
-        let told = account(&all, Some(20), 5);
+        let told = account(&all, &bucket(20, 5));
         assert_eq!(told["totals"]["estimated_tokens"], 53);
         assert_eq!(told["steps"][2]["id"], "fetch-category-products");
         assert_eq!(told["steps"][2]["starts_after_minutes"], 7);
@@ -170,7 +250,11 @@ mod tests {
             (&told["can_pay_now"], &told["can_pay_ever"]),
             (&json!(false), &json!(true))
         );
-        assert_eq!(account(&all, None, 5)["can_pay_ever"], Value::Null);
+        let unknown = Bucket {
+            tokens_left: None,
+            ..bucket(0, 5)
+        };
+        assert_eq!(account(&all, &unknown)["can_pay_ever"], Value::Null);
         assert!(wanted(&Params::default()).is_err());
     }
 }

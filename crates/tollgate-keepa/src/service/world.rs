@@ -3,7 +3,7 @@
 //! It is a trait because a gate, a command line and tests each keep these things elsewhere. Whoever implements it decides
 //! which files may be touched; commands only say which they mean.
 
-use std::{future::Future, sync::Arc};
+use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 use serde_json::Value;
 
@@ -27,6 +27,17 @@ pub enum Place<'a> {
     Manifest,
     /// A file that list names.
     Evidence(&'a str),
+    /// A file that this session wrote, and no other.
+    Written(&'a str),
+}
+
+/// Samples of a folder by name, each with a fingerprint of its bytes.
+pub type Samples = BTreeMap<String, String>;
+
+/// That nobody here can make points out of a chart.
+pub fn no_browser() -> Error {
+    let message = "there is no browser here to draw with; ask for svg";
+    Error::new(crate::Kind::UnsupportedCommand, message)
 }
 
 /// Things that can be listed.
@@ -91,6 +102,9 @@ pub trait World: Send + Sync {
     /// The names of what is there, sorted.
     fn names(&self, shelf: Shelf) -> Vec<String>;
 
+    /// The samples of a folder the caller names; one that is not there holds none.
+    fn samples(&self, folder: &str) -> Result<Samples, Error>;
+
     /// Writes a file.
     fn save(&self, target: Target<'_>, bytes: &[u8]) -> Result<Saved, Error>;
 
@@ -118,9 +132,11 @@ pub trait World: Send + Sync {
 
     /// Makes a picture of points out of a chart, where somebody can.
     fn paint(&self, _chart: Chart) -> impl Future<Output = Result<Vec<u8>, Error>> + Send {
-        let message = "there is no browser here to draw with; ask for svg";
-        std::future::ready(Err(Error::new(crate::Kind::UnsupportedCommand, message)))
+        std::future::ready(Err(no_browser()))
     }
+
+    /// Notes what an answer cost, or that it did not tell.
+    fn spent(&self, _tokens: Option<u64>) {}
 
     /// Says how far a long command has come.
     fn progress(&self, _done: u64, _total: u64, _what: &str) {}

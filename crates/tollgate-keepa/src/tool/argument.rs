@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Command, plan};
+use crate::{Command, params::ALIASES, plan};
 
 pub(super) fn arguments_of(text: &'static str) -> impl Iterator<Item = (&'static str, bool)> {
     text.split_whitespace()
@@ -22,6 +22,13 @@ pub fn schema(command: Command, arguments: &'static str) -> Value {
         properties.insert(name.to_owned(), argument_of(command, name));
         if is_required {
             required.push(name);
+        }
+    }
+    // Other names for the same are taken, and say so by naming nothing.
+    for (alias, name) in ALIASES {
+        let takes = arguments_of(arguments).any(|(one, _)| one == name);
+        if takes && ["asins", "output", "cache_ttl_seconds"].contains(&alias) {
+            properties.insert(alias.to_owned(), json!({}));
         }
     }
     let mut schema = json!({
@@ -65,6 +72,12 @@ pub fn argument_of(command: Command, name: &str) -> Value {
             &["svg", "png"],
             "How it is drawn: lines, or points by the browser (what `out` ends with if absent, else svg).",
         ),
+        (Command::GraphsImage, "title") => {
+            json!({"type": ["string", "integer", "boolean"], "description": "1 writes the title, 0 does not."})
+        }
+        (Command::TrackingList, "per_page") => {
+            json!({"type": "integer", "minimum": 1, "description": "Trackings a page."})
+        }
         (Command::DocsRead, "page") => json!({"type": "string", "description": "A page by name."}),
         _ => argument(name),
     }
@@ -118,8 +131,14 @@ pub fn argument(name: &str) -> Value {
         | "year"
         | "variations"
         | "sublist"
+        | "rental"
+        | "all"
         | "width"
         | "height" => option("Sent to Keepa as it is."),
+        "yzoom" | "amazon" | "new" | "used" | "salesrank" | "bb" | "bbu" | "fba" | "fbm" | "ld"
+        | "wd" => option("1 draws it, 0 does not."),
+        "cBackground" | "cFont" | "cAmazon" | "cNew" | "cUsed" | "cSales" | "cFBA" | "cFBM"
+        | "cBB" | "cBBU" | "cLD" | "cWD" => text("A colour as six hexadecimal digits."),
         "offers" => option("Offers to fetch, 20 to 100; 6 tokens a page of ten."),
         "fixture" => text("Answer from this sample instead of asking Keepa."),
         "product_fixture" => text("The sample for products that are read along."),

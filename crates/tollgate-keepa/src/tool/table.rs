@@ -67,7 +67,7 @@ pub const TOOLS: &[Tool] = &[
         "research product",
         LIVE,
         true,
-        "asin code domain full agent_view view fields history_limit temporal_window_days stats_window history stats days offers rating buybox videos aplus update stock fixture chunks_dir out no_cache cache_ttl dry_run yes from_cache",
+        "asin code domain full agent_view view fields history_limit temporal_window_days stats_window history stats days offers only_live_offers code_limit rating buybox videos aplus update stock rental historical_variations fixture chunks_dir out no_cache cache_ttl dry_run yes from_cache",
         "Reads products by ASIN or code: prices, demand, rating, risks, graph, next actions. 1 token each; offers cost 6 a page and ask first. Use view=summary to begin. No such product: product_not_found."
     ),
     tool!(
@@ -76,7 +76,7 @@ pub const TOOLS: &[Tool] = &[
         "research product compare",
         LIVE,
         true,
-        "asin* domain full view fields history_limit temporal_window_days stats_window offers fixture chunks_dir no_cache cache_ttl dry_run yes from_cache",
+        "asin* domain full view fields history_limit temporal_window_days stats_window history stats days offers only_live_offers rating buybox videos aplus update stock rental historical_variations fixture chunks_dir no_cache cache_ttl dry_run yes from_cache",
         "Puts products side by side, with risks and one graph. At least two ASINs; 1 token each."
     ),
     tool!(
@@ -139,7 +139,7 @@ pub const TOOLS: &[Tool] = &[
         "research category rankings",
         PRICED,
         false,
-        "category* domain range fixture out no_cache cache_ttl dry_run yes from_cache",
+        "category* domain range month year variations sublist fixture out no_cache cache_ttl dry_run yes from_cache",
         "Reads the whole list of best sellers of a category. 50 tokens, so it asks first."
     ),
     tool!(
@@ -247,7 +247,7 @@ pub const TOOLS: &[Tool] = &[
         "tracking-readonly",
         "lt",
         false,
-        "asins_only domain fixture out dry_run from_cache",
+        "asins_only list page per_page domain fixture out dry_run from_cache",
         "Lists what the account tracks. Costs nothing; changes nothing."
     ),
     tool!(
@@ -265,7 +265,7 @@ pub const TOOLS: &[Tool] = &[
         "tracking-readonly",
         "lt",
         true,
-        "asin* domain fixture dry_run from_cache",
+        "asin* list domain fixture dry_run from_cache",
         "Reads one tracking. Costs nothing; changes nothing."
     ),
     tool!(
@@ -274,7 +274,7 @@ pub const TOOLS: &[Tool] = &[
         "tracking-readonly",
         "lt",
         false,
-        "since revise domain fixture dry_run from_cache",
+        "since revise list all domain fixture dry_run from_cache",
         "Reads notifications without marking them read. Costs nothing; changes nothing."
     ),
 ];
@@ -301,7 +301,7 @@ const OTHERS: &[Other] = &[
     ),
     (
         Command::GraphsImage,
-        "asin* domain range width height out dry_run from_cache",
+        "asin* domain range width height title yzoom amazon new used salesrank bb bbu fba fbm ld wd cBackground cFont cAmazon cNew cUsed cSales cFBA cFBM cBB cBBU cLD cWD out dry_run yes from_cache",
         "Fetches Keepa's own graph of a product as a picture. 1 token.",
     ),
     (

@@ -9,7 +9,10 @@ use super::{
 use crate::{
     KeepaMinute,
     product::Product,
-    series::{Reading, Series, Unit, coupon_history, reading},
+    series::{
+        BuyBoxOwner, Reading, Series, Unit, buy_box_history, coupon_history, reading,
+        used_buy_box_history,
+    },
 };
 
 /// What a rank history of a category shows of its end.
@@ -138,11 +141,44 @@ pub(super) fn pricing(product: &Product, limit: usize) -> Value {
         "coupon": product.field("coupon"),
         "coupon_history": summary(coupons.collect(), limit),
         "promotions": promotions,
-        "buy_box": buy_box(product),
+        "buy_box": buy_box(product, limit),
     }))
 }
 
-fn buy_box(product: &Product) -> Value {
+/// Whose the buy box is, in words.
+fn owner(owner: &BuyBoxOwner) -> [(&'static str, Value); 2] {
+    let (status, seller) = match owner {
+        BuyBoxOwner::Seller(id) => ("seller", Value::from(id.as_str())),
+        BuyBoxOwner::Nobody => ("nobody", Value::Null),
+        BuyBoxOwner::Unknown => ("unknown", Value::Null),
+    };
+    [("owner", Value::from(status)), ("seller_id", seller)]
+}
+
+/// Who held the buy box, and who the one for used things.
+fn turns(product: &Product, limit: usize) -> [Option<Value>; 2] {
+    let texts = |name: &str| -> Vec<String> {
+        let all = product.items(name).iter();
+        all.map(|one| one.as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    let new = buy_box_history(&texts("buyBoxSellerIdHistory"));
+    let new = new.iter().map(|turn| moment(turn.at, owner(&turn.owner)));
+    let used = used_buy_box_history(&texts("buyBoxUsedHistory"));
+    let used = used.iter().map(|turn| {
+        let mut shown = moment(turn.at, owner(&turn.owner));
+        shown["condition"] = json!(turn.condition);
+        shown["is_fba"] = json!(turn.is_fba);
+        shown
+    });
+    [
+        summary(new.collect(), limit),
+        summary(used.collect(), limit),
+    ]
+}
+
+fn buy_box(product: &Product, limit: usize) -> Value {
+    let [new_turns, used_turns] = turns(product, limit);
     let amount = |name: &str| {
         let raw = product.stat(name).and_then(Value::as_i64);
         reading(raw, Unit::Currency, product.domain()).map(Reading::amount)
@@ -160,6 +196,8 @@ fn buy_box(product: &Product) -> Value {
         "saving_percentage": product.stat("buyBoxSavingPercentage"),
         "condition": product.stat("buyBoxCondition"),
         "availability_message": product.stat("buyBoxAvailabilityMessage"),
+        "seller_history": new_turns,
+        "used_seller_history": used_turns,
     }))
 }
 

@@ -20,7 +20,7 @@ use tollgate_keepa::{
 
 use crate::{
     server::{Reply, Server},
-    wire::TestWire,
+    wire::{SilentOnce, TestWire},
 };
 
 const KEY: &str = "key0of0ours";
@@ -142,6 +142,64 @@ async fn an_error_is_an_error_whatever_its_status() {
         assert_eq!(failed.error.status, Some(status));
         assert_eq!((failed.bucket, paused), (None, Duration::ZERO));
     }
+}
+
+#[tokio::test]
+async fn a_promise_of_a_minute_is_kept_and_a_longer_one_is_not_waited_for() {
+    for (ms, waits) in [(59_950, true), (60_000, true), (60_001, false)] {
+        let empty = format!(r#"{{"tokensLeft":-3,"refillIn":{ms},"refillRate":5}}"#);
+        let fine = Reply::json(200, "{}");
+        let server = Server::start(vec![Reply::json(429, &empty), fine]).await;
+        let (answer, paused) = ask(&server, &product(), 2 * MINUTE).await;
+        assert_eq!(answer.is_ok(), waits, "{ms}");
+        let expected = Duration::from_millis(if waits { ms + 100 } else { 0 });
+        assert_eq!(paused, expected);
+    }
+}
+
+#[tokio::test]
+async fn where_the_body_does_not_tell_the_header_does() {
+    let empty = Reply::json(429, "{}").header("retry-after: 7");
+    let server = Server::start(vec![empty.clone(), Reply::json(200, "{}")]).await;
+    let (answer, paused) = ask(&server, &product(), MINUTE).await;
+    assert_eq!(answer.unwrap().waited, Some(Duration::from_millis(7100)));
+    assert_eq!(paused, Duration::from_millis(7100));
+    let server = Server::start(vec![empty]).await;
+    let (answer, _) = ask(&server, &product(), Duration::from_secs(5)).await;
+    assert_eq!(answer.unwrap_err().error.details["retry_after_seconds"], 7);
+}
+
+#[tokio::test]
+async fn an_answer_that_never_comes_leaves_time_to_ask_again() {
+    let silent = SilentOnce::default();
+    let clock = silent.clock();
+    let attempts = silent.attempts();
+    let client = Client::new(silent, "http://127.0.0.1:9", ApiKey::new(KEY));
+    assert!(client.call(&product(), 2 * MINUTE).await.is_ok());
+    let lefts = attempts.lock().unwrap().clone();
+    assert_eq!(lefts, [Duration::from_secs(59), Duration::from_secs(59)]);
+    assert_eq!(clock.paused(), Duration::from_secs(61));
+
+    // What changes something is asked once, and may take all the time there is.
+    let silent = SilentOnce::default();
+    let attempts = silent.attempts();
+    let client = Client::new(silent, "http://127.0.0.1:9", ApiKey::new(KEY));
+    let write = request(Command::TrackingRemove, json!({"asin": "B0FIXTURE1"}));
+    assert!(client.call(&write, 2 * MINUTE).await.is_err());
+    assert_eq!(attempts.lock().unwrap().clone(), [2 * MINUTE]);
+}
+
+#[tokio::test]
+async fn the_key_is_taken_out_of_details_of_every_shape() {
+    let body = format!(
+        r#"{{"refillRate":0,"error":{{"type":"x","message":"m","details":{{"list":["a {KEY}"],"{KEY}":{{"deep":"{KEY}"}},"count":5}}}}}}"#
+    );
+    let server = Server::start(vec![Reply::json(400, &body)]).await;
+    let failed = ask(&server, &product(), MINUTE).await.0.unwrap_err();
+    let shown = format!("{failed:?}");
+    assert!(!shown.contains(KEY), "{shown}");
+    assert_eq!(failed.error.details["details"]["list"][0], "a [REDACTED]");
+    assert_eq!(failed.error.details["details"]["count"], 5);
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ pub(crate) struct Reply {
     content_type: String,
     body: Vec<u8>,
     is_cut_off: bool,
+    header: Option<String>,
 }
 
 impl Reply {
@@ -33,6 +34,7 @@ impl Reply {
             content_type: content_type.to_owned(),
             body,
             is_cut_off: false,
+            header: None,
         }
     }
 
@@ -45,6 +47,11 @@ impl Reply {
         }
     }
 
+    pub(crate) fn header(self, line: &str) -> Self {
+        let header = Some(line.to_owned());
+        Self { header, ..self }
+    }
+
     pub(crate) fn packed(self) -> Self {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(&self.body).unwrap();
@@ -54,10 +61,14 @@ impl Reply {
 
     fn wire(&self) -> Vec<u8> {
         let head = format!(
-            "HTTP/1.1 {} Status\r\ncontent-type: {}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            "HTTP/1.1 {} Status\r\ncontent-type: {}\r\ncontent-length: {}\r\nconnection: close\r\n{}\r\n",
             self.status,
             self.content_type,
-            self.body.len()
+            self.body.len(),
+            self.header
+                .iter()
+                .map(|line| format!("{line}\r\n"))
+                .collect::<String>()
         );
         let whole = [head.as_bytes(), &self.body].concat();
         if self.is_cut_off { Vec::new() } else { whole }

@@ -52,6 +52,48 @@ impl Wire for TestWire {
     }
 }
 
+/// A wire whose first request is never answered: all the time it may take passes.
+#[derive(Default)]
+pub(crate) struct SilentOnce {
+    clock: TestClock,
+    attempts: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl SilentOnce {
+    pub(crate) fn clock(&self) -> TestClock {
+        self.clock.clone()
+    }
+
+    /// How long each request was given.
+    pub(crate) fn attempts(&self) -> Arc<Mutex<Vec<Duration>>> {
+        Arc::clone(&self.attempts)
+    }
+}
+
+impl Wire for SilentOnce {
+    async fn send(&self, outgoing: Outgoing) -> Result<Incoming, WireError> {
+        let mut attempts = self.attempts.lock().unwrap();
+        attempts.push(outgoing.time_left);
+        if attempts.len() == 1 {
+            *self.clock.0.lock().unwrap() += outgoing.time_left;
+            return Err(WireError("no answer came in time".to_owned()));
+        }
+        Ok(Incoming {
+            status: 200,
+            body: b"{}".to_vec(),
+            ..Incoming::default()
+        })
+    }
+
+    async fn pause(&self, time: Duration) {
+        *self.clock.0.lock().unwrap() += time;
+    }
+
+    fn now(&self) -> Duration {
+        self.clock.paused()
+    }
+}
+
 async fn exchange(outgoing: Outgoing) -> std::io::Result<Option<Incoming>> {
     let address = outgoing.url.expose().trim_start_matches("http://");
     let (host, path) = address.split_once('/').unwrap();

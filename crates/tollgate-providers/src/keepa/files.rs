@@ -14,7 +14,7 @@ use tollgate_core::{CallContext, SessionKey, Surface, canonical::hex_digest};
 use tollgate_keepa::{
     Error, Kind, fixtures,
     resources::manifest_rows,
-    service::{Place, Saved, Shelf, Target, World},
+    service::{Place, Samples, Saved, Shelf, Target, World},
 };
 
 use super::{Settings, memory::Memory};
@@ -81,6 +81,13 @@ impl Files {
             }
             Place::Evidence(path) => self.evidence(world, path),
             Place::Input(path) => self.input(path, memory, cx),
+            Place::Written(path) => {
+                let resolved = fs::canonicalize(path).map_err(|_| unreadable(path))?;
+                if !self.is_own(&resolved, memory, cx) {
+                    return Err(unreadable(path));
+                }
+                read(&resolved).map_err(|_| unreadable(path))
+            }
         }
     }
 
@@ -155,20 +162,44 @@ impl Files {
         }
     }
 
+    /// Whether the session wrote it.
+    fn is_own(&self, resolved: &Path, memory: &Memory, cx: &CallContext) -> bool {
+        let own = self.own(&cx.session);
+        below(&own, resolved).is_some() || memory.has_written(&cx.session, resolved)
+    }
+
+    /// The samples of a folder with their fingerprints. A session that was let write into a folder may compare it.
+    pub(super) fn samples(
+        &self,
+        path: &str,
+        memory: &Memory,
+        cx: &CallContext,
+    ) -> Result<Samples, Error> {
+        if !Path::new(path).exists() {
+            return Ok(Samples::new());
+        }
+        let folder = fs::canonicalize(path).map_err(|_| unreadable(path))?;
+        if !memory.has_written_into(&cx.session, &folder) {
+            self.folder(path, memory, cx)?;
+        }
+        let mut samples = Samples::new();
+        for name in listed(&folder, ".json") {
+            let bytes = fs::read(folder.join(&name)).map_err(|_| unreadable(&name))?;
+            samples.insert(name, hex_digest(&bytes));
+        }
+        Ok(samples)
+    }
+
     /// What a caller names, links resolved, if that caller may read it.
     fn readable(&self, path: &str, memory: &Memory, cx: &CallContext) -> Result<PathBuf, Error> {
         let resolved = fs::canonicalize(path).map_err(|_| unreadable(path))?;
-        let is_own = || {
-            let own = self.own(&cx.session);
-            below(&own, &resolved).is_some() || memory.has_written(&cx.session, &resolved)
-        };
         let is_named = || {
             let folders = self.fixture_dirs.iter().chain(&self.evidence_dir);
             let mut folders = folders.chain(&self.promote_dirs);
             folders.any(|folder| below(folder, &resolved).is_some())
         };
         // A person at a shell can read all of this without us.
-        if cx.surface == Surface::Cli || is_own() || is_named() {
+        if cx.surface == Surface::Cli || self.is_own(&resolved, memory, cx) || is_named() {
             return Ok(resolved);
         }
         Err(unreadable(path))

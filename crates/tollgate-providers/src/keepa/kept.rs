@@ -264,9 +264,12 @@ async fn explain(cx: &CallContext, settings: &Settings, params: &Params) -> Resu
     told["endpoint"] = Value::from(request.endpoint.as_str());
     told["params_hash"] = Value::from(request.params_hash());
     told["cache_key"] = Value::from(key.as_str());
-    let may_keep = request.is_read && !request.is_binary && !given.is_on("no_cache");
+    let ttl = given.cache_ttl()?.map(Duration::from_secs);
+    let ttl = ttl.unwrap_or(settings.cache_ttl);
+    told["ttl_seconds"] = Value::from(ttl.as_secs());
+    let may_keep = request.may_be_kept() && !given.is_on("no_cache") && !ttl.is_zero();
     let kept = find(cx, settings.clock.now(), &key).await;
-    told["reason"] = Value::from(match (&kept, may_keep && !settings.cache_ttl.is_zero()) {
+    told["reason"] = Value::from(match (&kept, may_keep) {
         (_, false) => "Such an answer is never kept.",
         (Some(_), true) => "An answer is kept and would be used again.",
         (None, true) => "No answer is kept; Keepa would be asked.",

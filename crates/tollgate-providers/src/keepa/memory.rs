@@ -102,6 +102,16 @@ impl Memory {
         self.with(session, |session| session.written.insert(path));
     }
 
+    /// Whether a session wrote a file of this folder.
+    pub(super) fn has_written_into(&self, session: &SessionKey, folder: &Path) -> bool {
+        let inner = self.lock();
+        let session = inner.sessions.get(session);
+        session.is_some_and(|session| {
+            let mut written = session.written.iter();
+            written.any(|path| path.parent() == Some(folder))
+        })
+    }
+
     pub(super) fn has_written(&self, session: &SessionKey, path: &Path) -> bool {
         let inner = self.lock();
         inner

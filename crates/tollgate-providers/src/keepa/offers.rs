@@ -48,7 +48,7 @@ pub(super) fn read(
     cx: &CallContext,
 ) -> Result<Answer, ProviderError> {
     let uri = arguments["uri"].as_str().unwrap_or_default();
-    let world = CallWorld { shared, cx };
+    let world = CallWorld::new(shared, cx);
     let content = Reader::new(&world)
         .read(uri)
         .map_err(|error| shown(error.into()))?;

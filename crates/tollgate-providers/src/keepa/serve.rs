@@ -7,6 +7,7 @@ use tollgate_core::{
 };
 use tollgate_keepa::{
     Command, Error, Kind, Params,
+    cost::Consent,
     key::cache_key,
     resolve::resolve,
     service::{self, Failure, Outcome},
@@ -30,8 +31,10 @@ pub(super) async fn run(
         .as_object()
         .cloned()
         .unwrap_or_default();
-    let world = CallWorld { shared, cx: &cx };
-    let prepared = prepare(&world, command, given.clone()).map_err(|error| shown(error.into()))?;
+    let world = CallWorld::new(shared, &cx);
+    // Whatever names were used, from here on there is one for each.
+    let named = Params::from(given.clone()).canonical().clone();
+    let prepared = prepare(&world, command, named).map_err(|error| shown(error.into()))?;
     if let Some(answer) = recalled(&world, command, &prepared.arguments) {
         return answer.map_err(|error| shown(error.into()));
     }
@@ -42,12 +45,12 @@ pub(super) async fn run(
         None => {
             let mut params = prepared.arguments.clone();
             add_folders(shared, command, &mut params);
-            // The gate has asked already.
-            params.insert("yes".to_owned(), Value::Bool(true));
             if command == Command::ProductsGet && !params.contains_key("view") {
                 params.insert("view".to_owned(), Value::from("summary"));
             }
-            service::run(&world, command.name(), &Params::from(params)).await
+            let params = Params::from(params);
+            // Nobody gets here but through the gate, which has asked whoever has to agree.
+            service::run(&world, command.name(), &params, Consent::Given).await
         }
     };
     let outcome = outcome.map_err(shown)?;

@@ -9,7 +9,8 @@ use tollgate_core::{
 };
 use tollgate_keepa::{
     Command, Effect, Params,
-    cost::{estimate, needs_confirmation},
+    cost::{Consent, estimate, needs_confirmation},
+    resolve::MOST_COMPARED,
     resources::condensed,
     service,
     tool::{self, Tool},
@@ -21,7 +22,7 @@ const TIMEOUT_MS: u64 = 120_000;
 /// The pack's groups that are sets of the gate.
 const SETS: [&str; 5] = ["research", "docs", "audit", "reports", "tracking-readonly"];
 /// Arguments by which a caller chooses where something is written.
-const PATHS: [&str; 3] = ["out", "out_dir", "chunks_dir"];
+const PATHS: [&str; 4] = ["out", "output", "out_dir", "chunks_dir"];
 /// Commands that write or remove something here, every time.
 const WRITING: [Command; 4] = [
     Command::CassettesSanitize,
@@ -171,25 +172,35 @@ fn cost(command: Command) -> Cost {
         return Cost::Free;
     }
     Cost::Estimated(Arc::new(move |arguments: &Map<String, Value>| {
-        let params = priced(command, arguments);
+        let params = Params::from(arguments.clone());
         // What cannot be read is refused by the command itself, before anything is asked.
         let budget = estimate(command, &params).unwrap_or_default();
+        let (usual, most) = match handed_on(command, &params) {
+            Some(products) => products,
+            None => (budget.estimated_tokens, budget.worst_case_tokens),
+        };
         Estimate {
-            estimated: budget.estimated_tokens,
-            worst_case: budget.worst_case_tokens,
-            confirm: budget.requires_confirmation && needs_confirmation(command, &budget, &params),
+            estimated: usual,
+            worst_case: most,
+            confirm: needs_confirmation(command, &budget, &params, Consent::AsSaid),
         }
     }))
 }
 
-/// The parameters a price is worked out from. A comparison that gets its products from an earlier result has at least
-/// two, and how many is only known when it runs.
-fn priced(command: Command, arguments: &Map<String, Value>) -> Params {
-    let mut arguments = arguments.clone();
-    if command == Command::ProductsCompare && !arguments.contains_key("asin") {
-        arguments.insert("asin".to_owned(), json!(["first", "second"]));
+/// What a comparison costs that gets its products from an earlier result: at least two, and consent has to cover as many
+/// as may be filled in when it runs.
+fn handed_on(command: Command, params: &Params) -> Option<(u64, u64)> {
+    if command != Command::ProductsCompare || params.get(&["asin"]).is_some() {
+        return None;
     }
-    Params::from(arguments)
+    let of = |products: usize| {
+        let mut with = params.canonical().clone();
+        let asins: Vec<String> = (0..products).map(|at| at.to_string()).collect();
+        with.insert("asin".to_owned(), json!(asins));
+        estimate(command, &Params::from(with)).ok()
+    };
+    let (few, many) = (of(2)?, of(MOST_COMPARED)?);
+    Some((few.estimated_tokens, many.worst_case_tokens))
 }
 
 fn title(command: Command) -> String {

@@ -1,6 +1,9 @@
 //! The world of one call.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 use tollgate_core::{CallContext, Event};
@@ -9,7 +12,7 @@ use tollgate_keepa::{
     chart::Chart,
     client::{Body, Client, Failed},
     request::Request,
-    service::{Place, Reuse, Saved, Shelf, Target, Told, World},
+    service::{Place, Reuse, Samples, Saved, Shelf, Target, Told, World, no_browser},
 };
 
 use super::{Shared, kept};
@@ -17,6 +20,18 @@ use super::{Shared, kept};
 pub(super) struct CallWorld<'a> {
     pub(super) shared: &'a Shared,
     pub(super) cx: &'a CallContext,
+    /// All questions of a call share its time.
+    deadline: Instant,
+}
+
+impl<'a> CallWorld<'a> {
+    pub(super) fn new(shared: &'a Shared, cx: &'a CallContext) -> Self {
+        Self {
+            shared,
+            cx,
+            deadline: Instant::now() + cx.time_left,
+        }
+    }
 }
 
 impl World for CallWorld<'_> {
@@ -39,8 +54,9 @@ impl World for CallWorld<'_> {
         let api_key =
             secret.map_or_else(|| ApiKey::new(""), |key| ApiKey::new(key.reveal().as_str()));
         let client = Client::new(&self.shared.http, settings.base_url.as_str(), api_key);
+        let left = self.deadline.saturating_duration_since(Instant::now());
         let answer = tokio::select! {
-            answer = client.call(request, self.cx.time_left) => answer?,
+            answer = client.call(request, left) => answer?,
             () = self.cx.cancel.cancelled() => {
                 let error = Error::new(Kind::NetworkOrParseError, "the call was taken back");
                 return Err(Failed { error, bucket: None });
@@ -73,8 +89,7 @@ impl World for CallWorld<'_> {
 
     async fn paint(&self, chart: Chart) -> Result<Vec<u8>, Error> {
         let Some(painter) = &self.shared.settings.painter else {
-            let message = "there is no browser here to draw with; ask for svg";
-            return Err(Error::new(Kind::UnsupportedCommand, message));
+            return Err(no_browser());
         };
         let painted = tokio::select! {
             painted = painter(chart) => painted,
@@ -94,6 +109,11 @@ impl World for CallWorld<'_> {
 
     fn names(&self, shelf: Shelf) -> Vec<String> {
         self.shared.files.names(shelf)
+    }
+
+    fn samples(&self, folder: &str) -> Result<Samples, Error> {
+        let files = &self.shared.files;
+        files.samples(folder, &self.shared.memory, self.cx)
     }
 
     fn save(&self, target: Target<'_>, bytes: &[u8]) -> Result<Saved, Error> {

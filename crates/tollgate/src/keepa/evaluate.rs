@@ -167,6 +167,7 @@ fn own_config(of: &Config, folder: &Path, samples: Option<&Path>) -> std::io::Re
 fn rules(folder: &Path) -> String {
     let names = [
         "out",
+        "output",
         "out_dir",
         "chunks_dir",
         "tests_dir",

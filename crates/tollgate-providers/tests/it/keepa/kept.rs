@@ -121,6 +121,40 @@ async fn kept_answers_can_be_looked_at_and_pruned() {
 }
 
 #[tokio::test]
+async fn what_is_about_now_is_never_kept_and_a_time_by_its_long_name_is_a_time() {
+    let server = Server::start(1000, SLOW).await;
+    let folder = tempfile::tempdir().unwrap();
+    let provider = super::live(&server, folder.path(), KEY);
+    let cx = agent();
+    for command in ["tokens.status", "tracking.list"] {
+        let question = json!({"command": command, "params": {}});
+        let told = ask(&provider, &cx, "keepa.cache_explain", question).await;
+        let told = told.unwrap().payload.value().clone();
+        assert_eq!(told["reason"], "Such an answer is never kept.", "{command}");
+    }
+    let question = json!({"term": "kettle", "cache_ttl_seconds": 60});
+    for _ in 0..2 {
+        ask(&provider, &cx, "keepa.categories_search", question.clone())
+            .await
+            .unwrap();
+    }
+    assert_eq!(server.lines().len(), 1);
+    let explain = json!({"command": "categories.search", "params": question});
+    let told = ask(&provider, &cx, "keepa.cache_explain", explain)
+        .await
+        .unwrap();
+    let told = told.payload.value();
+    assert_eq!(
+        (&told["is_kept"], &told["ttl_seconds"]),
+        (&json!(true), &json!(60))
+    );
+    let never =
+        json!({"command": "categories.search", "params": {"term": "kettle", "cache_ttl": 0}});
+    let told = ask(&provider, &cx, "keepa.cache_explain", never).await;
+    assert_eq!(told.unwrap().payload.value()["is_kept"], false);
+}
+
+#[tokio::test]
 async fn answers_that_come_at_the_same_time_are_all_listed() {
     let server = Server::start(1000, SLOW).await;
     let folder = tempfile::tempdir().unwrap();

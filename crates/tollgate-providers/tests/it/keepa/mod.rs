@@ -1,6 +1,8 @@
 //! The Keepa pack as a caller sees it: against a server that behaves as Keepa does, and offline.
 
+mod account;
 mod answers;
+mod files;
 mod kept;
 mod odd;
 mod server;

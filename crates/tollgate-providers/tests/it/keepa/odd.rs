@@ -136,6 +136,31 @@ async fn a_sample_that_is_no_json_or_no_file_is_refused() {
 }
 
 #[tokio::test]
+async fn deals_are_in_the_money_of_the_marketplace_the_selection_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = with_samples(folder.path());
+    let deals =
+        json!({"deals": {"dr": [{"asin": "B0KETTLE01", "title": "Kettle", "current": [1980]}]}});
+    put(folder.path(), "deals.json", &deals.to_string());
+    let ask_in = async |extra: Value| {
+        let mut selection = json!({"page": 0, "priceTypes": [0]});
+        if extra["domainId"].is_number() {
+            selection["domainId"] = extra["domainId"].clone();
+        }
+        let mut question = json!({"selection": selection, "fixture": "deals.json"});
+        if extra["domain"].is_string() {
+            question["domain"] = extra["domain"].clone();
+        }
+        let answer = ask(&provider, &agent(), "keepa.deals_query", question).await;
+        answer.unwrap().payload.value()["deals"][0]["price"].clone()
+    };
+    let yen = ask_in(json!({"domainId": 5})).await;
+    assert_eq!(yen, ask_in(json!({"domain": "JP"})).await);
+    assert_eq!(yen.as_f64(), Some(1980.0));
+    assert_eq!(ask_in(json!({})).await.as_f64(), Some(19.8));
+}
+
+#[tokio::test]
 async fn arguments_that_make_no_sense_are_refused_before_anything_is_asked() {
     let folder = tempfile::tempdir().unwrap();
     let provider = with_samples(folder.path());

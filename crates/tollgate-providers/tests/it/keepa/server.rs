@@ -162,6 +162,30 @@ async fn request(stream: &mut TcpStream) -> Option<String> {
     }
 }
 
+/// As many products as were asked for, at one token each and twelve more with two pages of offers.
+fn products(line: &str, account: &mut Account) -> Value {
+    let asked = line
+        .split(['?', '&', ' '])
+        .find_map(|part| part.strip_prefix("asin="));
+    let asked: Vec<&str> = asked.unwrap_or_default().split("%2C").collect();
+    let each = if line.contains("&offers=") { 13 } else { 1 };
+    let cost = each * asked.len() as i64;
+    account.tokens -= cost;
+    let text = tollgate_keepa::fixtures::find("product_kettle.json").unwrap();
+    let mut body: Value = serde_json::from_str(text).unwrap();
+    let sample = body["products"][0].clone();
+    let all = asked.iter().map(|asin| {
+        let mut product = sample.clone();
+        product["asin"] = json!(asin);
+        product
+    });
+    body["products"] = all.collect();
+    for (name, value) in account.envelope(cost).as_object().unwrap() {
+        body[name] = value.clone();
+    }
+    body
+}
+
 fn answer(line: &str, fault: Option<Fault>, account: &mut Account) -> (u16, &'static str, Vec<u8>) {
     const JSON: &str = "application/json";
     let packed = |value: Value| value.to_string().into_bytes();
@@ -190,7 +214,7 @@ fn answer(line: &str, fault: Option<Fault>, account: &mut Account) -> (u16, &'st
         return (429, JSON, packed(body));
     }
     let (cost, sample) = match path {
-        "product" => (1, "product_kettle.json"),
+        "product" => return (200, JSON, packed(products(line, account))),
         "bestsellers" => (50, "bestsellers.json"),
         "search" => (1, "category_search.json"),
         "graphimage" => {

@@ -2,7 +2,10 @@
 
 use std::{
     io::{IsTerminal, Read, Write},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::Value;
@@ -211,18 +214,49 @@ fn asks_the_caller(failure: &Failure) -> bool {
             .is_none_or(|it| it != "human")
 }
 
-/// Progress on standard error, where a person looks.
+/// Progress on standard error, where a person looks: one line that fills up, and goes with the call.
 pub(super) struct Progress {
     seen: bool,
+    is_open: AtomicBool,
 }
+
+/// How many places a bar has.
+const PLACES: usize = 24;
 
 impl Progress {
     /// Shown only where a person looks.
     pub(super) fn on_terminal() -> Self {
         Self {
             seen: std::io::stderr().is_terminal(),
+            is_open: AtomicBool::new(false),
         }
     }
+
+    /// Goes on below a bar that is not finished.
+    fn leave_bar(&self) {
+        if self.is_open.swap(false, Ordering::Relaxed) {
+            drop(writeln!(std::io::stderr().lock()));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.leave_bar();
+    }
+}
+
+/// A bar with its share and what it counts; without a total only the count.
+fn bar(done: f64, total: Option<f64>, message: &str) -> String {
+    // What a server says must not steer the terminal.
+    let message: String = message.chars().filter(|one| !one.is_control()).collect();
+    let Some(total) = total.filter(|total| *total > 0.0) else {
+        return format!("{done} {message}");
+    };
+    let share = (done / total).clamp(0.0, 1.0);
+    let full = (share * PLACES as f64) as usize;
+    let (full, open) = ("#".repeat(full), "-".repeat(PLACES - full));
+    format!("[{full}{open}] {:3.0} % {message}", share * 100.0)
 }
 
 impl EventSink for Progress {
@@ -230,22 +264,46 @@ impl EventSink for Progress {
         if !self.seen {
             return;
         }
-        let line = match event {
+        match event {
             Event::Progress {
                 done,
                 total,
                 message,
             } => {
-                let message = message.unwrap_or_default();
-                match total {
-                    Some(total) if total > 0.0 => {
-                        format!("{:3.0} % {message}", done / total * 100.0)
-                    }
-                    Some(_) | None => format!("{done} {message}"),
+                let line = bar(done, total, &message.unwrap_or_default());
+                self.is_open.store(true, Ordering::Relaxed);
+                // Back to the beginning of the line, and what was longer before is wiped.
+                drop(write!(std::io::stderr().lock(), "\r{line}\x1b[K"));
+                if total.is_some_and(|total| done >= total) {
+                    self.leave_bar();
                 }
             }
-            Event::Log { data, .. } => data.to_string(),
-        };
-        drop(writeln!(std::io::stderr().lock(), "{line}"));
+            Event::Log { data, .. } => {
+                self.leave_bar();
+                drop(writeln!(std::io::stderr().lock(), "{data}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_fills_up_and_never_overflows() {
+        assert_eq!(
+            bar(0.0, Some(10.0), "read"),
+            "[------------------------]   0 % read"
+        );
+        assert_eq!(
+            bar(5.0, Some(10.0), "read"),
+            "[############------------]  50 % read"
+        );
+        let full = "[########################] 100 % read";
+        assert_eq!(bar(10.0, Some(10.0), "read"), full);
+        assert_eq!(bar(99.0, Some(10.0), "read"), full);
+        assert_eq!(bar(7.0, None, "read"), "7 read");
+        assert_eq!(bar(7.0, Some(0.0), "re\x1bad\n"), "7 read");
     }
 }

@@ -1,0 +1,93 @@
+//! Files: what addresses lead to, and whether two folders of samples agree.
+
+use std::{fs, path::Path};
+
+use serde_json::{Value, json};
+use tollgate_core::offer;
+use tollgate_keepa::resources::encode;
+use tollgate_providers::keepa::{Settings, provider};
+use tollgate_testkit::fakes::context;
+
+use super::{agent, ask};
+
+fn at(folder: &Path, name: &str) -> String {
+    folder.join(name).display().to_string()
+}
+
+#[tokio::test]
+async fn addresses_of_files_lead_only_to_what_the_session_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["samples", "evidence", "a", "b", "elsewhere"];
+    for name in names {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("there.json"), "{}").unwrap();
+    }
+    let provider = provider(Settings {
+        fixture_dirs: vec![folder.path().join("samples")],
+        evidence_dir: Some(folder.path().join("evidence")),
+        promote_dirs: vec![folder.path().join("a"), folder.path().join("b")],
+        output_dir: folder.path().join("out"),
+        ..Settings::default()
+    });
+    // A person at a shell is no exception: the address is for what the session wrote.
+    for cx in [agent(), context()] {
+        for name in names {
+            for kind in ["chunk", "output"] {
+                let path = folder.path().join(name).join("there.json");
+                let uri = format!("keepa://{kind}/{}", encode(&path.display().to_string()));
+                let refused = ask(&provider, &cx, offer::READ, json!({"uri": uri})).await;
+                assert!(refused.is_err(), "{name} {kind}");
+            }
+        }
+    }
+    let cx = agent();
+    let chosen = at(folder.path(), "elsewhere/raw.json");
+    let question = json!({"asin": "B0KETTLE01", "fixture": "product_kettle.json", "out": chosen});
+    ask(&provider, &cx, "keepa.products_get", question)
+        .await
+        .unwrap();
+    let uri = format!("keepa://output/{}", encode(&chosen));
+    ask(&provider, &cx, offer::READ, json!({"uri": uri}))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn folders_of_samples_are_compared_file_by_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let [tests, package] = ["a", "b"].map(|name| folder.path().join(name));
+    fs::create_dir(&tests).unwrap();
+    fs::create_dir(&package).unwrap();
+    fs::write(folder.path().join("answer.json"), r#"{"tokensLeft": 3}"#).unwrap();
+    let provider = provider(Settings {
+        output_dir: folder.path().join("out"),
+        ..Settings::default()
+    });
+    let cx = context();
+    let call = || {
+        let question = json!({
+            "input": at(folder.path(), "answer.json"), "name": "new", "no_manifest": true,
+            "tests_dir": at(folder.path(), "a"), "package_dir": at(folder.path(), "b"),
+        });
+        ask(
+            &provider,
+            &cx,
+            "keepa.cassettes_promote_and_verify",
+            question,
+        )
+    };
+    let sync = |details: &Value| details["fixture_sync"].clone();
+    let agreed = call().await.unwrap();
+    assert_eq!(agreed.payload.value()["fixture_sync"]["ok"], true);
+
+    fs::write(tests.join("old.json"), "1").unwrap();
+    fs::write(package.join("lone.json"), "1").unwrap();
+    fs::write(tests.join("both.json"), "1").unwrap();
+    fs::write(package.join("both.json"), "2").unwrap();
+    let failed = call().await.unwrap_err();
+    assert_eq!(failed.document_code.as_deref(), Some("fixture_sync_failed"));
+    let told = sync(&Value::Object(failed.details));
+    assert_eq!(told["missing_in_package"], json!(["old.json"]));
+    assert_eq!(told["missing_in_tests"], json!(["lone.json"]));
+    assert_eq!(told["mismatched"], json!(["both.json"]));
+}
