@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use crate::detect::{Detector, Found, Hits, Surroundings};
 use crate::rules::{Rules, RulesError, SHIPPED};
-use crate::{Cleaned, Findings, JsonError, Kind, Scope, carry, json, strip, taint, url};
+use crate::{Cleaned, Findings, JsonError, Kind, Scope, TaintSpan, carry, json, strip, taint, url};
 
 /// Counts up whenever the code finds something else with the same rules, because caches depend on it.
-const REVISION: &str = "3";
+const REVISION: &str = "4";
 
 /// How often a text is looked at again after a replacement; real text is settled after one.
 const MOST_ROUNDS: usize = 12;
@@ -102,6 +102,7 @@ impl Sanitizer {
             taint::mark(
                 &self.detector,
                 &passed.text,
+                taint::MOST_SPANS,
                 &String::new,
                 &mut findings.tainted,
             );
@@ -110,6 +111,13 @@ impl Sanitizer {
             text: passed.text,
             findings,
         }
+    }
+
+    /// Every place of a clean text that reads like an instruction, where `text` lists the first ones only.
+    pub fn instructions(&self, clean: &str) -> Vec<TaintSpan> {
+        let mut spans = Vec::new();
+        taint::mark(&self.detector, clean, usize::MAX, &String::new, &mut spans);
+        spans
     }
 
     /// Cleans the strings of a JSON text, keys included; every other byte stays as it is.

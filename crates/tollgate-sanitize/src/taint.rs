@@ -1,5 +1,7 @@
 //! Marks text that reads like an instruction to a model. Nothing is altered; spans are only listed.
 
+use std::collections::HashSet;
+
 use crate::TaintSpan;
 use crate::detect::Detector;
 use crate::prefilter::{Hit, Target};
@@ -8,20 +10,25 @@ const BEFORE: usize = 120;
 const AFTER: usize = 440;
 /// How far behind an anchor a window without a match counts as searched; no phrase is longer than what remains.
 const SEARCHED: usize = 200;
-const MOST_SPANS: usize = 64;
+/// How many places of one text are listed for people to see.
+pub(crate) const MOST_SPANS: usize = 64;
 
-/// Lists the instruction-like places of a clean text.
+/// Lists the instruction-like places of a clean text, up to a number.
 pub(crate) fn mark(
     detector: &Detector,
     text: &str,
+    most: usize,
     pointer: &dyn Fn() -> String,
     spans: &mut Vec<TaintSpan>,
 ) {
     let first = spans.len();
+    let mut known = HashSet::new();
     let folded = has_wide_letters(text).then(|| Folded::of(text));
     let searched = folded.as_ref().map_or(text, |folded| folded.text.as_str());
     // Where each phrase has been looked for already, so that a flood of anchors costs no more than the text is long.
     let mut reached = vec![0; detector.rules.phrases.len()];
+    // Where its last match ended, so that a match close behind another is not taken for it.
+    let mut matched = vec![0; detector.rules.phrases.len()];
     let mut hits = Vec::new();
     detector.prefilter.scan(searched, &mut hits);
     for hit in hits {
@@ -33,10 +40,10 @@ pub(crate) fn mark(
                 continue;
             };
             let searched_until = reached.get(index).copied().unwrap_or(0);
-            if spans.len() - first >= MOST_SPANS || hit.start < searched_until {
+            if spans.len() - first >= most || hit.start < searched_until {
                 continue;
             }
-            let window = Window::around(searched, hit);
+            let window = Window::around(searched, hit, matched.get(index).copied().unwrap_or(0));
             let found = phrase
                 .regex()
                 .and_then(|regex| regex.find(window.text.as_bytes()));
@@ -47,15 +54,15 @@ pub(crate) fn mark(
             let Some(found) = found else {
                 continue;
             };
+            if let Some(matched) = matched.get_mut(index) {
+                *matched = window.origin(found.end());
+            }
             let origin = |at: usize| {
                 let at = window.origin(at);
                 folded.as_ref().map_or(at, |folded| folded.origin(at))
             };
             let (start, end) = (origin(found.start()), origin(found.end()));
-            let known = spans[first..]
-                .iter()
-                .any(|span| span.rule == phrase.id && span.start == start);
-            if start < end && !known {
+            if start < end && known.insert((index, start)) {
                 spans.push(TaintSpan {
                     pointer: pointer(),
                     start,
@@ -111,8 +118,9 @@ struct Window {
 }
 
 impl Window {
-    fn around(text: &str, hit: Hit) -> Self {
-        let from = text.ceil_char_boundary(hit.start.saturating_sub(BEFORE));
+    fn around(text: &str, hit: Hit, after: usize) -> Self {
+        let from = hit.start.saturating_sub(BEFORE).max(after).min(hit.start);
+        let from = text.ceil_char_boundary(from);
         let to = text.floor_char_boundary((hit.end + AFTER).min(text.len()));
         let mut window = Window {
             text: String::with_capacity(to - from),

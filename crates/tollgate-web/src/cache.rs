@@ -76,11 +76,23 @@ impl Kept {
         }
     }
 
-    /// The same page, after the server has said that it is the same.
+    /// The same page, after the server has said that it is the same. What it does not say anew still holds.
     pub(crate) fn refreshed(&self, incoming: &Incoming, now: SystemTime) -> Self {
+        let says = |name| incoming.headers.contains_key(name);
+        let lasted = self.fresh_until.duration_since(self.fetched);
+        let text = |name, old: &Option<String>| {
+            let new = incoming.header(name).map(str::to_owned);
+            new.or_else(|| old.clone())
+        };
         Self {
             fetched: now,
-            fresh_until: fresh_until(incoming, now),
+            fresh_until: if says(CACHE_CONTROL) || says(EXPIRES) {
+                fresh_until(incoming, now)
+            } else {
+                now + lasted.unwrap_or_default()
+            },
+            etag: text(ETAG, &self.etag),
+            last_modified: text(LAST_MODIFIED, &self.last_modified),
             ..self.clone()
         }
     }
@@ -261,6 +273,24 @@ mod tests {
             DAY.as_secs()
         );
         assert_eq!(fresh_for(&[]), 0);
+    }
+
+    #[test]
+    fn what_is_still_the_same_lasts_as_long_again() {
+        let start = SystemTime::UNIX_EPOCH + DAY;
+        let kept = Kept::of(
+            &answer(&[("cache-control", "max-age=60"), ("etag", "\"1\"")]),
+            start,
+        );
+        let later = start + DAY;
+        let minute = later + Duration::from_secs(60);
+        let silent = kept.refreshed(&answer(&[]), later);
+        assert_eq!((silent.fetched, silent.fresh_until), (later, minute));
+        assert_eq!(silent.etag.as_deref(), Some("\"1\""));
+        let anew = kept.refreshed(&answer(&[("cache-control", "no-cache")]), later);
+        assert_eq!(anew.fresh_until, later);
+        let tagged = kept.refreshed(&answer(&[("etag", "\"2\"")]), later);
+        assert_eq!(tagged.etag.as_deref(), Some("\"2\""));
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
 use reqwest::{
     Url,
-    header::{ACCEPT, ACCEPT_LANGUAGE, HeaderValue},
+    header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use tokio::time::timeout;
 
@@ -21,7 +21,7 @@ use crate::{
     guard::Guard,
     polite::{Manners, Politeness},
     robots::{self, Robots},
-    wire::{self, Incoming, Limits, Outgoing, Wire},
+    wire::{self, Incoming, Limits, Outgoing, Wants, Wire},
 };
 
 /// How long a site's rules are remembered, and how long that they could not be read.
@@ -92,12 +92,40 @@ pub struct Fetcher {
     now: Now,
     obeys: bool,
     sites: Mutex<HashMap<String, Site>>,
+    asking: Mutex<HashMap<String, Arc<Asking>>>,
 }
 
 #[derive(Clone)]
 struct Site {
     rules: Arc<Robots>,
     until: SystemTime,
+}
+
+/// Rules that are being asked for: one asks, and those who wait for it get what it got.
+type Asking = tokio::sync::Mutex<Option<Result<Arc<Robots>, Refusal>>>;
+
+/// A failure that can be told more than once.
+#[derive(Clone)]
+struct Refusal {
+    kind: Kind,
+    message: String,
+    retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    fn of(error: &WebError) -> Self {
+        Self {
+            kind: error.kind,
+            message: error.message.clone(),
+            retry_after: error.retry_after,
+        }
+    }
+
+    fn told(&self) -> WebError {
+        let mut error = WebError::new(self.kind, self.message.clone());
+        error.retry_after = self.retry_after;
+        error
+    }
 }
 
 /// What is asked for.
@@ -117,6 +145,7 @@ impl Fetcher {
             now: settings.now,
             obeys: settings.robots,
             sites: Mutex::default(),
+            asking: Mutex::default(),
         }
     }
 
@@ -193,6 +222,7 @@ impl Fetcher {
         if let Some(known) = known {
             outgoing.headers.extend(known.validators());
         }
+        outgoing.wants = (aim == Aim::Page).then_some(wanted as Wants);
         outgoing
     }
 
@@ -209,7 +239,7 @@ impl Fetcher {
             _ => return Ok(()),
         };
         let mut error = WebError::new(kind, format!("{message} (status {})", incoming.status));
-        error.retry_after = incoming.retry_after();
+        error.retry_after = incoming.retry_after(Some((self.now)()));
         let must_rest = incoming.status == 429 || incoming.status == 503;
         if must_rest && (incoming.status == 429 || error.retry_after.is_some()) {
             self.manners.rest(host, error.retry_after.unwrap_or(REST));
@@ -240,15 +270,47 @@ impl Fetcher {
         place.set_path("/robots.txt");
         place.set_query(None);
         place.set_fragment(None);
-        let now = (self.now)();
-        let known = {
-            let sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-            sites.get(place.as_str()).cloned()
-        };
-        if let Some(site) = known.filter(|site| site.until > now) {
-            return Ok(site.rules);
-        }
         let key = place.to_string();
+        if let Some(rules) = self.known_rules(&key) {
+            return Ok(rules);
+        }
+        let asking = {
+            let mut all = lock(&self.asking);
+            if all.len() >= MAX_SITES {
+                all.retain(|_, one| Arc::strong_count(one) > 1);
+            }
+            Arc::clone(all.entry(key.clone()).or_default())
+        };
+        // One that is given up leaves nothing here, and the next one asks in its place.
+        let mut outcome = asking.lock().await;
+        if let Some(outcome) = &*outcome {
+            return outcome.clone().map_err(|refusal| refusal.told());
+        }
+        let read = self.read_rules(place).await;
+        *outcome = Some(match &read {
+            Ok(site) => {
+                let mut sites = lock(&self.sites);
+                if sites.len() >= MAX_SITES {
+                    sites.clear();
+                }
+                sites.insert(key.clone(), site.clone());
+                Ok(Arc::clone(&site.rules))
+            }
+            Err(error) => Err(Refusal::of(error)),
+        });
+        lock(&self.asking).remove(&key);
+        read.map(|site| site.rules)
+    }
+
+    fn known_rules(&self, key: &str) -> Option<Arc<Robots>> {
+        let now = (self.now)();
+        let sites = lock(&self.sites);
+        let site = sites.get(key).filter(|site| site.until > now)?;
+        Some(Arc::clone(&site.rules))
+    }
+
+    async fn read_rules(&self, place: Url) -> Result<Site, WebError> {
+        let now = (self.now)();
         let (rules, last) = match Box::pin(self.walk(place, Aim::Rules)).await {
             Ok((_, kept, _)) => match kept.status {
                 200..=299 => {
@@ -265,18 +327,24 @@ impl Fetcher {
             }
             Err(error) => return Err(error),
         };
-        let rules = Arc::new(rules);
-        let mut sites = self.sites.lock().unwrap_or_else(PoisonError::into_inner);
-        if sites.len() >= MAX_SITES {
-            sites.clear();
-        }
-        let site = Site {
-            rules: Arc::clone(&rules),
+        Ok(Site {
+            rules: Arc::new(rules),
             until: now + last,
-        };
-        sites.insert(key, site);
-        Ok(rules)
+        })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A page of a type we do not read is refused before its body comes.
+fn wanted(status: u16, headers: &HeaderMap) -> Result<(), WebError> {
+    if !(200..300).contains(&status) {
+        return Ok(());
+    }
+    let declared = headers.get(CONTENT_TYPE);
+    content::of_header(declared.and_then(|value| value.to_str().ok())).map(drop)
 }
 
 fn page(address: &str, last: &Url, kept: &Kept, cache: CacheUse) -> Result<Page, WebError> {
@@ -298,4 +366,56 @@ fn page(address: &str, last: &Url, kept: &Kept, cache: CacheUse) -> Result<Page,
         cache,
         fetched: kept.fetched,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::cache::MemoryCache;
+
+    const HOST: &str = "https://docs.offline.example";
+
+    fn fetcher(pause: Duration, robots: bool) -> Fetcher {
+        Fetcher::new(Settings {
+            guard: Guard::default(),
+            limits: Limits {
+                total: Duration::from_secs(600),
+                ..Limits::default()
+            },
+            politeness: Politeness { at_once: 4, pause },
+            robots,
+            cache: Arc::new(MemoryCache::new(0)),
+            now: Arc::new(|| SystemTime::UNIX_EPOCH),
+        })
+    }
+
+    /// How long three pages of the same host take.
+    async fn three(fetcher: &Fetcher) -> Duration {
+        let start = Instant::now();
+        for _ in 0..3 {
+            let page = fetcher.fetch(&format!("{HOST}/water-temperature")).await;
+            assert_eq!(page.unwrap().status, 200);
+        }
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_is_asked_with_the_pause_that_is_set() {
+        let pause = Duration::from_secs(7);
+        assert_eq!(three(&fetcher(pause, false)).await, 2 * pause);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_is_asked_with_the_pause_it_asks_for() {
+        let fetcher = fetcher(Duration::from_secs(1), true);
+        let rules = "User-agent: *\nCrawl-delay: 9\n";
+        let site = Site {
+            rules: Arc::new(Robots::parse(rules)),
+            until: SystemTime::UNIX_EPOCH + RULES_LAST,
+        };
+        lock(&fetcher.sites).insert(format!("{HOST}/robots.txt"), site);
+        assert_eq!(three(&fetcher).await, Duration::from_secs(18));
+    }
 }

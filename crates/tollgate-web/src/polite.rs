@@ -38,8 +38,24 @@ impl Default for Politeness {
 
 struct Host {
     places: Arc<Semaphore>,
-    next: Mutex<Instant>,
+    /// When the next request may begin. Whoever waits for it holds the lock, and moves it on only when he begins.
+    next: tokio::sync::Mutex<Instant>,
     rest_until: Mutex<Option<Instant>>,
+}
+
+impl Host {
+    /// Whether the host can be asked, or wants to be left alone.
+    fn is_willing(&self, name: &str) -> Result<(), WebError> {
+        let rest = *lock(&self.rest_until);
+        let left = rest.map(|until| until.saturating_duration_since(Instant::now()));
+        let Some(left) = left.filter(|left| !left.is_zero()) else {
+            return Ok(());
+        };
+        let message = format!("{name} wants to be left alone for now");
+        let mut error = WebError::new(Kind::TooManyRequests, message);
+        error.retry_after = Some(left);
+        Err(error)
+    }
 }
 
 /// The hosts we have asked.
@@ -66,7 +82,7 @@ impl Manners {
         }
         let host = Arc::new(Host {
             places: Arc::new(Semaphore::new(self.how.at_once.max(1))),
-            next: Mutex::new(Instant::now()),
+            next: tokio::sync::Mutex::new(Instant::now()),
             rest_until: Mutex::default(),
         });
         hosts.insert(name.to_owned(), Arc::clone(&host));
@@ -80,28 +96,16 @@ impl Manners {
         pause: Option<Duration>,
     ) -> Result<OwnedSemaphorePermit, WebError> {
         let host = self.host(name);
-        let rest = *lock(&host.rest_until);
-        if let Some(left) = rest.map(|until| until.saturating_duration_since(Instant::now()))
-            && !left.is_zero()
-        {
-            let mut error = WebError::new(
-                Kind::TooManyRequests,
-                format!("{name} wants to be left alone for now"),
-            );
-            error.retry_after = Some(left);
-            return Err(error);
-        }
+        host.is_willing(name)?;
         let place = Arc::clone(&host.places).acquire_owned().await;
         let place = place.map_err(|error| {
             WebError::new(Kind::Network, "no more requests are made").because(error)
         })?;
-        let start = {
-            let mut next = lock(&host.next);
-            let start = (*next).max(Instant::now());
-            *next = start + pause.unwrap_or_default().max(self.how.pause);
-            start
-        };
-        sleep_until(start).await;
+        // Nothing is taken before the wait is over, so one that is given up costs nobody a turn.
+        let mut next = host.next.lock().await;
+        sleep_until(*next).await;
+        host.is_willing(name)?;
+        *next = Instant::now() + pause.unwrap_or_default().max(self.how.pause);
         Ok(place)
     }
 
@@ -138,6 +142,38 @@ mod tests {
         drop(manners.turn("b.test", None).await.unwrap());
         drop(first);
         drop(second.await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_nobody_waits_for_is_nobodys() {
+        let pause = Duration::from_secs(10);
+        let manners = Manners::new(Politeness { at_once: 4, pause });
+        let start = Instant::now();
+        drop(manners.turn("a.test", None).await.unwrap());
+        for _ in 0..3 {
+            let given_up =
+                tokio::time::timeout(Duration::from_secs(1), manners.turn("a.test", None));
+            assert!(given_up.await.is_err());
+        }
+        drop(manners.turn("a.test", None).await.unwrap());
+        assert_eq!(start.elapsed(), pause, "the three that left took no turn");
+        let longer = Duration::from_secs(30);
+        drop(manners.turn("a.test", Some(longer)).await.unwrap());
+        assert_eq!(start.elapsed(), 2 * pause);
+        drop(manners.turn("a.test", None).await.unwrap());
+        assert_eq!(start.elapsed(), 2 * pause + longer, "the host's own pause");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_wants_rest_while_we_wait_is_left_alone() {
+        let pause = Duration::from_secs(10);
+        let manners = Manners::new(Politeness { at_once: 4, pause });
+        drop(manners.turn("a.test", None).await.unwrap());
+        let waiting = manners.turn("a.test", None);
+        let (waited, ()) = tokio::join!(waiting, async {
+            manners.rest("a.test", Duration::from_secs(60));
+        });
+        assert_eq!(waited.unwrap_err().kind, Kind::TooManyRequests);
     }
 
     #[tokio::test]

@@ -118,15 +118,21 @@ fn product(value: &str) -> &str {
     &value[..end.unwrap_or(value.len())]
 }
 
-/// One spelling for the same path: everything beyond ASCII is escaped, and escapes are upper case.
+/// One spelling for the same path: everything beyond ASCII is escaped, escapes are upper case, and what needs none has none.
 fn normal(path: &str) -> String {
     let mut made = String::with_capacity(path.len());
-    let mut bytes = path.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte == b'%' {
-            made.push('%');
-            for byte in bytes.by_ref().take(2) {
-                made.push(char::from(byte).to_ascii_uppercase());
+    let bytes = path.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at).copied() {
+        at += 1;
+        if byte == b'%'
+            && let Some(escaped) = bytes.get(at..at + 2).and_then(escaped)
+        {
+            at += 2;
+            if escaped.is_ascii_alphanumeric() || b"-._~".contains(&escaped) {
+                made.push(char::from(escaped));
+            } else {
+                made.push_str(&format!("%{escaped:02X}"));
             }
         } else if byte.is_ascii() {
             made.push(char::from(byte));
@@ -135,6 +141,11 @@ fn normal(path: &str) -> String {
         }
     }
     made
+}
+
+fn escaped(digits: &[u8]) -> Option<u8> {
+    let digit = |at: usize| char::from(*digits.get(at)?).to_digit(16);
+    u8::try_from(digit(0)? * 16 + digit(1)?).ok()
 }
 
 /// Whether a pattern fits: `*` is anything, `$` at its end is the end.
@@ -204,6 +215,26 @@ mod tests {
         let tie = Robots::parse("user-agent: *\ndisallow: /same\nallow: /same\n");
         assert!(tie.allows("/same"));
         assert!(!Robots::closed().allows("/x") && Robots::open().allows("/x"));
+    }
+
+    #[test]
+    fn the_same_path_is_the_same_however_it_is_escaped() {
+        let robots = Robots::parse(
+            "user-agent: *\ndisallow: /%70rivate/%7euser\ndisallow: /a%2Fb\ndisallow: /%zz\ndisallow: /c%2a\n",
+        );
+        for (path, allowed) in [
+            ("/private/~user", false),
+            ("/%50rivate/~user", true),
+            ("/p%72ivate/%7Euser", false),
+            ("/a%2fb", false),
+            ("/a/b", true),
+            ("/%zz", false),
+            ("/%ZZ", true),
+            ("/c%2A", false),
+            ("/cx", true),
+        ] {
+            assert_eq!(robots.allows(path), allowed, "{path}");
+        }
     }
 
     #[test]

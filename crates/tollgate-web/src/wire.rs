@@ -3,13 +3,13 @@
 use std::{
     error::Error,
     sync::{Arc, OnceLock},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use reqwest::{
     Certificate, Client, Method, Url,
     header::{
-        ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, LOCATION,
+        ACCEPT_ENCODING, CONTENT_ENCODING, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION,
         RETRY_AFTER,
     },
     redirect::Policy,
@@ -63,7 +63,12 @@ pub(crate) struct Outgoing {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) body: Option<Vec<u8>>,
     pub(crate) bytes: usize,
+    /// Whether an answer with this status and these headers is worth its body.
+    pub(crate) wants: Option<Wants>,
 }
+
+/// Refuses an answer by its head.
+pub(crate) type Wants = fn(u16, &HeaderMap) -> Result<(), WebError>;
 
 impl Outgoing {
     pub(crate) fn get(url: Url, bytes: usize) -> Self {
@@ -73,6 +78,7 @@ impl Outgoing {
             headers: Vec::new(),
             body: None,
             bytes,
+            wants: None,
         }
     }
 }
@@ -90,10 +96,16 @@ impl Incoming {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// For how long the server wants to be left alone.
-    pub(crate) fn retry_after(&self) -> Option<Duration> {
-        let seconds = self.header(RETRY_AFTER)?.trim().parse().ok()?;
-        Some(Duration::from_secs(seconds))
+    /// For how long the server wants to be left alone. A date counts from the server's own, or from ours if it has none.
+    pub(crate) fn retry_after(&self, now: Option<SystemTime>) -> Option<Duration> {
+        let said = self.header(RETRY_AFTER)?.trim();
+        if let Ok(seconds) = said.parse() {
+            return Some(Duration::from_secs(seconds));
+        }
+        let until = httpdate::parse_http_date(said).ok()?;
+        let theirs = self.header(DATE).map(httpdate::parse_http_date);
+        let from = theirs.and_then(Result::ok).or(now)?;
+        Some(until.duration_since(from).unwrap_or_default())
     }
 }
 
@@ -179,6 +191,9 @@ impl Wire {
             .map_err(|_| WebError::timeout("the first line of the answer"))?
             .map_err(failed)?;
         let headers = std::mem::take(answer.headers_mut());
+        if let Some(wants) = outgoing.wants {
+            wants(answer.status().as_u16(), &headers)?;
+        }
         let encoding = headers.get(CONTENT_ENCODING);
         let encoding = encoding.and_then(|value| value.to_str().ok());
         let mut body = Body::new(encoding, outgoing.bytes)?;
@@ -304,6 +319,32 @@ mod tests {
             sent_on("http://a.test/", 302, "http://[x"),
             Err(Kind::BadGateway)
         );
+    }
+
+    #[test]
+    fn a_pause_is_told_in_seconds_or_as_a_date() {
+        let told = |pairs: &[(HeaderName, &str)]| {
+            let pair = |(name, value): &(HeaderName, &str)| (name.clone(), value.parse().unwrap());
+            Incoming {
+                status: 429,
+                headers: pairs.iter().map(pair).collect(),
+                body: Vec::new(),
+                truncated: false,
+            }
+        };
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        let later = (RETRY_AFTER, "Sun, 06 Nov 1994 08:51:37 GMT");
+        let seconds = |count| Some(Duration::from_secs(count));
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:51:07 GMT").ok();
+        assert_eq!(told(&[(RETRY_AFTER, " 7 ")]).retry_after(None), seconds(7));
+        let both = told(&[(DATE, date), later.clone()]);
+        assert_eq!(both.retry_after(now), seconds(120), "their clock counts");
+        let alone = told(&[later.clone()]);
+        assert_eq!(alone.retry_after(now), seconds(30));
+        assert_eq!(alone.retry_after(None), None);
+        let past = told(&[(DATE, later.1), (RETRY_AFTER, date)]);
+        assert_eq!(past.retry_after(now), seconds(0));
+        assert_eq!(told(&[(RETRY_AFTER, "soon")]).retry_after(now), None);
     }
 
     /// Answers differently each time it is asked, as a host does that changes between check and use.

@@ -97,12 +97,10 @@ pub fn provider(settings: Settings) -> impl Provider {
     let search = Search::new(settings.backends, &settings.guard, settings.limits);
     Web {
         is_enabled: settings.is_enabled,
-        tools: tools::all(tools::Reader::new(
-            fetcher,
-            for_browser,
-            search,
-            settings.clock,
-        )),
+        tools: tools::all(
+            tools::Reader::new(fetcher, for_browser, search, settings.clock),
+            settings.limits.total,
+        ),
     }
 }
 

@@ -184,13 +184,18 @@ fn source(place: usize, given: SourceArgs) -> Source {
     let refused = refused.map(|code| format!("the server answered {code}"));
     let unsaid = (given.success == Some(false)).then(|| "it could not be read".to_owned());
     // What came through the gate is clean already, and stays as it is.
-    let cleaned = Sanitizer::shipped().text(&given.text, &Scope::open_world());
-    let suspect = cleaned.findings.tainted.iter();
+    let sanitizer = Sanitizer::shipped();
+    let cleaned = sanitizer.text(&given.text, &Scope::open_world());
+    // The findings list the first places only; none of them may be quoted.
+    let suspect = match cleaned.findings.is_tainted() {
+        true => sanitizer.instructions(&cleaned.text),
+        false => Vec::new(),
+    };
     Source {
         number: given.number.unwrap_or(place + 1),
         url: given.url,
         title: given.title,
-        suspect: suspect.map(|span| span.start..span.end).collect(),
+        suspect: suspect.iter().map(|span| span.start..span.end).collect(),
         text: cleaned.text.into_owned(),
         fetched_at: given.fetched_at,
         truncated: given.truncated,

@@ -126,6 +126,7 @@ impl<'a> Rewriter<'a, '_> {
             taint::mark(
                 self.sanitizer.detector(),
                 &cleaned.text,
+                taint::MOST_SPANS,
                 &pointer,
                 &mut spans,
             );

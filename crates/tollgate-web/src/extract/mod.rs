@@ -1,13 +1,14 @@
 //! The main text of a page, without what surrounds it.
 //!
-//! The page is a stranger's. One that nests deeper than people write is not given to the parser of trees, whose cost grows
-//! with the depth of each element; it is read as a stream instead, which is linear. Where a tag has more attributes than people
-//! write, only the words between the tags are read.
+//! The page is a stranger's. One whose tree would cost much more than its length is not given to the parser of trees; it is
+//! read as a stream instead, which is linear. Where a tag has more attributes than people write, only the words between the
+//! tags are read.
 
 mod lang;
-mod nesting;
 mod table;
+mod tags;
 mod tokens;
+mod trial;
 mod write;
 
 use reqwest::Url;
@@ -15,12 +16,15 @@ use reqwest::Url;
 pub(crate) use tokens::{Piece, attribute, stream};
 pub(crate) use write::plain;
 
-/// How deep elements may nest; browsers stop at 512.
-const MAX_DEPTH: usize = 1000;
-/// How many attributes a tag may have.
+/// What the tree of a page may take. Browsers stop at a depth of 512; pages of people need a few dozen looks for a tag.
+const TREE: trial::Bounds = trial::Bounds {
+    open: 1000,
+    elements: 250_000,
+    looks: 50_000_000,
+};
+/// How many attributes a tag may have, and how many where tags are not likely to be meant as such.
 const MAX_ATTRIBUTES: usize = 500;
-/// How many elements are looked at.
-const MAX_ELEMENTS: usize = 250_000;
+const MAX_HIDDEN_ATTRIBUTES: usize = 2000;
 /// How many links are listed.
 const MAX_LINKS: usize = 500;
 
@@ -82,18 +86,19 @@ pub struct Extracted {
 /// Takes the main text out of a page; `url` is what relative links are relative to.
 pub fn extract(html: &str, url: Option<&str>) -> Extracted {
     let base = url.and_then(|text| Url::parse(text).ok());
-    let shape = nesting::shape(html);
+    let has_too_many = tags::attributes(html) > MAX_ATTRIBUTES
+        || tags::attributes_anywhere(html) > MAX_HIDDEN_ATTRIBUTES;
     let stripped;
-    let html = if shape.attributes <= MAX_ATTRIBUTES {
-        html
-    } else {
-        let words = nesting::strip(html);
+    let html = if has_too_many {
+        let words = tags::strip(html);
         stripped = words.replace('&', "&amp;").replace('<', "&lt;");
         &stripped
+    } else {
+        html
     };
-    let article = (shape.depth <= MAX_DEPTH)
+    let article = trial::fits(html, TREE)
         .then(|| {
-            let options = legible::Options::new().max_elems_to_parse(MAX_ELEMENTS);
+            let options = legible::Options::new().max_elems_to_parse(TREE.elements);
             let url = base.as_ref().map(Url::as_str);
             legible::parse(html, url, Some(options)).ok()
         })

@@ -3,6 +3,9 @@
 //! It needs no tree, so its cost is linear and its memory is that of its output. Tags that do not match are taken as they
 //! come: an end without a beginning is nothing.
 
+mod inline;
+mod lines;
+
 use std::{cell::RefCell, collections::HashSet};
 
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
@@ -10,18 +13,14 @@ use reqwest::Url;
 
 use super::{
     Link,
-    table::Table,
+    table::{self, Cell, Table},
     tokens::{attribute, reading, run},
 };
+use inline::{Anchor, CODE, Emphasis, STRESSED, STRONG};
+use lines::{guarded, is_block};
 
 /// How deep lists and quotations are shown.
 const MAX_INDENT: usize = 12;
-/// The marks of emphasis: strong, stressed, code.
-const MARKS: [&str; 3] = ["**", "*", "`"];
-const STRONG: usize = 0;
-const STRESSED: usize = 1;
-const CODE: usize = 2;
-
 /// What was written.
 #[derive(Debug, Default)]
 pub(super) struct Written {
@@ -81,12 +80,6 @@ enum Bullet {
     Number(u64),
 }
 
-struct Anchor {
-    url: Option<String>,
-    markdown_from: usize,
-    text_from: usize,
-}
-
 struct Writer {
     base: Option<Url>,
     most_links: usize,
@@ -108,13 +101,6 @@ struct Writer {
     /// Tables within the table, which are read as text.
     inner_tables: usize,
     open: [Emphasis; 3],
-}
-
-/// Emphasis that has begun: how often within itself, and where.
-#[derive(Clone, Copy, Default)]
-struct Emphasis {
-    times: usize,
-    from: usize,
 }
 
 impl Writer {
@@ -152,6 +138,7 @@ impl Writer {
             {
                 self.skipping = Some((name.to_owned(), 1));
             }
+            _ if self.code.is_some() => self.code_line(name),
             "title" => self.title = Some(String::new()),
             "br" if self.table.is_some() => self.space(),
             "br" => self.line_break(),
@@ -179,13 +166,13 @@ impl Writer {
                 self.code = Some(String::new());
             }
             "table" => self.open_table(),
-            "tr" => self.with_table(Table::open_row),
-            "td" | "th" => self.with_table(Table::open_cell),
+            "tr" => self.open_row(),
+            "td" | "th" => self.open_cell(tag),
             "a" => self.open_anchor(tag),
             "img" => self.image(tag),
             "b" | "strong" => self.begin(STRONG),
             "i" | "em" => self.begin(STRESSED),
-            "code" if self.code.is_none() => self.begin(CODE),
+            "code" => self.begin(CODE),
             "wbr" => {}
             _ if is_block(name) => self.end_block(),
             _ => {}
@@ -203,6 +190,8 @@ impl Writer {
             return;
         }
         match name {
+            "pre" => self.close_code(),
+            _ if self.code.is_some() => self.code_line(name),
             "title" => {
                 let title = self.title.take().unwrap_or_default();
                 let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -218,13 +207,12 @@ impl Writer {
                 self.end_block();
                 self.quotes = self.quotes.saturating_sub(1);
             }
-            "pre" => self.close_code(),
             "table" => self.close_table(),
             "a" => self.close_anchor(),
             "b" | "strong" => self.end(STRONG),
             "i" | "em" => self.end(STRESSED),
-            "code" if self.code.is_none() => self.end(CODE),
-            "td" | "th" => self.with_table(Table::close_cell),
+            "code" => self.end(CODE),
+            "td" | "th" => self.close_cell(),
             _ if is_block(name) => self.end_block(),
             _ => {}
         }
@@ -254,11 +242,6 @@ impl Writer {
         if word.is_empty() {
             return;
         }
-        if let Some(table) = &mut self.table {
-            table.push(word);
-            self.line.push_str(word);
-            return;
-        }
         self.line.push_str(word);
         let is_code = self.open[CODE].times > 0;
         for c in word.chars() {
@@ -270,9 +253,7 @@ impl Writer {
     }
 
     fn space(&mut self) {
-        if let Some(table) = &mut self.table {
-            table.space();
-        } else if let Some(kind) = self.fresh_emphasis() {
+        if let Some(kind) = self.fresh_emphasis() {
             // A space belongs before the mark.
             let from = self.open[kind].from;
             let is_in_anchor = self
@@ -303,50 +284,6 @@ impl Writer {
         self.line.push('\n');
     }
 
-    /// Begins emphasis; within itself it is begun already.
-    fn begin(&mut self, kind: usize) {
-        if self.table.is_some() || self.code.is_some() {
-            return;
-        }
-        let open = &mut self.open[kind];
-        open.times += 1;
-        if open.times == 1 {
-            open.from = self.block.len();
-            self.block.push_str(MARKS[kind]);
-        }
-    }
-
-    /// Ends emphasis; around nothing there was none.
-    fn end(&mut self, kind: usize) {
-        let open = &mut self.open[kind];
-        if self.table.is_some() || self.code.is_some() || open.times == 0 {
-            return;
-        }
-        open.times -= 1;
-        if open.times > 0 {
-            return;
-        }
-        let mark = MARKS[kind];
-        if self.block.len() <= open.from + mark.len() {
-            self.block.truncate(open.from);
-            return;
-        }
-        let has_space = self.block.ends_with(' ');
-        self.block.truncate(self.block.trim_end_matches(' ').len());
-        self.block.push_str(mark);
-        if has_space {
-            self.block.push(' ');
-        }
-    }
-
-    /// The emphasis that has just begun, if nothing stands in it yet.
-    fn fresh_emphasis(&self) -> Option<usize> {
-        (0..MARKS.len()).find(|kind| {
-            let open = &self.open[*kind];
-            open.times > 0 && self.block.len() == open.from + MARKS[*kind].len()
-        })
-    }
-
     fn open_list(&mut self, bullet: Bullet) {
         self.end_block();
         self.lists.push(bullet);
@@ -362,73 +299,6 @@ impl Writer {
             }
             Some(Bullet::Dash) | None => "- ".to_owned(),
         };
-    }
-
-    fn open_anchor(&mut self, tag: &Tag) {
-        self.close_anchor();
-        let url = attribute(tag, "href").and_then(|href| self.address(href));
-        self.anchor = Some(Anchor {
-            url,
-            markdown_from: self.block.len(),
-            text_from: self.line.len(),
-        });
-    }
-
-    fn close_anchor(&mut self) {
-        let Some(anchor) = self.anchor.take() else {
-            return;
-        };
-        let Some(url) = anchor.url else { return };
-        let text = self.line.get(anchor.text_from..).unwrap_or_default().trim();
-        if text.is_empty() {
-            return;
-        }
-        let may_list = self.written.links.len() < self.most_links;
-        if may_list && self.seen.insert(url.clone()) {
-            self.written.links.push(Link {
-                text: text.to_owned(),
-                url: url.clone(),
-            });
-        }
-        let Some(label) = self.block.get(anchor.markdown_from..) else {
-            return;
-        };
-        if self.table.is_some() || label.trim().is_empty() {
-            return;
-        }
-        let lead = label.len() - label.trim_start().len();
-        let trail = &label[label.trim_end().len()..];
-        let made = format!(
-            "{}[{}]({}){trail}",
-            &label[..lead],
-            label.trim().replace('\n', " "),
-            url.replace('(', "%28")
-                .replace(')', "%29")
-                .replace(' ', "%20"),
-        );
-        self.block.truncate(anchor.markdown_from);
-        self.block.push_str(&made);
-    }
-
-    fn image(&mut self, tag: &Tag) {
-        let words = attribute(tag, "alt").unwrap_or_default();
-        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        let url = attribute(tag, "src").and_then(|src| self.address(src));
-        if self.table.is_some() {
-            self.word(&words);
-        } else if let Some(url) = url.filter(|_| !words.is_empty()) {
-            let words = words.replace(['[', ']'], "");
-            self.block.push_str(&format!("![{words}]({url})"));
-        }
-    }
-
-    /// The full address, if it is one of the web.
-    fn address(&self, text: &str) -> Option<String> {
-        let url = match &self.base {
-            Some(base) => base.join(text.trim()).ok()?,
-            None => Url::parse(text.trim()).ok()?,
-        };
-        matches!(url.scheme(), "http" | "https").then(|| url.to_string())
     }
 
     fn open_table(&mut self) {
@@ -447,32 +317,78 @@ impl Writer {
             self.space();
             return;
         }
+        self.close_cell();
         let Some(table) = self.table.take() else {
             return;
         };
-        self.close_anchor();
-        self.line.clear();
+        let is_layout = table.is_layout();
         let rows = table.rows();
-        let text: Vec<String> = rows.iter().map(|row| row.join("\t")).collect();
-        if rows.iter().all(|row| row.len() < 2) {
-            // One column is layout, not a table.
+        if is_layout {
             for cell in rows.into_iter().flatten() {
-                self.put_block(&cell.replace('*', "\\*"), &cell);
+                self.put_block(&guarded(&cell.markdown), &cell.text);
             }
         } else if !rows.is_empty() {
-            self.put_block(&super::table::markdown(&rows), &text.join("\n"));
-            self.written.tables.push(rows);
+            let texts: Vec<Vec<String>> = rows
+                .iter()
+                .map(|row| row.iter().map(|cell| cell.text.clone()).collect())
+                .collect();
+            let text: Vec<String> = texts.iter().map(|row| row.join("\t")).collect();
+            self.put_block(&table::markdown(&rows), &text.join("\n"));
+            self.written.tables.push(texts);
         }
     }
 
-    fn with_table(&mut self, change: fn(&mut Table)) {
+    fn open_row(&mut self) {
         if self.inner_tables > 0 {
             self.space();
-        } else if let Some(table) = &mut self.table {
-            change(table);
-            self.line.clear();
-        } else {
+            return;
+        }
+        self.close_cell();
+        match &mut self.table {
+            Some(table) => table.open_row(),
+            None => self.end_block(),
+        }
+    }
+
+    fn open_cell(&mut self, tag: &Tag) {
+        if self.inner_tables > 0 {
+            self.space();
+            return;
+        }
+        self.close_cell();
+        let span = |name| attribute(tag, name).and_then(|text| text.trim().parse().ok());
+        match &mut self.table {
+            Some(table) => table.open_cell(span("colspan"), span("rowspan")),
+            None => self.end_block(),
+        }
+    }
+
+    /// Ends a cell. Text that stands in a table outside of one is a cell, too.
+    fn close_cell(&mut self) {
+        if self.inner_tables > 0 {
+            self.space();
+            return;
+        }
+        if self.table.is_none() {
             self.end_block();
+            return;
+        }
+        self.close_inline();
+        let cell = Cell {
+            markdown: std::mem::take(&mut self.block).trim().to_owned(),
+            text: std::mem::take(&mut self.line).trim().to_owned(),
+        };
+        if let Some(table) = &mut self.table {
+            table.close_cell(cell);
+        }
+    }
+
+    /// What a tag does to lines that are kept as they are.
+    fn code_line(&mut self, name: &str) {
+        let Some(code) = &mut self.code else { return };
+        let is_between = !code.is_empty() && !code.ends_with('\n');
+        if name == "br" || (is_block(name) && is_between) {
+            code.push('\n');
         }
     }
 
@@ -492,18 +408,14 @@ impl Writer {
             self.space();
             return;
         }
-        self.close_anchor();
-        for kind in (0..MARKS.len()).rev() {
-            self.open[kind].times = self.open[kind].times.min(1);
-            self.end(kind);
-        }
+        self.close_inline();
         let block = std::mem::take(&mut self.block);
         let line = std::mem::take(&mut self.line);
-        let block = block.trim();
+        let block = guarded(block.trim());
         if line.trim().is_empty() && !block.contains("](") {
             return;
         }
-        self.put_block(block, line.trim());
+        self.put_block(&block, line.trim());
     }
 
     /// Adds a finished block, within the lists and quotations it stands in.
@@ -554,47 +466,4 @@ impl Writer {
         self.close_table();
         self.written
     }
-}
-
-fn is_block(name: &str) -> bool {
-    matches!(
-        name,
-        "address"
-            | "article"
-            | "aside"
-            | "body"
-            | "caption"
-            | "center"
-            | "dd"
-            | "details"
-            | "dialog"
-            | "div"
-            | "dl"
-            | "dt"
-            | "fieldset"
-            | "figcaption"
-            | "figure"
-            | "footer"
-            | "form"
-            | "h1"
-            | "h2"
-            | "h3"
-            | "h4"
-            | "h5"
-            | "h6"
-            | "header"
-            | "hgroup"
-            | "li"
-            | "main"
-            | "p"
-            | "pre"
-            | "section"
-            | "summary"
-            | "tbody"
-            | "thead"
-            | "tfoot"
-            | "tr"
-            | "video"
-            | "audio"
-    )
 }

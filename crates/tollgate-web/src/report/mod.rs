@@ -212,7 +212,8 @@ fn noted(source: &Source, evidence: &[Evidence]) -> SourceNote {
     let title = source.title.as_deref().map(str::trim);
     SourceNote {
         number: source.number,
-        url: source.url.clone(),
+        // As browsers send it, so that a look-alike shows what it is.
+        url: link(&source.url).map_or_else(|| source.url.clone(), String::from),
         title: title.filter(|text| !text.is_empty()).map(str::to_owned),
         fetched_at: source.fetched_at.clone(),
         digest: source.is_read().then(|| digest(&source.text)),

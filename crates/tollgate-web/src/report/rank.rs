@@ -1,6 +1,9 @@
 //! Which passages answer the question best, and which of them to show.
 
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    collections::{BTreeSet, HashSet},
+    ops::Range,
+};
 
 use super::{
     Evidence, Source, passage,
@@ -55,10 +58,10 @@ pub(super) fn rank<'a>(question: &str, sources: &'a [Source]) -> Ranked<'a> {
     let mut texts = Vec::new();
     for source in sources.iter().filter(|source| source.is_read()) {
         let mut counted = (0, 0);
+        let suspect = joined(&source.suspect);
         for span in passage::passages(&source.text) {
-            let suspect =
-                |bad: &std::ops::Range<usize>| bad.start < span.end && span.start < bad.end;
-            if source.suspect.iter().any(suspect) {
+            let next = suspect.partition_point(|bad| bad.end <= span.start);
+            if suspect.get(next).is_some_and(|bad| bad.start < span.end) {
                 continue;
             }
             let quote = &source.text[span.start..span.end];
@@ -108,6 +111,20 @@ pub(super) fn rank<'a>(question: &str, sources: &'a [Source]) -> Ranked<'a> {
         question: asked,
         known,
     }
+}
+
+/// Ranges in order, those that touch as one.
+fn joined(ranges: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut sorted: Vec<Range<usize>> = ranges.to_vec();
+    sorted.sort_by_key(|range| range.start);
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in sorted {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
 }
 
 /// The share of words that two passages have in common.
@@ -175,4 +192,85 @@ fn also(passage: &Passage<'_>, all: &[Passage<'_>]) -> Vec<usize> {
     });
     let numbers: BTreeSet<usize> = alike.map(|other| other.source.number).collect();
     numbers.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(number: usize, text: &str) -> Source {
+        Source {
+            number,
+            url: format!("https://{number}.test/"),
+            text: text.to_owned(),
+            ..Source::default()
+        }
+    }
+
+    #[test]
+    fn of_two_alike_the_one_further_up_comes_first() {
+        let about = "The harbour of Lindholm has a lighthouse";
+        let filler = "Nothing of it matters here, and nobody ever asks about any of that at all.\n";
+        let text = format!(
+            "{filler}{about}, and it is white.\n{}{about}, and it is green.\n{filler}",
+            filler.repeat(20)
+        );
+        let sources = [source(1, &text)];
+        let ranked = rank("harbour lighthouse", &sources);
+        let quotes: Vec<_> = ranked.passages.iter().map(|one| one.quote).collect();
+        assert_eq!(quotes.len(), 2, "{quotes:?}");
+        assert!(quotes[0].ends_with("white.") && quotes[1].ends_with("green."));
+        assert!(ranked.passages[0].score > ranked.passages[1].score);
+        assert!(ranked.passages[0].depth < ranked.passages[1].depth);
+    }
+
+    #[test]
+    fn what_is_shown_says_different_things_from_different_sources() {
+        let sources = [source(1, ""), source(2, ""), source(3, "")];
+        let passage = |source: usize, score: f64, quote: &'static str| Passage {
+            source: &sources[source - 1],
+            quote,
+            start: 0,
+            end: quote.len(),
+            terms: quote.split(' ').map(str::to_owned).collect(),
+            quantities: Vec::new(),
+            depth: 0.0,
+            coverage: 1.0,
+            score,
+        };
+        let ranked = Ranked {
+            passages: vec![
+                passage(1, 1.0, "a b c d e f"),
+                passage(2, 0.95, "a b c d e f"),
+                passage(1, 0.9, "g h i j k l"),
+                passage(2, 0.85, "a b c d x y"),
+                passage(3, 0.8, "m n o p q r"),
+            ],
+            question: Vec::new(),
+            known: BTreeSet::new(),
+        };
+        let shown = |most| -> Vec<(usize, String)> {
+            let chosen = select(&ranked, most).into_iter();
+            chosen.map(|one| (one.source, one.quote)).collect()
+        };
+        let expected = [
+            (1, "a b c d e f"),
+            (3, "m n o p q r"),
+            (1, "g h i j k l"),
+            (2, "a b c d x y"),
+        ];
+        let expected = expected.map(|(source, quote)| (source, quote.to_owned()));
+        assert_eq!(
+            shown(10),
+            expected,
+            "the copy is left out, what is new comes first"
+        );
+        assert_eq!(shown(2), expected[..2]);
+    }
+
+    #[test]
+    fn ranges_are_joined_in_order() {
+        let joined = joined(&[9..12, 0..3, 2..5, 5..6, 20..21]);
+        assert_eq!(joined, [0..6, 9..12, 20..21]);
+    }
 }

@@ -241,3 +241,96 @@ fn the_same_question_gives_the_same_report_in_its_language() {
     );
     assert!(of("tea", &tea()).markdown.contains("nobody has verified"));
 }
+
+/// The lines of one section of a report.
+fn section<'a>(markdown: &'a str, title: &str) -> Vec<&'a str> {
+    let start = markdown.find(&format!("## {title}\n")).unwrap();
+    let lines = markdown[start..].lines().skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("## "));
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn every_statement_carries_its_source() {
+    let sources = tea();
+    let report = of("green tea water temperature", &sources);
+    assert!(!report.evidence.is_empty() && !report.differences.is_empty());
+    let numbers: Vec<String> = sources.iter().map(|one| one.number.to_string()).collect();
+    let cited = |line: &str| {
+        let inner = line
+            .rsplit_once('[')
+            .and_then(|(_, end)| end.strip_suffix(']'));
+        inner.is_some_and(|number| numbers.iter().any(|one| one == number))
+    };
+    let short = section(&report.markdown, "In short");
+    assert_eq!(short.len(), report.evidence.len().min(IN_SHORT));
+    for line in &short {
+        assert!(line.starts_with("- ") && cited(line), "{line}");
+    }
+    let differing = section(&report.markdown, "Where sources seem to differ");
+    let bullets = differing
+        .iter()
+        .filter(|line| line.trim_start().starts_with("- "));
+    let bullets: Vec<_> = bullets.collect();
+    assert_eq!(bullets.len(), 3 * report.differences.len());
+    for line in bullets {
+        assert!(cited(line), "{line}");
+    }
+    let evidence = section(&report.markdown, "Evidence");
+    assert_eq!(evidence.len(), 2 * report.evidence.len());
+    for (pair, one) in evidence.chunks(2).zip(&report.evidence) {
+        assert!(pair[0].starts_with(&format!("{}. ", one.number)));
+        assert!(
+            pair[1]
+                .trim_start()
+                .starts_with(&format!("— [{}] ", one.source))
+        );
+    }
+
+    let item = |list: &str| {
+        let start = report.html.find(list).unwrap();
+        let end = start + report.html[start..].find("</section>").unwrap();
+        let items = report.html[start..end].split("<li").skip(1);
+        items.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let shown = [
+        item("<ul class=\"short\">"),
+        item("<ol class=\"evidence\">"),
+    ]
+    .concat();
+    assert_eq!(shown.len(), short.len() + report.evidence.len());
+    for one in shown {
+        let link = numbers
+            .iter()
+            .any(|number| one.contains(&format!("href=\"#source-{number}\"")));
+        assert!(link, "{one}");
+    }
+    for pair in report.html.split("<blockquote>").skip(1) {
+        assert!(
+            pair.split("<blockquote>")
+                .next()
+                .unwrap()
+                .contains("href=\"#source-")
+        );
+    }
+    for number in &numbers {
+        assert!(report.html.contains(&format!("<tr id=\"source-{number}\"")));
+    }
+}
+
+#[test]
+fn a_look_alike_shows_what_it_is() {
+    let mut source = source(
+        1,
+        "x",
+        "Green tea needs a water temperature of about 80 °C, says everybody.",
+    );
+    source.url = "https://\u{430}pple.com/tea".to_owned();
+    source.title = None;
+    let report = of("green tea water temperature", &[source]);
+    assert_eq!(report.sources[0].url, "https://xn--pple-43d.com/tea");
+    for written in [&report.markdown, &report.html] {
+        assert!(written.contains("xn--pple-43d.com"));
+        assert!(!written.contains("\u{430}pple"), "{written}");
+    }
+}

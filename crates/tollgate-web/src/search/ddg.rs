@@ -27,8 +27,7 @@ pub(super) fn question(base: &Url, query: &str) -> Result<Outgoing, WebError> {
 
 pub(super) fn answer(incoming: &Incoming) -> Result<Vec<Raw>, WebError> {
     let page = String::from_utf8_lossy(&incoming.body);
-    let asks = page.contains("anomaly-modal") || page.contains("challenge-form");
-    if incoming.status == 202 || asks {
+    if incoming.status == 202 || asks_for_a_human(&page) {
         let message = "DuckDuckGo wants to see a human";
         return Err(WebError::new(Kind::CaptchaRequired, message));
     }
@@ -40,6 +39,21 @@ pub(super) fn answer(incoming: &Incoming) -> Result<Vec<Raw>, WebError> {
         return Err(WebError::new(Kind::Parse, message));
     }
     Ok(found)
+}
+
+/// Whether the page holds the form for humans; results may speak of it.
+fn asks_for_a_human(page: &str) -> bool {
+    let mut asks = false;
+    stream(page, |piece| {
+        if let Piece::Tag(tag) = piece {
+            let names = ["id", "class"]
+                .into_iter()
+                .filter_map(|one| attribute(tag, one));
+            let mut names = names.flat_map(str::split_whitespace);
+            asks |= names.any(|name| name == "challenge-form" || name.starts_with("anomaly-modal"));
+        }
+    });
+    asks
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -215,9 +215,13 @@ impl Search {
             return Err(WebError::invalid(message));
         }
         let mut failed: Vec<Attempt> = Vec::new();
-        for engine in &self.engines {
+        // One time is for all of them, and a slow engine leaves those after it their share.
+        let end = Instant::now() + self.limits.total;
+        for (place, engine) in self.engines.iter().enumerate() {
             let provider = engine.backend.kind.name();
-            let asked = timeout(self.limits.total, engine.ask(&query, most)).await;
+            let left = end.saturating_duration_since(Instant::now());
+            let sharers = u32::try_from(self.engines.len() - place).unwrap_or(u32::MAX);
+            let asked = timeout(left / sharers, engine.ask(&query, most)).await;
             let asked = asked.unwrap_or_else(|_| Err(WebError::timeout("the search")));
             match asked {
                 Ok(raw) => {
@@ -329,8 +333,10 @@ fn merged(raw: Vec<Raw>, provider: &'static str, most: usize) -> Vec<Item> {
 fn same(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_prefix("www.").unwrap_or(host);
+    let port = url.port().map(|port| format!(":{port}"));
+    let port = port.unwrap_or_default();
     let path = url.path().trim_end_matches('/');
-    format!("{host}{path}?{}", url.query().unwrap_or_default())
+    format!("{host}{port}{path}?{}", url.query().unwrap_or_default())
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -349,7 +355,7 @@ fn refuse(name: &str, incoming: &Incoming) -> Result<(), WebError> {
         _ => (Kind::BadGateway, "failed"),
     };
     let mut error = WebError::new(kind, format!("{name} {what} (status {status})"));
-    error.retry_after = incoming.retry_after();
+    error.retry_after = incoming.retry_after(None);
     Err(error)
 }
 
@@ -422,15 +428,23 @@ mod tests {
                 raw("https://me@example.com/"),
                 raw("https://example.com/a?page=2"),
                 raw("not an address"),
+                raw("https://example.com:8443/a"),
+                raw("https://\u{430}pple.com/"),
                 raw("https://example.com/b"),
             ],
             "stub",
-            2,
+            4,
         );
         let urls: Vec<_> = items.iter().map(|item| item.url.as_str()).collect();
         assert_eq!(
             urls,
-            ["https://www.example.com/a/", "https://example.com/a?page=2"]
+            [
+                "https://www.example.com/a/",
+                "https://example.com/a?page=2",
+                "https://example.com:8443/a",
+                // A look-alike shows what it is.
+                "https://xn--pple-43d.com/",
+            ]
         );
         assert_eq!(items[0].title, "A title & more");
         assert_eq!(items[0].snippet, "some words");

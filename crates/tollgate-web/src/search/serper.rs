@@ -29,6 +29,7 @@ pub(super) fn question(
         ],
         body: Some(json!({"q": query, "num": most}).to_string().into_bytes()),
         bytes: MAX_ANSWER,
+        wants: None,
     })
 }
 

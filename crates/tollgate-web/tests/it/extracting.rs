@@ -105,7 +105,7 @@ fn a_page_of_documentation() {
     assert!(
         found
             .markdown
-            .contains("| Flag | Meaning |\n| --- | --- |\n| r | read \\| look |\n| w | write |"),
+            .contains("| Flag | Meaning |\n| --- | --- |\n| `r` | read \\| look |\n| w | write |"),
         "{}",
         found.markdown
     );
@@ -207,8 +207,20 @@ fn hostile_markup_ends_and_stays_small() {
     let names: String = (0..100_000).map(|number| format!("a{number} ")).collect();
     let attributes = format!("<p {names}>words &amp; more</p>");
     let entities = "&amp;&#x110000;&nosuch;".repeat(50_000);
+    let unmatched = "<div></x>".repeat(200_000) + "words";
+    let drawn = format!("<svg>{}</svg>", "<tr><td><option><source>".repeat(50_000));
+    let formula = format!("<math>{}", "<tr>".repeat(200_000));
+    let ruby = "<rt>".repeat(200_000) + "words";
+    let sought = format!("{}{}", "<span>".repeat(990), "</x>".repeat(500_000));
+    let reopened: String = (0..900).map(|number| format!("<b a{number}>")).collect();
+    let reopened = format!("<p>{reopened}{}", "<p>x".repeat(200_000));
+    let row = |cells: usize| format!("<tr>{}</tr>", "<td>x</td>".repeat(cells));
+    let wide = format!("<table>{}{}</table>", row(8000), row(1).repeat(8000));
+    let spanning = "<td colspan=1000 rowspan=60000>x</td>".repeat(50);
+    let spans = format!("<table><tr>{spanning}</tr>{}</table>", row(1).repeat(5000));
+    let hidden_depth = format!("<xmp><!--</xmp>{}-->", "<div>".repeat(200_000));
+    let hidden_names = format!("<xmp><!--</xmp><p {names}>-->");
     for html in [
-        &deep,
         &tables,
         &lists,
         &bold,
@@ -216,12 +228,97 @@ fn hostile_markup_ends_and_stays_small() {
         &unclosed,
         &attributes,
         &entities,
+        &formula,
+        &hidden_names,
+        &wide,
+        &spans,
     ] {
         let found = read(html);
         assert!(found.markdown.len() <= 4 * html.len() + 1000);
     }
-    assert_eq!(read(&deep).text, "deep words");
-    assert_eq!(read(&deep).method, Method::Whole);
+    for (html, text) in [
+        (&deep, "deep words"),
+        (&unmatched, "words"),
+        (&drawn, ""),
+        (&ruby, "words"),
+        (&sought, ""),
+        (&hidden_depth, "<!--\n\n-->"),
+    ] {
+        let found = read(html);
+        assert_eq!(found.method, Method::Whole, "{}", &html[..40]);
+        assert_eq!(found.text, text, "{}", &html[..40]);
+    }
+    let found = read(&reopened);
+    assert_eq!(found.method, Method::Whole);
+    assert!(found.markdown.len() <= 4 * reopened.len());
+}
+
+/// A page read whole: one that nests so deep is not searched for a main part.
+fn whole(html: &str) -> Extracted {
+    let found = read(&format!("{}{html}", "<span>".repeat(1001)));
+    assert_eq!(found.method, Method::Whole);
+    found
+}
+
+fn written(html: &str) -> String {
+    whole(html).markdown
+}
+
+#[test]
+fn lines_of_code_stay_lines() {
+    let code = "```\nlet a = 1;\nlet b = 2;\nlet c = 3;\n```";
+    for html in [
+        "<pre>let a = 1;<br>let b = 2;<br/>let c = 3;</pre>",
+        "<pre><div>let a = 1;</div><div>let b = 2;</div><div>let c = 3;</div></pre>",
+        "<pre><code><span>let a = 1;</span>\nlet b = 2;\n<p>let <b>c</b> = 3;</p></code></pre>",
+        "<pre><ol><li>let a = 1;<li>let b = 2;<li>let c = 3;</ol></pre>",
+    ] {
+        assert_eq!(written(html), code, "{html}");
+    }
+    assert_eq!(written("<pre>a</pre><p>b<br>c"), "```\na\n```\n\nb\nc");
+}
+
+#[test]
+fn text_that_looks_like_markup_stays_text() {
+    for (html, markdown) in [
+        ("<p># one", "\\# one"),
+        ("<p>- one", "\\- one"),
+        ("<p>+ one", "\\+ one"),
+        ("<p>1. one", "1\\. one"),
+        ("<p>one<br>2) two", "one\n2\\) two"),
+        ("<ul><li>- one</ul>", "- \\- one"),
+        ("<h2># one</h2>", "## \\# one"),
+        ("<p>#1 of 1.5", "#1 of 1.5"),
+    ] {
+        assert_eq!(written(html), markdown, "{html}");
+    }
+    assert_eq!(whole("<p># one<p>1. two").text, "# one\n\n1. two");
+}
+
+#[test]
+fn cells_keep_links_emphasis_and_their_column() {
+    let html = "<table><tr><th>Name</th><th colspan=2>Size</th><th>Note</th></tr>\
+                <tr><td rowspan=2><a href=/a>One</a> <b>bold</b></td><td>1</td><td>2</td><td>a | *b*</td></tr>\
+                <tr><td>3</td><td>4</td><td><a href=/c><i>last</i></a></td></tr></table>";
+    assert_eq!(
+        written(html),
+        "| Name | Size |  | Note |\n| --- | --- | --- | --- |\n\
+         | [One](https://site.test/a) **bold** | 1 | 2 | a \\| \\*b\\* |\n\
+         |  | 3 | 4 | [*last*](https://site.test/c) |"
+    );
+    let found = whole(html);
+    assert_eq!(
+        found.tables,
+        [[
+            ["Name", "Size", "", "Note"],
+            ["One bold", "1", "2", "a | *b*"],
+            ["", "3", "4", "last"]
+        ]]
+    );
+    let links: Vec<_> = found.links.iter().map(|link| link.text.as_str()).collect();
+    assert_eq!(links, ["One", "last"]);
+    let layout = "<table><tr><td colspan=3># All of it</td></tr><tr><td>Below</td></tr></table>";
+    assert_eq!(written(layout), "\\# All of it\n\nBelow");
 }
 
 #[test]

@@ -56,6 +56,15 @@ fn brotli(text: &[u8]) -> Vec<u8> {
     [&head.to_le_bytes()[..3], text, &[3]].concat()
 }
 
+/// Fifty megabytes of one letter.
+const BROTLI_BOMB: [u8; 93] = [
+    203, 255, 255, 63, 248, 37, 194, 226, 177, 64, 32, 247, 254, 143, 255, 255, 127, 240, 75, 0,
+    196, 97, 17, 128, 238, 253, 31, 255, 255, 255, 224, 151, 0, 136, 195, 2, 0, 221, 251, 63, 254,
+    255, 255, 193, 47, 1, 16, 135, 5, 0, 186, 247, 127, 252, 255, 255, 131, 95, 2, 32, 14, 11, 0,
+    116, 239, 255, 248, 255, 255, 7, 191, 4, 64, 28, 22, 0, 232, 222, 255, 229, 255, 255, 7, 126,
+    9, 128, 56, 44, 0, 208, 189, 255, 0,
+];
+
 #[tokio::test]
 async fn every_packing_we_ask_for_is_unpacked() {
     let deflated = {
@@ -113,6 +122,42 @@ async fn a_bomb_is_cut_at_the_limit() {
     assert!(bomb.len() < 100_000);
     let (text, truncated) = fetched(move || packed("gzip", bomb.clone())).await.unwrap();
     assert_eq!((text.len(), truncated), (100_000, true));
+}
+
+#[tokio::test]
+async fn bombs_of_every_packing_are_cut_at_the_limit() {
+    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::best());
+    zlib.write_all(&vec![b'a'; 50 << 20]).unwrap();
+    let mut raw = DeflateEncoder::new(Vec::new(), Compression::best());
+    raw.write_all(&vec![b'a'; 50 << 20]).unwrap();
+    for (how, bomb) in [
+        ("deflate", zlib.finish().unwrap()),
+        ("deflate", raw.finish().unwrap()),
+        ("br", BROTLI_BOMB.to_vec()),
+    ] {
+        assert!(bomb.len() < 100_000);
+        let (text, truncated) = fetched(move || packed(how, bomb.clone())).await.unwrap();
+        assert_eq!((text.len(), truncated), (100_000, true), "{how}");
+        assert!(text.bytes().all(|byte| byte == b'a'), "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_type_we_do_not_read_is_refused_before_its_body_comes() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 100000\r\n\r\n";
+    let found = fetched(|| (head.as_bytes().to_vec(), Then::Hang)).await;
+    assert_eq!(found, Err(Kind::ContentType));
+    // What sends us on, or is no page, may be of any type.
+    let server = Server::start(|request| match request.target.as_str() {
+        "/" => answer(302, "Location: /next\r\nContent-Type: image/gif\r\n", "x"),
+        "/403" => answer(403, "Content-Type: image/gif\r\n", "x"),
+        _ => answer(200, TEXT, "words"),
+    })
+    .await;
+    let fetcher = server.fetcher(|_| {});
+    assert_eq!(fetcher.fetch(&server.url("/")).await.unwrap().text, "words");
+    let refused = fetcher.fetch(&server.url("/403")).await.unwrap_err();
+    assert_eq!(refused.kind, Kind::Forbidden);
 }
 
 #[tokio::test]

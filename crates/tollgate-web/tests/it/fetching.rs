@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tollgate_web::{CacheUse, Content, Kind, USER_AGENT};
+use tollgate_web::{CacheUse, Content, Kind, Lookup, Resolver, USER_AGENT};
 
 use crate::server::{Server, answer, html};
 
@@ -28,6 +28,7 @@ async fn a_page_of_an_allowed_host_is_read() {
     let seen = server.seen();
     assert_eq!(seen[0].target, "/a?b");
     assert_eq!(seen[0].header("user-agent"), Some(USER_AGENT));
+    assert!(USER_AGENT.starts_with("Tollgate/"));
     assert_eq!(seen[0].header("referer"), None);
     assert_eq!(seen[0].header("cookie"), None);
 }
@@ -59,6 +60,13 @@ async fn redirects_are_followed_and_checked_each_time() {
             "/inside" => secret.clone(),
             "/metadata" => "http://169.254.169.254/latest/".to_owned(),
             "/file" => "file:///etc/passwd".to_owned(),
+            "/login" => "http://me:secret@127.0.0.1/".to_owned(),
+            "/five" => "/four".to_owned(),
+            "/four" => "/three".to_owned(),
+            "/three" => "/two".to_owned(),
+            "/two" => "/one".to_owned(),
+            "/one" => "/zero".to_owned(),
+            "/six" => "/five".to_owned(),
             _ => return html("end"),
         };
         answer(302, &format!("Location: {to}\r\n"), "")
@@ -71,7 +79,11 @@ async fn redirects_are_followed_and_checked_each_time() {
         (server.url("/1"), server.url("/3?x=1"))
     );
     assert_eq!(page.text, "end");
+    let page = fetcher.fetch(&server.url("/five")).await.unwrap();
+    assert_eq!(page.final_url, server.url("/zero"), "five times is allowed");
     for (path, kind) in [
+        ("/six", Kind::BadGateway),
+        ("/login", Kind::InvalidInput),
         ("/loop", Kind::BadGateway),
         ("/inside", Kind::AddressRefused),
         ("/metadata", Kind::AddressRefused),
@@ -194,6 +206,112 @@ async fn a_page_is_kept_and_asked_about_when_it_is_old() {
     *version.lock().unwrap() = "two";
     assert_eq!(get().await, (CacheUse::Missed, "two".to_owned()));
     assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn a_date_of_change_asks_as_well_as_a_tag() {
+    const CHANGED: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
+    let server = Server::start(|request| {
+        let headers = format!(
+            "Last-Modified: {CHANGED}\r\nCache-Control: no-cache\r\nContent-Type: text/plain\r\n"
+        );
+        if request.header("if-modified-since") == Some(CHANGED) {
+            return answer(304, &headers, "");
+        }
+        answer(200, &headers, "words")
+    })
+    .await;
+    let fetcher = server.fetcher(|_| {});
+    for cache in [CacheUse::Missed, CacheUse::Confirmed, CacheUse::Confirmed] {
+        let page = fetcher.fetch(&server.url("/")).await.unwrap();
+        assert_eq!((page.cache, page.text.as_str()), (cache, "words"));
+    }
+    let asked: Vec<_> = server
+        .seen()
+        .iter()
+        .map(|one| one.header("if-modified-since").map(str::to_owned))
+        .collect();
+    let changed = Some(CHANGED.to_owned());
+    assert_eq!(asked, [None, changed.clone(), changed]);
+}
+
+#[tokio::test]
+async fn rules_are_asked_for_again_after_a_day_and_after_a_failure_sooner() {
+    for (status, seconds) in [(200, 24 * 60 * 60), (404, 24 * 60 * 60), (500, 5 * 60)] {
+        let server = Server::start(move |request| match request.target.as_str() {
+            "/robots.txt" => answer(status, "", "User-agent: *\nAllow: /\n"),
+            _ => html("page"),
+        })
+        .await;
+        let clock = Arc::new(AtomicU64::new(1_000_000_000));
+        let now = Arc::clone(&clock);
+        let fetcher = server.fetcher(|settings| {
+            settings.robots = true;
+            settings.now = Arc::new(move || {
+                SystemTime::UNIX_EPOCH + Duration::from_secs(now.load(Ordering::SeqCst))
+            });
+        });
+        let asked = async || {
+            assert_eq!(fetcher.fetch(&server.url("/")).await.is_ok(), status < 500);
+            let seen = server.seen();
+            seen.iter()
+                .filter(|one| one.target == "/robots.txt")
+                .count()
+        };
+        assert_eq!((asked().await, asked().await), (1, 1), "{status}");
+        clock.fetch_add(seconds - 1, Ordering::SeqCst);
+        assert_eq!(asked().await, 1, "{status}");
+        clock.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(asked().await, 2, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn rules_are_asked_for_once_however_many_want_them() {
+    let server = Server::start(|request| match request.target.as_str() {
+        "/robots.txt" => answer(200, "", "User-agent: *\nDisallow: /closed\n"),
+        _ => html("page"),
+    })
+    .await;
+    let fetcher = Arc::new(server.fetcher(|settings| settings.robots = true));
+    let mut all = tokio::task::JoinSet::new();
+    for number in 0..20 {
+        let (fetcher, url) = (Arc::clone(&fetcher), server.url(&format!("/{number}")));
+        all.spawn(async move { fetcher.fetch(&url).await.unwrap().status });
+    }
+    assert_eq!(all.join_all().await, [200; 20]);
+    let rules: Vec<_> = server
+        .seen()
+        .into_iter()
+        .filter(|one| one.target == "/robots.txt")
+        .collect();
+    assert_eq!(rules.len(), 1);
+    let agent = rules[0].header("user-agent").unwrap();
+    assert!(agent.starts_with("Tollgate/"), "{agent}");
+}
+
+/// Answers with this machine, whatever the name.
+struct Here;
+
+impl Resolver for Here {
+    fn lookup(&self, _: String) -> Lookup {
+        Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap()]) })
+    }
+}
+
+#[tokio::test]
+async fn a_look_alike_shows_what_it_is() {
+    let server = Server::start(|_| html("page")).await;
+    let port = server.host.rsplit(':').next().unwrap();
+    let fetcher = server.fetcher(|settings| {
+        settings.guard.allow_hosts = vec![format!("xn--pple-43d.com:{port}")];
+        settings.guard.resolver = Arc::new(Here);
+    });
+    let url = format!("http://\u{430}pple.com:{port}/");
+    let page = fetcher.fetch(&url).await.unwrap();
+    assert_eq!(page.final_url, format!("http://xn--pple-43d.com:{port}/"));
+    let host = server.seen()[0].header("host").unwrap().to_owned();
+    assert_eq!(host, format!("xn--pple-43d.com:{port}"));
 }
 
 #[tokio::test]

@@ -297,6 +297,12 @@ async fn duckduckgo_fails_in_its_ways() {
         )
     };
     assert_eq!(one(kind, modal).await.err(), Some(Kind::CaptchaRequired));
+    let spoken_of = || {
+        let title = "What anomaly-modal and challenge-form mean";
+        ddg_page(&ddg_result("web-result", "https://a.test/", title))
+    };
+    let found = one(kind, spoken_of).await.unwrap();
+    assert_eq!(found.items.len(), 1, "a result may speak of the form");
     assert_eq!(
         one(kind, || answer(202, "", "<html>")).await.err(),
         Some(Kind::CaptchaRequired)
@@ -357,6 +363,62 @@ async fn an_engine_without_an_address_says_so() {
         .unwrap_err();
     assert_eq!(error.kind, Kind::InvalidInput);
     assert!(error.to_string().contains("searxng"));
+}
+
+#[tokio::test]
+async fn a_slow_engine_leaves_the_next_one_time_to_answer() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
+    let slow = Server::start(|_| (head.as_bytes().to_vec(), Then::Drip)).await;
+    let all = Duration::from_secs(4);
+    let limits = Limits {
+        total: all,
+        idle: Duration::from_secs(60),
+        ..limits()
+    };
+    let backends = vec![
+        backend(BackendKind::Searxng, &slow),
+        Backend::new(BackendKind::Stub),
+    ];
+    let search = Search::new(backends, &Guard::default(), limits);
+    // The samples are read when they are first needed.
+    drop(ask(vec![Backend::new(BackendKind::Stub)]).await.unwrap());
+    let found = tokio::time::timeout(all, search.search("green tea", 2)).await;
+    let found = found.expect("one time is for all engines").unwrap();
+    assert_eq!(found.items[0].provider, "stub");
+    assert_eq!(found.failed[0].error.kind, Kind::Timeout);
+}
+
+#[tokio::test]
+async fn every_engine_that_has_had_too_many_questions_rests() {
+    for kind in [
+        BackendKind::DdgHtml,
+        BackendKind::Serper,
+        BackendKind::Brave,
+    ] {
+        let busy = Server::start(|_| answer(429, "Retry-After: 120\r\n", "{}")).await;
+        let search = Search::new(vec![backend(kind, &busy)], &Guard::default(), limits());
+        for _ in 0..2 {
+            let error = search.search("green tea", 2).await.unwrap_err();
+            assert_eq!(error.kind, Kind::TooManyRequests, "{}", kind.name());
+            assert!(error.retry_after.unwrap() > Duration::from_secs(60));
+        }
+        assert_eq!(busy.seen().len(), 1, "{}", kind.name());
+    }
+}
+
+#[tokio::test]
+async fn serper_is_not_asked_without_a_key() {
+    let server = Server::start(|_| answer(200, JSON, "{}")).await;
+    for key in [None, Some(String::new())] {
+        let keyless = Backend {
+            key: Some(Arc::new(move || key.clone())),
+            ..backend(BackendKind::Serper, &server)
+        };
+        let error = ask(vec![keyless]).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Auth);
+        assert!(error.to_string().contains("serper"), "{error}");
+    }
+    assert!(server.seen().is_empty());
 }
 
 #[tokio::test]

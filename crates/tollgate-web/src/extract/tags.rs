@@ -1,63 +1,110 @@
-//! The shape of a page, told from its bytes before any parser sees it: how deep it nests, and how many attributes a tag has.
+//! The tags of a page, told from its bytes before any parser sees them: how many attributes they have, and the words between.
 //!
-//! Parsers of HTML pay for both with the square of the number. People write neither many hundreds of levels nor of attributes.
+//! Parsers pay for attributes with the square of their number, and people do not write many hundreds.
 
-/// Elements that hold nothing, or that the next of their kind ends.
-const NOT_NESTING: &[&str] = &[
-    "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html",
-    "img", "input", "li", "link", "meta", "optgroup", "option", "p", "param", "rp", "rt", "source",
-    "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
-];
 /// Elements whose content is no markup.
 const RAW: &[&str] = &["script", "style", "textarea", "title"];
 
-/// The shape of a page; the depth errs on the high side.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Shape {
-    pub(super) depth: usize,
-    pub(super) attributes: usize,
-}
-
-/// Looks at a page.
-pub(super) fn shape(html: &str) -> Shape {
-    let mut shape = Shape::default();
-    let mut now = 0_usize;
-    // In drawings and formulas nothing is raw.
-    let mut foreign = [0_usize; 2];
-    walk(html, |piece| {
-        let Piece::Tag {
+/// The most attributes that a tag of the page has, if it is read as its author most likely meant it.
+pub(super) fn attributes(html: &str) -> usize {
+    let mut most = 0;
+    walk(html, |piece| match piece {
+        Piece::Text(_) => false,
+        Piece::Tag {
             name,
             is_end,
             attributes,
-        } = piece
-        else {
-            return false;
-        };
-        let is_in = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(name));
-        shape.attributes = shape.attributes.max(attributes);
-        for (kind, count) in ["svg", "math"].into_iter().zip(&mut foreign) {
-            if kind.eq_ignore_ascii_case(name) {
-                *count = if is_end {
-                    count.saturating_sub(1)
-                } else {
-                    *count + 1
-                };
+        } => {
+            most = most.max(attributes);
+            !is_end && is_raw(name)
+        }
+    });
+    most
+}
+
+fn is_raw(name: &str) -> bool {
+    RAW.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Where in a tag a reader is.
+const NAME: usize = 0;
+const BEFORE: usize = 1;
+const ATTRIBUTE: usize = 2;
+const AFTER: usize = 3;
+const VALUE: usize = 4;
+const DOUBLE: usize = 5;
+const SINGLE: usize = 6;
+const BARE: usize = 7;
+
+/// No tag has more attributes than this, wherever in the page a parser takes a tag to begin: within comments and scripts, too.
+///
+/// All readings are followed at once. Two that come to the same state go on as the one that has counted more, so the cost is
+/// that of one pass.
+pub(super) fn attributes_anywhere(html: &str) -> usize {
+    let bytes = html.as_bytes();
+    let mut counts: [Option<usize>; 8] = [None; 8];
+    let mut is_any = false;
+    let mut most = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_any {
+            let Some(found) = bytes[at..].iter().position(|byte| *byte == b'<') else {
+                break;
+            };
+            at += found;
+        }
+        let byte = bytes[at];
+        if is_any {
+            let mut next: [Option<usize>; 8] = [None; 8];
+            for (state, count) in counts.iter().enumerate() {
+                if let Some(count) = *count
+                    && let Some(to) = step(state, byte)
+                {
+                    let begins = to == ATTRIBUTE && state != ATTRIBUTE;
+                    let count = count + usize::from(begins);
+                    most = most.max(count);
+                    next[to] = next[to].max(Some(count));
+                }
+            }
+            counts = next;
+        }
+        if byte == b'<' {
+            let is_end = bytes.get(at + 1) == Some(&b'/');
+            let first = bytes.get(at + 1 + usize::from(is_end));
+            if first.is_some_and(u8::is_ascii_alphabetic) {
+                counts[NAME] = counts[NAME].max(Some(0));
+                // The slash of an end tag is no part of what follows.
+                at += usize::from(is_end);
             }
         }
-        if is_in(NOT_NESTING) {
-            return false;
-        }
-        if is_end {
-            now = now.saturating_sub(1);
-        } else if foreign == [0, 0] && is_in(RAW) {
-            return true;
-        } else {
-            now += 1;
-            shape.depth = shape.depth.max(now);
-        }
-        false
-    });
-    shape
+        is_any = counts.iter().any(Option::is_some);
+        at += 1;
+    }
+    most
+}
+
+/// The state after a byte, as the standard has it; none where the tag ends.
+fn step(state: usize, byte: u8) -> Option<usize> {
+    let is_space = byte.is_ascii_whitespace();
+    let to = match (state, byte) {
+        (DOUBLE, b'"') | (SINGLE, b'\'') => BEFORE,
+        (DOUBLE | SINGLE, _) => state,
+        (_, b'>') => return None,
+        (BARE, _) if is_space => BEFORE,
+        (BARE, _) => BARE,
+        (VALUE, b'"') => DOUBLE,
+        (VALUE, b'\'') => SINGLE,
+        (VALUE, _) if is_space => VALUE,
+        (VALUE, _) => BARE,
+        (_, b'/') => BEFORE,
+        (NAME, _) if is_space => BEFORE,
+        (NAME, _) => NAME,
+        (ATTRIBUTE | AFTER, b'=') => VALUE,
+        (ATTRIBUTE | AFTER, _) if is_space => AFTER,
+        (BEFORE, _) if is_space => BEFORE,
+        _ => ATTRIBUTE,
+    };
+    Some(to)
 }
 
 /// The words between the tags, for pages that no parser should see.
@@ -69,9 +116,7 @@ pub(super) fn strip(html: &str) -> String {
             made.push(' ');
             false
         }
-        Piece::Tag { name, is_end, .. } => {
-            !is_end && RAW.iter().any(|known| known.eq_ignore_ascii_case(name))
-        }
+        Piece::Tag { name, is_end, .. } => !is_end && is_raw(name),
     });
     made.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -213,25 +258,6 @@ fn raw_end(bytes: &[u8], name: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn depth(html: &str) -> usize {
-        shape(html).depth
-    }
-
-    #[test]
-    fn depth_is_told_without_a_tree() {
-        assert_eq!(depth("<div><p>a<p>b<br></div><span>x</span>"), 1);
-        assert_eq!(depth("<script>'<div><div><div>'</script><b><i>"), 2);
-        assert_eq!(depth("<SCRIPT><div></scrip></ScRiPt ><b>"), 1);
-        assert_eq!(depth("<!-- <div><div> --><b>é<"), 1);
-        assert_eq!(depth("<!--><div><div>--><b>"), 3);
-        assert_eq!(depth("<!-- --!><div><div>--><b>"), 3);
-        assert_eq!(depth("<p title='<div><div>'><b>"), 1);
-        assert_eq!(depth("<svg><title><div><div></title></svg>"), 3 + 1);
-        assert_eq!(depth("a < b </ > <"), 0);
-        assert_eq!(depth(&"<div>".repeat(5000)), 5000);
-        assert_eq!(depth("<style><div>"), 0);
-    }
-
     #[test]
     fn attributes_are_counted_as_the_standard_reads_them() {
         for (html, count) in [
@@ -242,8 +268,25 @@ mod tests {
             ("<p =x =y>", 1),
             ("<p a='unclosed b c d>", 1),
         ] {
-            assert_eq!(shape(html).attributes, count, "{html}");
+            assert_eq!(attributes(html), count, "{html}");
+            assert_eq!(attributes_anywhere(html), count, "{html}");
         }
+    }
+
+    #[test]
+    fn attributes_are_found_wherever_a_tag_may_begin() {
+        let hidden = " a b c d e f g h";
+        for (html, seen) in [
+            (format!("<xmp><!--</xmp><p{hidden}>-->"), 0),
+            (format!("<svg><style><p{hidden}></style>"), 0),
+            (format!("<a title='<p{hidden}>'>"), 1),
+            (format!("<i x=\"'></i{hidden}>"), 1),
+        ] {
+            assert_eq!(attributes(&html), seen, "{html}");
+            assert!(attributes_anywhere(&html) >= 8, "{html}");
+        }
+        let script = "<script>for(i=0;i<n;i++){say('a b c')} if(a>b) {}</script>".repeat(100);
+        assert!(attributes_anywhere(&script) < 10);
     }
 
     #[test]
