@@ -9,23 +9,23 @@
     reason = "a program for people; what it cannot read it should stop at"
 )]
 
+mod loopback;
+
 use std::{
     fs,
     io::{Read, Write},
     sync::Arc,
-    time::{Duration, SystemTime},
 };
 
 use flate2::{Compression, write::GzEncoder};
+use loopback::{AT_ONCE, fetcher};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::Semaphore,
     task::JoinSet,
 };
-use tollgate_web::{Fetcher, Guard, Limits, MemoryCache, Politeness, Settings, extract};
-
-const AT_ONCE: usize = 10;
+use tollgate_web::{Limits, extract};
 
 /// What a server sends after its head.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ async fn measure(what: &str, sent: Sent) {
             tokio::spawn(answer(stream, sent.clone()));
         }
     });
-    let fetcher = Arc::new(fetcher(&host));
+    let fetcher = Arc::new(fetcher(&host, false));
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let places = Arc::new(Semaphore::new(cores));
     // The kernel forgets the peak so far.
@@ -88,23 +88,6 @@ async fn measure(what: &str, sent: Sent) {
         megabytes(more)
     );
     server.abort();
-}
-
-fn fetcher(host: &str) -> Fetcher {
-    Fetcher::new(Settings {
-        guard: Guard {
-            allow_hosts: vec![host.to_owned()],
-            ..Guard::default()
-        },
-        limits: Limits::default(),
-        politeness: Politeness {
-            at_once: AT_ONCE,
-            pause: Duration::ZERO,
-        },
-        robots: false,
-        cache: Arc::new(MemoryCache::new(32 << 20)),
-        now: Arc::new(|| SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)),
-    })
 }
 
 async fn answer(mut stream: TcpStream, sent: Sent) {

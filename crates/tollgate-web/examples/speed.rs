@@ -10,22 +10,20 @@
     reason = "a program for people; what it cannot read it should stop at"
 )]
 
-use std::{
-    fs,
-    sync::Arc,
-    time::{Duration, Instant, SystemTime},
-};
+mod loopback;
 
+use std::{fs, sync::Arc, time::Instant};
+
+use loopback::{AT_ONCE, fetcher};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     runtime::Runtime,
     task::JoinSet,
 };
-use tollgate_web::{Fetcher, Guard, Limits, MemoryCache, Politeness, Settings, extract};
+use tollgate_web::extract;
 
 const PAGES: usize = 200;
-const AT_ONCE: usize = 10;
 const ROUNDS: usize = 5;
 
 fn main() {
@@ -97,20 +95,7 @@ fn fetching(runtime: &Runtime) {
 
 /// Reads all pages once with a fetcher that knows none of them.
 async fn round(host: &str) -> f64 {
-    let fetcher = Arc::new(Fetcher::new(Settings {
-        guard: Guard {
-            allow_hosts: vec![host.to_owned()],
-            ..Guard::default()
-        },
-        limits: Limits::default(),
-        politeness: Politeness {
-            at_once: AT_ONCE,
-            pause: Duration::ZERO,
-        },
-        robots: true,
-        cache: Arc::new(MemoryCache::new(32 << 20)),
-        now: Arc::new(|| SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)),
-    }));
+    let fetcher = Arc::new(fetcher(host, true));
     let start = Instant::now();
     let mut readers = JoinSet::new();
     for reader in 0..AT_ONCE {

@@ -15,8 +15,10 @@ use html5ever::{
 
 /// How much the parser is given at a time.
 const PIECE: usize = 4096;
-/// With fewer tags than this nothing can grow large.
-const FEW_TAGS: usize = 400;
+/// With no more beginnings and tags than this nothing can grow beyond the bounds, as both depth and the number of elements
+/// that are opened again come from beginnings.
+const FEW_BEGINNINGS: usize = 1000;
+const FEW_TAGS: usize = 4000;
 
 /// What building a tree may take.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +33,7 @@ pub(super) struct Bounds {
 
 /// Whether the tree of a page can be built within bounds.
 pub(super) fn fits(html: &str, bounds: Bounds) -> bool {
-    if html.bytes().filter(|byte| *byte == b'<').count() <= FEW_TAGS {
+    if is_small(html) {
         return true;
     }
     let counts = Rc::new(Counts::default());
@@ -61,6 +63,17 @@ pub(super) fn fits(html: &str, bounds: Bounds) -> bool {
         }
     }
     true
+}
+
+fn is_small(html: &str) -> bool {
+    let (mut tags, mut beginnings) = (0, 0);
+    for pair in html.as_bytes().windows(2) {
+        if pair[0] == b'<' {
+            tags += 1;
+            beginnings += usize::from(pair[1].is_ascii_alphabetic());
+        }
+    }
+    tags <= FEW_TAGS && beginnings <= FEW_BEGINNINGS
 }
 
 #[derive(Debug, Default)]
