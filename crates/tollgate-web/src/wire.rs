@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(told(&[(RETRY_AFTER, " 7 ")]).retry_after(None), seconds(7));
         let both = told(&[(DATE, date), later.clone()]);
         assert_eq!(both.retry_after(now), seconds(120), "their clock counts");
-        let alone = told(&[later.clone()]);
+        let alone = told(std::slice::from_ref(&later));
         assert_eq!(alone.retry_after(now), seconds(30));
         assert_eq!(alone.retry_after(None), None);
         let past = told(&[(DATE, later.1), (RETRY_AFTER, date)]);
