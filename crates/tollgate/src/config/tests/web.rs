@@ -74,3 +74,37 @@ fn limits_hosts_and_manners_are_handed_on() {
     assert_eq!((manners.at_once, manners.pause), (7, pause));
     assert_eq!(settings.cache_bytes, 9000);
 }
+
+/// The engines that are asked, and what was said of those that are not known.
+fn engines(home: &Home) -> (Vec<BackendKind>, Vec<String>) {
+    let config = home.load().unwrap();
+    let kinds = config.web.search.iter().map(|engine| engine.kind);
+    let notices = config.notices.iter().map(|notice| notice.message.clone());
+    (kinds.collect(), notices.collect())
+}
+
+#[test]
+fn the_variable_goes_before_the_file() {
+    let mut home = Home::new();
+    home.user("[web]\nsearch = [\"ddg_html\"]");
+    home.set("WEB_SEARCH_BACKEND", "searxng");
+    assert_eq!(engines(&home).0, [BackendKind::Searxng]);
+    home.set("WEB_SEARCH_BACKEND", "brave, stub");
+    assert_eq!(engines(&home).0, [BackendKind::Brave, BackendKind::Stub]);
+    home.set("WEB_SEARCH_BACKEND", " ");
+    assert_eq!(engines(&home).0, [BackendKind::DdgHtml]);
+}
+
+#[test]
+fn an_unknown_engine_is_passed_over_with_a_notice() {
+    let home = Home::new();
+    home.user("[web]\nsearch = [\"altavista\"]");
+    let (kinds, notices) = engines(&home);
+    assert_eq!(kinds, [BackendKind::Stub]);
+    assert!(
+        notices.iter().any(|notice| notice.contains("`altavista`")),
+        "{notices:?}"
+    );
+    home.user("[web]\nsearch = [\"altavista\", \"brave\"]");
+    assert_eq!(engines(&home).0, [BackendKind::Brave]);
+}
