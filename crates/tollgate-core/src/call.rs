@@ -181,7 +181,7 @@ pub struct ToolResult {
     /// Whether `payload` is our `data` or an upstream's own result.
     pub shape: Shape,
     /// All of it where `payload` is only what fits: kept for a while, to be searched and read on.
-    pub whole: Option<Payload>,
+    pub whole: Option<Box<Payload>>,
     /// Images, audio, embedded resources and links, beside `data`.
     pub blocks: Vec<Block>,
     /// What was consumed.

@@ -118,7 +118,7 @@ impl Cleaner {
             // What is not shown does not count in what is told of the answer.
             let mut beyond = Found::default();
             if let Some(clean) = self.payload(whole, &scope, &mut beyond) {
-                *whole = clean;
+                **whole = clean;
             }
             found.taint_of_whole = beyond.taint;
         }

@@ -61,7 +61,7 @@ impl Kept {
             redacted: found.applied,
             taint: found.taint.clone(),
             whole: result.whole.map(|payload| Whole {
-                payload,
+                payload: *payload,
                 taint: found.taint_of_whole.clone(),
             }),
         }

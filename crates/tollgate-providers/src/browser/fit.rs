@@ -38,7 +38,7 @@ impl<T: Serialize> View<T> {
         };
         let payload = Payload::from_serialize(&self.shown).map_err(ProviderError::unavailable)?;
         let result = ToolResult {
-            whole: Some(Payload::from(whole)),
+            whole: Some(Box::new(Payload::from(whole))),
             ..ToolResult::ok(payload)
         };
         Ok(Output::Result(Box::new(result)))
