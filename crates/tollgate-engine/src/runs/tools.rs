@@ -554,7 +554,10 @@ async fn artifact(
         bytes_returned: returned,
         complete: args.offset + returned >= row.size,
     };
-    marked(piece, Vec::from_iter(tainted.then_some(Warning::TaintedContent)))
+    marked(
+        piece,
+        Vec::from_iter(tainted.then_some(Warning::TaintedContent)),
+    )
 }
 
 /// Base64 as a JSON string. It holds nothing that JSON would have to escape, so nobody

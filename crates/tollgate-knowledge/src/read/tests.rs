@@ -360,7 +360,7 @@ fn a_mark_of_byte_order_is_no_text() {
     ] {
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let (base, _) = crate::load(&path, crate::Limits::default());
+        let (base, _) = load(&path, Limits::default());
         assert_eq!(base.unwrap().title(""), "T", "{name}");
     }
     let sheet = "\u{feff}node,response,option,next\nroot,Hi,Go,end\nend,Bye,,\n";
