@@ -34,8 +34,7 @@ const ALWAYS: &[&str] = &[
     "--disable-renderer-backgrounding",
     // Containers have little shared memory.
     "--disable-dev-shm-usage",
-    // `RenderDocument` makes a new frame for every page of a site, at a third of its whole cost.
-    "--disable-features=Translate,PaintHolding,BackForwardCache,RenderDocument,MediaRouter,OptimizationHints,\
+    "--disable-features=Translate,PaintHolding,BackForwardCache,MediaRouter,OptimizationHints,\
      DialMediaRouteProvider,InterestFeedContentSuggestions,AutofillServerCommunication,\
      CertificateTransparencyComponentUpdater,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,\
      GlobalMediaControls,LensOverlay,PreconnectToSearch,Prerender2,NetworkTimeServiceQuerying",

@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
@@ -15,7 +14,7 @@ use tollgate_core::{
 use tollgate_runs::{Status, Template};
 
 use super::{
-    Shared, errors,
+    Shared, artifacts, errors,
     start::{Mode, RunArgs},
     view::RunView,
 };
@@ -549,7 +548,7 @@ async fn artifact(
         artifact_id: row.id,
         mime_type: row.mime_type,
         size: row.size,
-        data: coded(&bytes)?,
+        data: artifacts::coded(&bytes)?,
         offset: args.offset,
         bytes_returned: returned,
         complete: args.offset + returned >= row.size,
@@ -558,16 +557,6 @@ async fn artifact(
         piece,
         Vec::from_iter(tainted.then_some(Warning::TaintedContent)),
     )
-}
-
-/// Base64 as a JSON string. It holds nothing that JSON would have to escape, so nobody
-/// looks for that in a quarter of a megabyte.
-fn coded(bytes: &[u8]) -> Result<Box<RawValue>, ProviderError> {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4 + 2);
-    text.push('"');
-    STANDARD.encode_string(bytes, &mut text);
-    text.push('"');
-    RawValue::from_string(text).map_err(ProviderError::unavailable)
 }
 
 #[derive(Serialize, JsonSchema)]
