@@ -42,20 +42,35 @@ const BARE: usize = 7;
 /// that of one pass.
 pub(super) fn attributes_anywhere(html: &str) -> usize {
     let bytes = html.as_bytes();
-    let mut counts: [Option<usize>; 8] = [None; 8];
-    let mut is_any = false;
+    let mut counts: Readings = [None; 8];
     let mut most = 0;
     let mut at = 0;
     while at < bytes.len() {
-        if !is_any {
-            let Some(found) = bytes[at..].iter().position(|byte| *byte == b'<') else {
-                break;
-            };
-            at += found;
-        }
+        let is_any = match alive(&counts) {
+            Alive::None => {
+                let Some(found) = memchr::memchr(b'<', &bytes[at..]) else {
+                    break;
+                };
+                at += found;
+                false
+            }
+            // Nearly always there is one, which is followed by itself to where another may begin.
+            Alive::One(state, count) => {
+                counts = [None; 8];
+                let Some((state, count)) = follow(bytes, &mut at, state, count, &mut most) else {
+                    continue;
+                };
+                counts[state] = Some(count);
+                if at == bytes.len() {
+                    break;
+                }
+                true
+            }
+            Alive::Several => true,
+        };
         let byte = bytes[at];
         if is_any {
-            let mut next: [Option<usize>; 8] = [None; 8];
+            let mut next: Readings = [None; 8];
             for (state, count) in counts.iter().enumerate() {
                 if let Some(count) = *count
                     && let Some(to) = step(state, byte)
@@ -77,10 +92,50 @@ pub(super) fn attributes_anywhere(html: &str) -> usize {
                 at += usize::from(is_end);
             }
         }
-        is_any = counts.iter().any(Option::is_some);
         at += 1;
     }
     most
+}
+
+/// How many attributes were counted by whoever is in each state.
+type Readings = [Option<usize>; 8];
+
+/// How many readings go on.
+enum Alive {
+    None,
+    One(usize, usize),
+    Several,
+}
+
+fn alive(counts: &Readings) -> Alive {
+    let mut known = counts
+        .iter()
+        .enumerate()
+        .filter_map(|(state, count)| Some((state, (*count)?)));
+    match (known.next(), known.next()) {
+        (None, _) => Alive::None,
+        (Some((state, count)), None) => Alive::One(state, count),
+        (Some(_), Some(_)) => Alive::Several,
+    }
+}
+
+/// Follows one reading to the next place where a tag may begin, or to the end of its own.
+fn follow(
+    bytes: &[u8],
+    at: &mut usize,
+    state: usize,
+    count: usize,
+    most: &mut usize,
+) -> Option<(usize, usize)> {
+    let (mut state, mut count) = (state, count);
+    while let Some(byte) = bytes.get(*at).filter(|byte| **byte != b'<') {
+        *at += 1;
+        let to = step(state, *byte)?;
+        count += usize::from(to == ATTRIBUTE && state != ATTRIBUTE);
+        *most = (*most).max(count);
+        state = to;
+    }
+    Some((state, count))
 }
 
 /// The state after a byte, as the standard has it; none where the tag ends.

@@ -16,9 +16,12 @@ use html5ever::{
 /// How much the parser is given at a time.
 const PIECE: usize = 4096;
 /// With no more beginnings and tags than this nothing can grow beyond the bounds, as both depth and the number of elements
-/// that are opened again come from beginnings.
+/// that are opened again come from beginnings. Those of [`NEVER_OPEN`] do not count.
 const FEW_BEGINNINGS: usize = 1000;
 const FEW_TAGS: usize = 4000;
+
+/// Elements that hold nothing, and that end foreign content instead of standing in it; so none of them is ever open.
+const NEVER_OPEN: &[&[u8]] = &[b"br", b"hr", b"img", b"meta"];
 
 /// What building a tree may take.
 #[derive(Debug, Clone, Copy)]
@@ -66,14 +69,26 @@ pub(super) fn fits(html: &str, bounds: Bounds) -> bool {
 }
 
 fn is_small(html: &str) -> bool {
+    let bytes = html.as_bytes();
     let (mut tags, mut beginnings) = (0, 0);
-    for pair in html.as_bytes().windows(2) {
-        if pair[0] == b'<' {
-            tags += 1;
-            beginnings += usize::from(pair[1].is_ascii_alphabetic());
-        }
+    for at in memchr::memchr_iter(b'<', bytes) {
+        tags += 1;
+        let rest = &bytes[at + 1..];
+        beginnings +=
+            usize::from(rest.first().is_some_and(u8::is_ascii_alphabetic) && !is_void(rest));
     }
     tags <= FEW_TAGS && beginnings <= FEW_BEGINNINGS
+}
+
+fn is_void(rest: &[u8]) -> bool {
+    NEVER_OPEN.iter().any(|name| {
+        let is_named = rest
+            .get(..name.len())
+            .is_some_and(|it| it.eq_ignore_ascii_case(name));
+        let after = rest.get(name.len());
+        is_named
+            && after.is_some_and(|byte| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/'))
+    })
 }
 
 #[derive(Debug, Default)]
@@ -228,5 +243,14 @@ mod tests {
         ] {
             assert!(!is_fine(&html), "{}", &html[..60]);
         }
+    }
+
+    #[test]
+    fn what_is_never_open_makes_no_page_large() {
+        assert!(is_small(&"<BR>text<img src=x><hr/>".repeat(1000)));
+        for name in ["b", "image", "brr", "metas"] {
+            assert!(!is_small(&format!("<{name}>").repeat(1001)), "{name}");
+        }
+        assert!(!is_small(&"<br>".repeat(4001)));
     }
 }
