@@ -103,7 +103,10 @@ impl Manners {
         })?;
         // Nothing is taken before the wait is over, so one that is given up costs nobody a turn.
         let mut next = host.next.lock().await;
-        sleep_until(*next).await;
+        // A sleep takes a millisecond at least, even until now.
+        if *next > Instant::now() {
+            sleep_until(*next).await;
+        }
         host.is_willing(name)?;
         *next = Instant::now() + pause.unwrap_or_default().max(self.how.pause);
         Ok(place)
@@ -162,6 +165,19 @@ mod tests {
         assert_eq!(start.elapsed(), 2 * pause);
         drop(manners.turn("a.test", None).await.unwrap());
         assert_eq!(start.elapsed(), 2 * pause + longer, "the host's own pause");
+    }
+
+    #[tokio::test]
+    async fn without_a_pause_nobody_waits() {
+        let manners = Manners::new(Politeness {
+            at_once: 4,
+            pause: Duration::ZERO,
+        });
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..5 {
+            let turn = pin!(manners.turn("a.test", None));
+            assert!(turn.poll(&mut context).is_ready());
+        }
     }
 
     #[tokio::test(start_paused = true)]
