@@ -194,7 +194,12 @@ fn source(place: usize, given: SourceArgs) -> Source {
     Source {
         number: given.number.unwrap_or(place + 1),
         url: given.url,
-        title: given.title,
+        // A title that reads like instructions is none; the address names the source.
+        title: given.title.and_then(|title| {
+            let title = sanitizer.text(&title, &Scope::open_world());
+            let is_plain = !title.findings.is_tainted();
+            is_plain.then(|| title.text.into_owned())
+        }),
         suspect: suspect.iter().map(|span| span.start..span.end).collect(),
         text: cleaned.text.into_owned(),
         fetched_at: given.fetched_at,
