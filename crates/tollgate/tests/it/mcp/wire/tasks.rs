@@ -235,11 +235,8 @@ fn a_dialog_counts_as_a_human_only_where_the_operator_says_so() {
     assert_eq!(guide(&env), GUIDE.replace("First", "1st"));
 }
 
-#[test]
-fn a_run_that_is_waited_for_says_how_far_it_is() {
-    let env = template();
-    let mut client = Stdio::modern(&env, &[]);
-    let arguments = json!({"templateId": "many", "options": {"mode": "sync"}});
+/// Waits for a run, and gives how far it said it was, of how much if it knew, and what it came to.
+fn followed(client: &mut Stdio, arguments: &Value) -> (Vec<(f64, Option<f64>)>, Value) {
     let params = json!({
         "name": "run_task_template",
         "arguments": arguments,
@@ -247,17 +244,44 @@ fn a_run_that_is_waited_for_says_how_far_it_is() {
     });
     let id = client.begin("tools/call", params);
     let mut told = Vec::new();
-    let answer = loop {
+    loop {
         let message = client.next();
         if message["id"] == id {
-            break message;
+            let data = message["result"]["structuredContent"]["data"].clone();
+            return (told, data);
         }
         assert_eq!(message["method"], "notifications/progress", "{message}");
-        assert_eq!(message["params"]["progressToken"], "p-1");
-        told.push(message["params"]["progress"].as_f64().unwrap());
-    };
-    let data = &answer["result"]["structuredContent"]["data"];
-    assert_eq!(data["status"], "succeeded", "{answer}");
+        let said = &message["params"];
+        assert_eq!(said["progressToken"], "p-1");
+        told.push((said["progress"].as_f64().unwrap(), said["total"].as_f64()));
+    }
+}
+
+#[test]
+fn a_run_that_is_waited_for_says_how_far_it_is() {
+    let env = template();
+    let mut client = Stdio::modern(&env, &[]);
+    let arguments = json!({"templateId": "many", "options": {"mode": "sync"}});
+    let (told, data) = followed(&mut client, &arguments);
+    assert_eq!(data["status"], "succeeded", "{data}");
     assert!(!told.is_empty());
-    assert!(told.is_sorted(), "{told:?}");
+    assert!(told.is_sorted_by_key(|(done, _)| *done), "{told:?}");
+}
+
+#[test]
+fn a_research_report_says_how_far_it_is() {
+    let env = TestEnv::new();
+    let mut client = Stdio::modern(&env, &[]);
+    let arguments = json!({
+        "templateId": "research_report",
+        "inputs": {"query": "which water temperature for green tea", "max_sources": 3},
+        "options": {"mode": "sync"},
+    });
+    let (told, data) = followed(&mut client, &arguments);
+    assert_eq!(data["status"], "succeeded", "{data}");
+    assert!(told.is_sorted_by_key(|(done, _)| *done), "{told:?}");
+    // The search, each source by itself, and the report.
+    let total = data["progress"]["totalSteps"].as_f64();
+    assert!(total >= Some(5.0), "{data}");
+    assert_eq!(told.last(), Some(&(total.unwrap(), total)), "{told:?}");
 }
