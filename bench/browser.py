@@ -184,7 +184,9 @@ async def ours(options, base, home):
             took = await spread(options.pages, tabs, visit)
             seen[f"{name} pages/s"] = options.pages / took
             seen[f"{name} CPU ms a page"] = (cpu(pid) - before) * 1000 / options.pages
-        seen["own RSS MB"], seen["own anonymous MB"] = memory(pid, "VmRSS"), memory(pid, "RssAnon")
+        seen["own RSS MB at work"], seen["own anonymous MB"] = memory(pid, "VmRSS"), memory(pid, "RssAnon")
+        await asyncio.sleep(6)
+        seen["own RSS MB at rest"] = memory(pid, "VmRSS")
         await gate.call("browser.navigate", url=f"{base}/large")
         seen["views"] = [await gate.call("browser.get_page_info"), await gate.call("browser.get_page_content")]
         urls = [f"{base}/static/{it}" for it in range(options.batch)]

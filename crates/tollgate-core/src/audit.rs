@@ -135,7 +135,8 @@ pub struct Place {
 impl Place {
     /// `chain:seq:hash`, as results carry it.
     pub fn receipt(&self) -> String {
-        format!("{}:{}:{}", self.chain, self.seq, hex(&self.hash))
+        let (seq, hash) = (self.seq.to_string(), hex(&self.hash));
+        [self.chain.as_str(), ":", &seq, ":", &hash].concat()
     }
 }
 

@@ -96,7 +96,7 @@ impl TraceContext {
     /// The `traceparent` to hand on.
     pub fn traceparent(&self) -> String {
         let flags = if self.sampled { "01" } else { "00" };
-        format!("00-{}-{}-{flags}", self.trace_id, self.span_id)
+        ["00-", &self.trace_id, "-", &self.span_id, "-", flags].concat()
     }
 }
 

@@ -87,6 +87,19 @@ impl From<Value> for Payload {
     }
 }
 
+/// What is JSON already needs only to be shallow.
+impl TryFrom<&RawValue> for Payload {
+    type Error = PayloadError;
+
+    fn try_from(raw: &RawValue) -> Result<Self, Self::Error> {
+        if within_depth(raw.get().as_bytes()) {
+            Ok(Self::from_raw(raw.to_owned()))
+        } else {
+            Err(PayloadError::TooDeep)
+        }
+    }
+}
+
 impl PartialEq for Payload {
     fn eq(&self, other: &Self) -> bool {
         self.raw() == other.raw()
@@ -131,6 +144,9 @@ mod tests {
     #[test]
     fn depth_is_an_error_not_a_crash() {
         let text = "[".repeat(10_000) + &"]".repeat(10_000);
+        let raw = RawValue::from_string("[".repeat(100) + &"]".repeat(100)).unwrap();
+        let deep = Payload::try_from(&*raw);
+        assert!(matches!(deep, Err(PayloadError::TooDeep)));
         assert!(matches!(Payload::parse(text), Err(PayloadError::TooDeep)));
     }
 }

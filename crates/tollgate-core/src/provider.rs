@@ -31,8 +31,8 @@ pub trait Provider: Send + Sync {
     /// names in [`crate::offer`] if the provider offers something to read.
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError>;
 
-    /// What a call would do, for the human who is about to be asked for it: what its
-    /// arguments alone do not show. It changes nothing. An error ends the call unasked.
+    /// What a call would do, for whoever is about to be asked for it: what its arguments
+    /// alone do not show. It changes nothing. An error ends the call unasked.
     async fn preview(
         &self,
         _call: &ToolCall,
@@ -175,10 +175,11 @@ impl ProviderError {
             Retry::WhenHarmless => idempotent,
         };
         let advice = self.code.advice().to_owned();
+        let suggestion = self.suggestion.unwrap_or(advice);
         Failure {
             detail: self.detail,
-            recover_hint: self.document_code.as_ref().and(self.suggestion.clone()),
-            recovery_suggestion: Some(self.suggestion.unwrap_or(advice)),
+            recover_hint: self.document_code.as_ref().map(|_| suggestion.clone()),
+            recovery_suggestion: Some(suggestion),
             next_steps: self.next_steps,
             can_retry: retry,
             retry_after_seconds: self.retry_after.map(|after| after.as_secs().max(1)),

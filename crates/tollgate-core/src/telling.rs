@@ -1,12 +1,14 @@
-//! What a tool can tell from arguments or an answer alone: what a call would do, and an answer in short.
+//! What a tool can tell from arguments or an answer alone: what they are called, what a call would do, and an answer in
+//! short.
 //!
-//! Invariant: nothing here reads, writes or asks; these are functions of what they are given.
+//! Invariants: nothing here reads, writes or asks; these are functions of what they are given. Other spellings of names
+//! never make two arguments one: what would be there twice stays as it was sent, for the schema to refuse.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
-use crate::{call::ServiceInfo, provider::ProviderError};
+use crate::{call::ServiceInfo, canonical::Node, payload::Payload, provider::ProviderError};
 
 /// What a call would do, told without doing it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,9 +35,14 @@ pub struct Condensed {
 /// Makes an answer short; nothing if it refers to no files.
 pub type CondenseRule = Arc<dyn Fn(&Value) -> Option<Condensed> + Send + Sync>;
 
+/// The name a tool knows an argument by, if this is another spelling of it.
+pub type RespellRule = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What a tool tells beside its answers.
 #[derive(Clone, Default)]
 pub struct Telling {
+    /// Other spellings of its arguments' names.
+    pub respell: Option<RespellRule>,
     /// What a dry run tells beside verdict and estimate.
     pub rehearse: Option<RehearseRule>,
     /// How an answer that refers to files is shown in text.
@@ -43,6 +50,26 @@ pub struct Telling {
 }
 
 impl Telling {
+    /// The arguments under the tool's own names; nothing if they have them already, or would have one twice.
+    pub fn respelled(&self, arguments: &Payload) -> Option<Payload> {
+        let rule = self.respell.as_ref()?;
+        let given = arguments.value().as_object()?;
+        if !given.keys().any(|name| rule(name).is_some()) || Node::of(arguments).is_err() {
+            return None;
+        }
+        // Only names change: the text of a value is the caller's.
+        let fields: BTreeMap<String, &RawValue> = serde_json::from_str(arguments.raw()).ok()?;
+        let count = fields.len();
+        let named = fields
+            .into_iter()
+            .map(|(name, value)| (rule(&name).unwrap_or(name), value));
+        let named: BTreeMap<String, &RawValue> = named.collect();
+        if named.len() < count {
+            return None;
+        }
+        Payload::from_serialize(&named).ok()
+    }
+
     /// What a call with these arguments would do.
     pub fn rehearsed(
         &self,
@@ -62,8 +89,51 @@ impl Telling {
 impl fmt::Debug for Telling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Telling")
+            .field("respells", &self.respell.is_some())
             .field("rehearses", &self.rehearse.is_some())
             .field("condenses", &self.condense.is_some())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dashed() -> Telling {
+        let rule = |name: &str| name.contains('-').then(|| name.replace('-', "_"));
+        Telling {
+            respell: Some(Arc::new(rule)),
+            ..Telling::default()
+        }
+    }
+
+    fn respelled(telling: &Telling, text: &str) -> Option<String> {
+        let arguments = Payload::parse(text.to_owned()).unwrap();
+        let named = telling.respelled(&arguments);
+        named.map(|named| named.raw().to_owned())
+    }
+
+    #[test]
+    fn names_change_and_values_do_not() {
+        let telling = dashed();
+        let sent = r#"{"b": 1, "dry-run": {"in-side": 12345678901234567890123.0}}"#;
+        let named = r#"{"b":1,"dry_run":{"in-side": 12345678901234567890123.0}}"#;
+        assert_eq!(respelled(&telling, sent).as_deref(), Some(named));
+        assert_eq!(respelled(&telling, r#"{"dry_run": 1}"#), None);
+        assert_eq!(respelled(&telling, "[]"), None);
+        let plain = Telling::default();
+        assert_eq!(respelled(&plain, r#"{"dry-run": 1}"#), None);
+    }
+
+    #[test]
+    fn what_would_be_there_twice_stays_as_it_was_sent() {
+        let telling = dashed();
+        for twice in [
+            r#"{"out-dir": "a", "out_dir": "b"}"#,
+            r#"{"out-dir": "a", "out-dir": "b"}"#,
+        ] {
+            assert_eq!(respelled(&telling, twice), None, "{twice}");
+        }
     }
 }

@@ -47,6 +47,8 @@ pub struct Tool {
     pub timeout_ms: u64,
     /// The page that shows its answers, for clients that show pages.
     pub page: Option<&'static str>,
+    /// What it tells beside its answers.
+    pub telling: Telling,
 }
 
 impl Tool {
@@ -65,6 +67,7 @@ impl Tool {
             confirm: false,
             timeout_ms: DEFAULT_TIMEOUT_MS,
             page: None,
+            telling: Telling::default(),
         }
     }
 
@@ -196,7 +199,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             annotations: tool.annotations,
             capability: tool.capability,
             raise: tool.raise.clone(),
-            telling: Telling::default(),
+            telling: tool.telling.clone(),
             provider_id: self.id.to_owned(),
             requires_confirm: tool.confirm,
             timeout_ms: tool.timeout_ms,

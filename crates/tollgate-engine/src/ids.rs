@@ -66,8 +66,8 @@ fn quick_hex(bytes: usize) -> String {
 
 /// A call id: twelve hex digits of time, twenty of chance.
 pub(crate) fn call_id(at: Timestamp) -> CallId {
-    let millis = u64::try_from(at.0).unwrap_or(0) & 0xffff_ffff_ffff;
-    CallId(format!("{millis:012x}{}", quick_hex(10)).into())
+    let [_, _, millis @ ..] = u64::try_from(at.0).unwrap_or(0).to_be_bytes();
+    CallId((hex(&millis) + &quick_hex(10)).into())
 }
 
 /// Where a call stands in a trace: below the caller's span, or a trace of its own.

@@ -50,7 +50,7 @@ pub enum Redecided {
 pub struct Again {
     /// The envelope of the new call.
     pub envelope: Value,
-    /// Lines that differ between recorded and new data: `- was`, `+ is`.
+    /// Lines that differ between recorded and new ending and data: `- was`, `+ is`.
     pub difference: Vec<String>,
     /// Whether anything differs at all.
     pub same: bool,
@@ -206,15 +206,34 @@ impl Gateway {
         let envelope = outcome.envelope.get();
         let now = envelope.data.as_ref().map_or("null", Payload::raw);
         let was = recorded.data.as_deref().unwrap_or("null");
-        let difference = difference(&pretty(was), &pretty(now));
+        let code = envelope.error.as_ref().map(|failure| failure.code.as_str());
+        let ended = [
+            ended(recorded.field("status"), recorded.field("error_code")),
+            ended(Some(envelope.status.as_str()), code),
+        ];
+        let mut lines = Vec::new();
+        if let [was, now] = &ended
+            && was != now
+        {
+            lines.extend([format!("- {was}"), format!("+ {now}")]);
+        }
+        lines.extend(difference(&pretty(was), &pretty(now)));
         let again = Again {
             envelope: serde_json::to_value(envelope).unwrap_or_default(),
-            same: difference.is_empty()
-                && recorded.field("status") == Some(envelope.status.as_str()),
-            difference,
+            same: lines.is_empty(),
+            difference: lines,
         };
         drop(self.delivered(&outcome).await);
         Some(again)
+    }
+}
+
+/// How a call ended, in a line.
+fn ended(status: Option<&str>, code: Option<&str>) -> String {
+    let status = status.unwrap_or("unknown");
+    match code {
+        Some(code) => format!("ended: {status} ({code})"),
+        None => format!("ended: {status}"),
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Error,
+    compare::row_facts,
     graph::{MergeOptions, graphs_in, id_part, merge},
 };
 
@@ -150,19 +151,42 @@ fn walk(value: &Value, path: &str, depth: usize, found: &mut Found) {
 }
 
 fn take_decision(map: &Map<String, Value>, path: &str, found: &mut Found) {
-    let Some(brief) = map.get("agent_brief") else {
-        return;
+    let mut add = |line: &Value, decision: Value| {
+        let is_new = !found.decisions.iter().any(|one| one["one_line"] == *line);
+        if line.is_string() && is_new && found.decisions.len() < DECISIONS {
+            found.decisions.push(decision);
+        }
     };
-    let line = &brief["one_line"];
-    let is_new = !found.decisions.iter().any(|one| one["one_line"] == *line);
-    if line.is_string() && is_new && found.decisions.len() < DECISIONS {
-        found.decisions.push(json!({
+    if let Some(brief) = map.get("agent_brief") {
+        let line = &brief["one_line"];
+        let decision = json!({
             "one_line": line,
             "key_facts": brief["key_facts"],
             "risk_flags": brief["risk_flags"],
             "confidence": brief["confidence"],
             "path": format!("{path}.agent_brief"),
-        }));
+        });
+        add(line, decision);
+    }
+    // Each row of a comparison is a product to decide about.
+    if map
+        .get("view")
+        .is_none_or(|view| view != "products_compare")
+    {
+        return;
+    }
+    let rows = map.get("rows").and_then(Value::as_array);
+    for (at, row) in rows.into_iter().flatten().enumerate() {
+        let (facts, line) = row_facts(row);
+        let line = Value::from(line);
+        let decision = json!({
+            "one_line": line,
+            "key_facts": facts,
+            "risk_flags": row["risk_flags"],
+            "confidence": row["data_quality"]["confidence"],
+            "path": format!("{path}.rows.{at}"),
+        });
+        add(&line, decision);
     }
 }
 
@@ -281,6 +305,28 @@ mod tests {
             "$.0.data.pricing.current"
         );
         assert_eq!(brief["id"], "kettles");
+    }
+
+    #[test]
+    fn every_row_of_a_comparison_is_decided_about() {
+        let text = crate::fixtures::find("products_compare.json").unwrap();
+        let products = crate::Product::read_all(text).unwrap();
+        let compared = crate::compare(&products, &crate::compare_options());
+        let brief = made(&[json!({"data": compared})]);
+        let items = brief["decision_summary"]["items"].as_array().unwrap();
+        assert_eq!(items.len(), products.len());
+        for (at, (item, product)) in items.iter().zip(&products).enumerate() {
+            assert_eq!(item["key_facts"]["asin"], product.asin());
+            assert_eq!(item["path"], format!("$.0.data.rows.{at}"));
+            assert!(item["one_line"].as_str().unwrap().contains(product.asin()));
+            assert!(item["confidence"].is_string());
+        }
+        let present = brief["data_quality"]["present"].as_array().unwrap();
+        assert!(present.contains(&json!("decision_summary")));
+        // Something else with rows is no comparison.
+        let other = json!({"view": "report", "rows": compared["rows"]});
+        let items = made(&[other])["decision_summary"]["items"].clone();
+        assert_eq!(items, json!([]));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Product,
+    chart::drawn_series,
     graph::Graph,
     view::{self, Options, Profile, RISK_CODES},
 };
@@ -60,6 +61,30 @@ pub fn default_options() -> Options {
     }
 }
 
+/// Compares products; rows keep the last points of the histories that can be drawn, at most so many of each.
+pub fn compare_with_points(products: &[Product], options: &Options, most: usize) -> Value {
+    let mut compared = compare(products, options);
+    let rows = compared["rows"].as_array_mut().into_iter().flatten();
+    for (row, product) in rows.zip(products) {
+        row["history_points"] = history_points(product, most);
+    }
+    compared
+}
+
+/// The ends of the histories that can be drawn, as flat as Keepa sends them.
+fn history_points(product: &Product, most: usize) -> Value {
+    let series = drawn_series().filter_map(|series| {
+        let flat = product.history(series.index())?;
+        let width = series.layout().width();
+        let points = flat.len() / width;
+        let from = points.saturating_sub(most) * width;
+        let kept = flat.get(from..points * width)?;
+        Some((series.name().to_owned(), json!(kept)))
+    });
+    let series: Map<String, Value> = series.collect();
+    json!({"domain_id": product.domain().id(), "series": series})
+}
+
 /// Compares products.
 pub fn compare(products: &[Product], options: &Options) -> Value {
     // A row needs these sections whatever else is shown.
@@ -103,6 +128,76 @@ fn row(view: Map<String, Value>) -> Value {
         }
     }
     view::compact(Value::Object(row))
+}
+
+/// What is compared at a glance: a name, its column, and whether less of it is better.
+const BEST: [(&str, &str, bool); 5] = [
+    ("lowest_new_price", "new_price", true),
+    ("best_sales_rank", "sales_rank", true),
+    ("most_sold", "monthly_sold", false),
+    ("best_rating", "rating", false),
+    ("fewest_offers", "total_offer_count", true),
+];
+
+/// The facts of a comparison: who is best in what, and the gravest risk.
+pub(crate) fn key_facts(compared: &Value) -> Value {
+    let none = Vec::new();
+    let rows = compared["rows"].as_array().unwrap_or(&none);
+    let mut facts = json!({
+        "product_count": rows.len(),
+        "asins": rows.iter().map(|row| &row["asin"]).collect::<Vec<_>>(),
+        "highest_risk_severity": compared["risk_summary"]["highest_severity"],
+    });
+    for (name, column, is_less) in BEST {
+        let known = rows
+            .iter()
+            .filter_map(|row| Some((row, row[column].as_f64()?)));
+        // Of equals the first counts.
+        let best = known.reduce(|best, one| {
+            let is_better = if is_less {
+                one.1 < best.1
+            } else {
+                one.1 > best.1
+            };
+            if is_better { one } else { best }
+        });
+        if let Some((row, _)) = best {
+            facts[name] = json!({"asin": row["asin"], "value": row[column]});
+        }
+    }
+    view::compact(facts)
+}
+
+/// The facts of a comparison in a line.
+pub(crate) fn one_line(facts: &Value) -> String {
+    let mut parts = vec![format!("{} products", facts["product_count"])];
+    for (name, _, _) in BEST {
+        let best = &facts[name];
+        if let Some(asin) = best["asin"].as_str() {
+            let words = name.replace('_', " ");
+            parts.push(format!("{words}={} ({asin})", best["value"]));
+        }
+    }
+    if let Some(severity) = facts["highest_risk_severity"].as_str() {
+        parts.push(format!("highest risk={severity}"));
+    }
+    parts.join("; ")
+}
+
+/// A row as the facts of a product and a line about it.
+pub(crate) fn row_facts(row: &Value) -> (Value, String) {
+    let facts = view::compact(json!({
+        "asin": row["asin"],
+        "title": row["title"],
+        "brand": row["brand"],
+        "current_new_price": row["new_price"],
+        "current_buy_box_price": row["buy_box_price"],
+        "monthly_sold": row["monthly_sold"],
+        "rating": row["rating"],
+        "review_count": row["review_count"],
+    }));
+    let line = view::one_line(&facts, row.get("risk_flags"));
+    (facts, line)
 }
 
 /// How often each risk occurs, and the gravest.
@@ -163,6 +258,16 @@ mod tests {
             2
         );
         assert_eq!(compared["source_view"]["profile"], "deal");
+        let facts = key_facts(&compared);
+        // Of equals the first counts; what no row has is not told.
+        let first = json!({"asin": "B0FIXTURE2", "value": 9.99});
+        assert_eq!(facts["lowest_new_price"], first);
+        assert_eq!(facts.get("best_rating"), None);
+        let line = one_line(&facts);
+        assert!(
+            line.starts_with("2 products; lowest new price=9.99 (B0FIXTURE2); "),
+            "{line}"
+        );
         assert_eq!(
             compare(&[], &default_options())["risk_summary"]["highest_severity"],
             Value::Null

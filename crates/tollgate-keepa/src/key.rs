@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{request::digest, secrets::REDACTED};
+use crate::{Command, request::digest, secrets::REDACTED, tool::respelled};
 
 /// What is no part of a question.
 const CONTROL: [&str; 2] = ["from_cache", "yes"];
@@ -19,12 +19,24 @@ pub fn cache_key(command: &str, params: &Map<String, Value>) -> String {
     format!("{command}:{}", digest.get(..LENGTH).unwrap_or(&digest))
 }
 
+/// The key a session keeps a call under, however the names of its parameters are spelled.
+pub fn call_key(command: &str, params: &Map<String, Value>) -> String {
+    let Some(known) = Command::named(command) else {
+        return cache_key(command, params);
+    };
+    let named = params.iter().map(|(name, value)| {
+        let own = respelled(known, name).unwrap_or_else(|| name.clone());
+        (own, value.clone())
+    });
+    cache_key(command, &named.collect())
+}
+
 /// Whether a text could be such a key.
 pub fn is_cache_key(text: &str) -> bool {
     text.split_once(':').is_some_and(|(command, digest)| {
         digest.len() == LENGTH
             && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
-            && crate::Command::named(command).is_some()
+            && Command::named(command).is_some()
     })
 }
 
@@ -66,6 +78,27 @@ mod tests {
         assert_eq!(
             of("categories.products", params),
             "categories.products:6f25fe463674001668f4a5df"
+        );
+    }
+
+    #[test]
+    fn a_call_has_one_key_however_its_names_are_spelled() {
+        let key = |params: Value| call_key("products.get", params.as_object().unwrap());
+        let plain = key(json!({"asin": "B0FIXTURE1", "history_limit": 2}));
+        assert_eq!(
+            plain,
+            key(json!({"history-limit": 2, "asin": "B0FIXTURE1"}))
+        );
+        assert_eq!(
+            plain,
+            of(
+                "products.get",
+                json!({"asin": "B0FIXTURE1", "history_limit": 2})
+            )
+        );
+        assert_eq!(
+            call_key("nope.cmd", &Map::new()),
+            "nope.cmd:44136fa355b3678a1146ad16"
         );
     }
 

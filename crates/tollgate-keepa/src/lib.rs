@@ -35,7 +35,7 @@ pub mod view;
 
 pub use action::action;
 pub use command::{Command, Effect};
-pub use compare::{compare, default_options as compare_options};
+pub use compare::{compare, compare_with_points, default_options as compare_options};
 pub use domain::{Domain, UnknownDomain};
 pub use error::{Error, Kind};
 pub use params::Params;

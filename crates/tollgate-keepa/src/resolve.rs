@@ -10,7 +10,7 @@ use crate::{
     graph::graphs_in,
     key::is_cache_key,
     resources::{Reader, decode},
-    service::{Place, Target, World},
+    service::{Place, Target, World, has_histories},
     tool::{RUNTIME_ARGUMENTS, Tool},
 };
 
@@ -184,8 +184,11 @@ fn take<W: World>(world: &W, value: &Value, found: &mut Found) {
         }
     }
     if let Some(path) = path_of(value) {
-        let path = path.to_owned();
-        file(world, &path, found);
+        if !file(world, path, found) {
+            found
+                .resolved
+                .push(json!({"index": index, "kind": "unresolved", "reference": path}));
+        }
         return;
     }
     for name in ["resource_uri", "uri", "path", "cache_key"] {
@@ -379,7 +382,7 @@ fn fill<W: World>(
     } else if [Command::ReportsBuild, Command::BrowseSnapshot].contains(&command)
         && !has(arguments, &["input"])
     {
-        input_file(world, found)?.map(|path| ("input", Value::from(path)))
+        input_file(world, command, found)?.map(|path| ("input", Value::from(path)))
     } else {
         None
     };
@@ -397,13 +400,26 @@ fn fill<W: World>(
     Ok(())
 }
 
-/// A file for what takes files only: the one that was handed on, or a new one of the first graph or payload.
-fn input_file<W: World>(world: &W, found: &mut Found) -> Result<Option<String>, Error> {
+/// A file for what takes files only: the one that was handed on, or a new one of a graph or the first payload. A page shows
+/// charts, so for one a payload with histories goes first; its graph is in it.
+fn input_file<W: World>(
+    world: &W,
+    command: Command,
+    found: &mut Found,
+) -> Result<Option<String>, Error> {
     if let Some(path) = found.paths.first() {
         return Ok(Some(path.clone()));
     }
-    let graph = found.payloads.iter().flat_map(graphs_in).next();
-    let Some(value) = graph.or(found.payloads.first()) else {
+    let mut drawn = found.payloads.iter().filter(|one| has_histories(one));
+    let drawn = drawn.next().filter(|_| command == Command::BrowseSnapshot);
+    // A comparison holds a graph of each row and one of all: the largest of the first payload that has any says most.
+    let graph = || {
+        let mut all = found.payloads.iter().map(graphs_in);
+        let graphs = all.find(|graphs| !graphs.is_empty())?;
+        let nodes = |graph: &&Value| graph["nodes"].as_array().map_or(0, Vec::len);
+        graphs.into_iter().rev().max_by_key(nodes)
+    };
+    let Some(value) = drawn.or_else(graph).or(found.payloads.first()) else {
         return Ok(None);
     };
     let digest = crate::request::digest(value);

@@ -1,7 +1,8 @@
 //! Figures of the engine, with growth: load, index, reload, start, step, memory.
 //!
-//! Run it in release, alone for one size (`growth 100000`) or for all four; memory is that
-//! of the process, so each size runs in a process of its own.
+//! Run it in release, alone for one size (`growth 100000`), for live sessions
+//! (`growth sessions`) or for everything; memory is that of the process, so each part runs
+//! in a process of its own.
 
 #![expect(clippy::print_stdout, reason = "it is a report for people")]
 
@@ -15,38 +16,38 @@ use std::{
 
 use tollgate_knowledge::{Base, Library, Limits, Session, load};
 
+/// The allocator of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const WAYS: usize = 4;
 const SESSIONS: usize = 100_000;
+/// The part that measures them.
+const LIVE: &str = "sessions";
 
 fn main() {
-    let mut sizes: Vec<usize> = std::env::args()
-        .skip(1)
-        .filter_map(|size| size.parse().ok())
-        .collect();
-    let is_alone = !sizes.is_empty();
-    if sizes.is_empty() {
-        sizes = SIZES.to_vec();
-    }
+    let mut parts: Vec<String> = std::env::args().skip(1).collect();
+    let is_alone = !parts.is_empty();
     if !is_alone {
+        parts.extend(SIZES.map(|size| size.to_string()));
+        parts.push(LIVE.to_owned());
         println!(
             "nodes | file MB | load ms (CPU) | index ms (CPU) | reload ms (CPU) | start p50/p99 us | step p50/p99 us | words p50/p99 us | inner words p50/p99 us | resident MB (peak) | with both versions MB (peak)"
         );
     }
-    for size in sizes {
-        if is_alone {
-            measure(size);
-        } else {
-            alone(size);
+    for part in parts {
+        match part.parse() {
+            _ if !is_alone => alone(&part),
+            Ok(size) => measure(size),
+            Err(_) if part == LIVE => sessions(),
+            Err(_) => println!("{part}: a number of nodes, or `{LIVE}`"),
         }
-    }
-    if !is_alone {
-        sessions();
     }
 }
 
-/// Measures one size in a process of its own.
-fn alone(size: usize) {
+/// Measures one part in a process of its own.
+fn alone(part: &str) {
     let Ok(this) = std::env::current_exe() else {
         return;
     };
@@ -55,8 +56,8 @@ fn alone(size: usize) {
         reason = "a bench starts itself, for honest memory"
     )]
     let mut command = std::process::Command::new(this);
-    // A size that fails says so itself.
-    drop(command.arg(size.to_string()).status());
+    // A part that fails says so itself.
+    drop(command.arg(part).status());
 }
 
 /// A tree of nodes with four options each, in words of a vocabulary, half of it Chinese.
@@ -293,7 +294,7 @@ fn sessions() {
         .map(|one| serde_json::to_vec(one).map_or(0, |text| text.len()))
         .sum();
     println!(
-        "{SESSIONS} sessions of six steps: {values:.0} MB as values, {:.0} MB as stored",
+        "{SESSIONS} live sessions of six steps: {:.0} MB as they are kept (target: <= 100 MB); {values:.0} MB if all were held as values at once",
         stored as f64 / 1e6
     );
     drop(fs::remove_file(path));

@@ -22,7 +22,7 @@ mod stats;
 mod text;
 mod walk;
 
-pub use base::{Base, Limits, Stamp, Value, load, load_text};
+pub use base::{Base, Limits, PackError, Stamp, Unpacked, Value, load, load_text, unpack};
 pub use golden::{Conversation, Mismatch, Transcript, conversation_files, conversations};
 pub use graph::{Drawn, GraphFormat, GraphOptions, graph};
 pub use import::{ImportFormat, Imported, import};

@@ -24,15 +24,31 @@ pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
+    folded(text).collect()
+}
+
+/// The same, one character after the other.
+fn folded(text: &str) -> impl Iterator<Item = char> {
     let narrow = |c: char| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         '\u{3000}' => ' ',
         _ => c,
     };
-    text.chars()
-        .map(narrow)
-        .flat_map(char::to_lowercase)
-        .collect()
+    text.chars().map(narrow).flat_map(char::to_lowercase)
+}
+
+/// A text without case, signs and spaces.
+pub(crate) fn plain(text: &str) -> String {
+    plainly(text).collect()
+}
+
+/// Whether a text is this one, without case, signs and spaces.
+pub(crate) fn is_plainly(text: &str, plain: &str) -> bool {
+    plainly(text).eq(plain.chars())
+}
+
+fn plainly(text: &str) -> impl Iterator<Item = char> {
+    folded(text).filter(|c| c.is_alphanumeric())
 }
 
 /// Scripts that are written without spaces.
@@ -132,102 +148,25 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
 
 /// Whether a word says nothing about what is asked.
 pub(crate) fn is_empty_word(word: &str) -> bool {
-    EMPTY.contains(&word)
+    match word.is_ascii() {
+        true => EMPTY_LATIN.binary_search(&word).is_ok(),
+        false => EMPTY_DENSE.contains(&word),
+    }
 }
 
-const EMPTY: &[&str] = &[
-    "a",
-    "about",
-    "all",
-    "also",
-    "am",
-    "an",
-    "and",
-    "any",
-    "are",
-    "as",
-    "at",
-    "be",
-    "because",
-    "been",
-    "but",
-    "by",
-    "can",
-    "could",
-    "did",
-    "do",
-    "does",
-    "every",
-    "for",
-    "from",
-    "get",
-    "give",
-    "had",
-    "has",
-    "have",
-    "hello",
-    "help",
-    "here",
-    "hi",
-    "how",
-    "i",
-    "if",
-    "in",
-    "into",
-    "is",
-    "it",
-    "its",
-    "just",
-    "know",
-    "let",
-    "like",
-    "me",
-    "my",
-    "need",
-    "now",
-    "of",
-    "on",
-    "or",
-    "our",
-    "please",
-    "really",
-    "s",
-    "should",
-    "so",
-    "some",
-    "t",
-    "tell",
-    "than",
-    "thanks",
-    "that",
-    "the",
-    "their",
-    "them",
-    "then",
-    "there",
-    "these",
-    "they",
-    "this",
-    "to",
-    "too",
-    "up",
-    "us",
-    "very",
-    "want",
-    "was",
-    "we",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "who",
-    "why",
-    "will",
-    "with",
-    "would",
-    "you",
-    "your",
+/// In order, so that they are found quickly.
+const EMPTY_LATIN: &[&str] = &[
+    "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
+    "been", "but", "by", "can", "could", "did", "do", "does", "every", "for", "from", "get",
+    "give", "had", "has", "have", "hello", "help", "here", "hi", "how", "i", "if", "in", "into",
+    "is", "it", "its", "just", "know", "let", "like", "me", "my", "need", "now", "of", "on", "or",
+    "our", "please", "really", "s", "should", "so", "some", "t", "tell", "than", "thanks", "that",
+    "the", "their", "them", "then", "there", "these", "they", "this", "to", "too", "up", "us",
+    "very", "want", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will",
+    "with", "would", "you", "your",
+];
+
+const EMPTY_DENSE: &[&str] = &[
     "的",
     "了",
     "吗",
@@ -321,6 +260,15 @@ mod tests {
             })
             .collect();
         assert_eq!(found, ["w:ai", "d:硬件", "w:gpu", "w:wi", "w:fi", "w:6"]);
+    }
+
+    #[test]
+    fn empty_words_are_found() {
+        assert!(EMPTY_LATIN.is_sorted());
+        for word in EMPTY_LATIN.iter().chain(EMPTY_DENSE) {
+            assert!(is_empty_word(word), "{word}");
+        }
+        assert!(!is_empty_word("router") && !is_empty_word("路由器"));
     }
 
     #[test]

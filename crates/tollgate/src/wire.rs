@@ -279,6 +279,7 @@ fn provider_settings(
         knowledge: tollgate_providers::knowledge::Settings {
             paths: config.knowledge.paths.clone(),
             session_ttl: config.knowledge.session_ttl,
+            versions: Some(config.state.dir.join("knowledge")),
             ..tollgate_providers::knowledge::Settings::default()
         },
         sandbox: config.sandbox.settings(&config.state.dir),

@@ -368,7 +368,13 @@ pub(super) fn check_trust(trust: TrustLevel, spec: &ToolSpec) -> Result<(), Stop
     Err(Failure {
         document_code: Some("TRUST_LEVEL_NOT_ALLOWED".to_owned()),
         recover_hint: Some(code.advice().to_owned()),
-        ..Failure::new(code, message).suggest(code.advice())
+        ..Failure::new(code, message)
+            .suggest(code.advice())
+            .with("trustLevel", trust.as_str())
+            .with(
+                "trustLevelSupport",
+                spec.trust.iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+            )
     }
     .into())
 }

@@ -97,7 +97,7 @@ fn may_keep(spec: &ToolSpec) -> bool {
 
 fn spell(name: &str, node: &Node<'_>) -> String {
     let digest = hex_digest(node.print(Form::CacheKey).as_bytes());
-    format!("{name}:{}", &digest[..24])
+    [name, ":", &digest[..24]].concat()
 }
 
 /// The arguments with secrets replaced: values of secret-like names, and what the input schema

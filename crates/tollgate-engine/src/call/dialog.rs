@@ -115,7 +115,7 @@ pub(super) fn meant<'a>(
 ) -> Option<(&'a Arc<Listing>, Payload)> {
     let listing = catalog.find(&request.tool)?;
     if listing.spec.name.as_str() != CALL_BY_NAME {
-        return Some((listing, request.arguments.clone()));
+        return Some((listing, listing.respelled(request.arguments.clone())));
     }
     let outer = request.arguments.value();
     let listing = catalog.find(outer.get("name")?.as_str()?)?;
@@ -123,7 +123,7 @@ pub(super) fn meant<'a>(
         Some(_) => inner_arguments(&request.arguments)?,
         None => Payload::empty_object(),
     };
-    Some((listing, arguments))
+    Some((listing, listing.respelled(arguments)))
 }
 
 /// The arguments inside a call by name, as they were spelled.

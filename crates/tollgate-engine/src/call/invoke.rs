@@ -150,7 +150,7 @@ fn context(
     }
 }
 
-/// What the provider says this call would do, for the human who is about to be asked.
+/// What the provider says this call would do, for whoever is about to be asked.
 pub(super) async fn preview(
     inner: &Arc<Inner>,
     valid: &Valid,

@@ -135,7 +135,9 @@ fn listings(
         })?;
         admit::check_trust(caller.trust, &listing.spec)?;
         let arguments = call.arguments.clone();
-        found.push((listing, arguments.unwrap_or_else(Payload::empty_object)));
+        let arguments = arguments.unwrap_or_else(Payload::empty_object);
+        let arguments = listing.respelled(arguments);
+        found.push((listing, arguments));
     }
     Ok(found)
 }

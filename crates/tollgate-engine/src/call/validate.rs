@@ -96,7 +96,10 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
     check_key(request.control.idempotency_key.as_deref())?;
     let known = match inner.known.find(&listing, request.arguments.raw()) {
         Some(known) => known,
-        None => Arc::new(work_out(inner, &listing, request.arguments, trail)?),
+        None => {
+            let arguments = listing.respelled(request.arguments);
+            Arc::new(work_out(inner, &listing, arguments, trail)?)
+        }
     };
     trail.arguments = Some(Arc::clone(&known.clean));
     trail.cache_key = Some(Arc::clone(&known.key.text));

@@ -162,7 +162,7 @@ impl Shared {
     }
 
     /// A part of an artifact; one whose content was lost counts as expired.
-    pub(super) async fn part(
+    async fn part(
         &self,
         row: &ArtifactRow,
         from: u64,
@@ -173,6 +173,23 @@ impl Shared {
             let message = format!("the content of artifact `{}` is gone", row.id);
             errors::ARTIFACT_EXPIRED.with(message, [("artifactId", row.id.as_str().into())])
         })
+    }
+
+    /// A part of an artifact that begins within it, as long as wanted but never longer than
+    /// `most`.
+    pub(super) async fn piece(
+        &self,
+        row: &ArtifactRow,
+        offset: u64,
+        limit: Option<u64>,
+        most: u64,
+    ) -> Result<Vec<u8>, ProviderError> {
+        if offset > row.size {
+            let message = format!("`offset` {offset} is past the end at {}", row.size);
+            return Err(errors::INVALID_PARAMETER.with(message, [("size", row.size.into())]));
+        }
+        let wanted = limit.map_or(most, |limit| limit.min(most));
+        self.part(row, offset, wanted).await
     }
 
     /// Takes away the content of artifacts whose time is up.

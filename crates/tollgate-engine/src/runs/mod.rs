@@ -40,6 +40,7 @@ use crate::call::{Gateway, Inner};
 
 pub use start::{check_template, may_be_step};
 pub use task::{Task, TaskAsk, TaskState};
+pub use tools::LISTED;
 pub use view::{RunView, StepShown};
 pub use waiting::WaitingFor;
 

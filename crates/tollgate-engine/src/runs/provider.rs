@@ -10,7 +10,7 @@ use tollgate_core::{
     ToolResult, ToolSet, ToolSpec, TrustLevel, offer,
 };
 
-use super::{Shared, start::RunArgs, tools};
+use super::{Shared, errors, start::RunArgs, tools};
 
 /// What the addresses of artifacts begin with.
 pub(super) const ARTIFACTS: &str = "tollgate://artifacts/";
@@ -32,19 +32,37 @@ impl RunProvider {
 
     async fn read(&self, call: &ToolCall, cx: &CallContext) -> Result<Answer, ProviderError> {
         let uri = call.arguments.value()["uri"].as_str().unwrap_or_default();
-        let id = uri.strip_prefix(ARTIFACTS).unwrap_or_default();
+        let named = uri.strip_prefix(ARTIFACTS).unwrap_or_default();
+        let (id, range) = named.split_once('?').unwrap_or((named, ""));
+        let range = Range::parse(range)?;
         let inner = self.shared.engine()?;
         let row = self.shared.artifact(&inner, &cx.principal, id).await?;
-        let bytes = self.shared.part(&row, 0, MAX_READ).await?;
+        let piece = self
+            .shared
+            .piece(&row, range.offset, range.limit, MAX_READ)
+            .await?;
         let is_text = row.mime_type.starts_with("text/") || row.mime_type == "application/json";
         let mut content = json!({"uri": uri, "mimeType": row.mime_type});
-        match whole_characters(&bytes).filter(|_| is_text) {
-            Some(text) => content["text"] = text.into(),
-            None => content["blob"] = STANDARD.encode(&bytes).into(),
-        }
-        if row.size > MAX_READ {
-            content["_meta"] =
-                json!({"tollgate/truncated": true, "tollgate/total_bytes": row.size});
+        // A piece shorter than one character is bytes, or nobody would ever come past it.
+        let is_some = |text: &&str| piece.is_empty() || !text.is_empty();
+        let text = whole_characters(&piece).filter(|_| is_text);
+        let shown = match text.filter(is_some) {
+            Some(text) => {
+                content["text"] = text.into();
+                text.len()
+            }
+            None => {
+                content["blob"] = STANDARD.encode(&piece).into();
+                piece.len()
+            }
+        };
+        let end = range.offset + shown as u64;
+        if end < row.size {
+            content["_meta"] = json!({
+                "tollgate/truncated": true,
+                "tollgate/total_bytes": row.size,
+                "tollgate/next_offset": end,
+            });
         }
         let contents = json!({"contents": [content]});
         Ok(Answer::Done(ToolResult::ok(Payload::from(contents))))
@@ -64,9 +82,10 @@ impl Provider for RunProvider {
     async fn offers(&self) -> Result<Offers, ProviderError> {
         Ok(Offers {
             templates: vec![TemplateSpec::new(
-                &format!("{ARTIFACTS}{{artifactId}}"),
+                &format!("{ARTIFACTS}{{artifactId}}{{?offset,limit}}"),
                 "artifact",
-                "Something a run left behind, by its `artifactId`.",
+                "Something a run left behind, by its `artifactId`; at most 1 MiB at a time. \
+                 Go on with `offset` where `_meta` names a `tollgate/next_offset`.",
                 "application/octet-stream",
             )],
             ..Offers::default()
@@ -87,6 +106,31 @@ impl Provider for RunProvider {
             offer::READ => self.read(&call, &cx).await,
             _ => self.tools.serve(call, cx).await,
         }
+    }
+}
+
+/// Which part of an artifact an address means: all of it, if it does not say.
+#[derive(Default)]
+struct Range {
+    offset: u64,
+    limit: Option<u64>,
+}
+
+impl Range {
+    fn parse(query: &str) -> Result<Self, ProviderError> {
+        let mut range = Self::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match (name, value.parse::<u64>()) {
+                ("offset", Ok(offset)) => range.offset = offset,
+                ("limit", Ok(limit)) if limit > 0 => range.limit = Some(limit),
+                _ => {
+                    let message = format!("`{pair}` is neither an `offset` nor a `limit`");
+                    return Err(errors::INVALID_PARAMETER.with(message, [("query", query.into())]));
+                }
+            }
+        }
+        Ok(range)
     }
 }
 

@@ -221,7 +221,8 @@ pub(super) async fn read_steps(
             .map_err(|_| StoreError::Corrupt("a step of a run cannot be read".to_owned()))?;
         records.push((name, record));
     }
-    // What never began has no time of its own and stands last.
-    records.sort_by_key(|(_, record)| record.began_at.unwrap_or(i64::MAX));
+    // What never began has no time of its own and stands last; what began together stands as
+    // in the template.
+    records.sort_by_key(|(_, record)| (record.began_at.unwrap_or(i64::MAX), record.place));
     Ok(records)
 }

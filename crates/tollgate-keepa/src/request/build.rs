@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Method, Request};
+use super::{Method, Request, graph};
 use crate::{
     Domain, Error, Kind,
+    chart::MOST_COMPARED,
     command::{Command, local_commands},
     params::Params,
     selection::{check_deals, check_finder},
@@ -33,36 +34,6 @@ const PRODUCT_OPTIONS: &[&str] = &[
     "historical-variations",
     "rental",
 ];
-/// What Keepa draws into its own graph, and in which colours.
-const GRAPH_OPTIONS: &[&str] = &[
-    "range",
-    "width",
-    "height",
-    "title",
-    "yzoom",
-    "amazon",
-    "new",
-    "used",
-    "salesrank",
-    "bb",
-    "bbu",
-    "fba",
-    "fbm",
-    "ld",
-    "wd",
-    "cBackground",
-    "cFont",
-    "cAmazon",
-    "cNew",
-    "cUsed",
-    "cSales",
-    "cFBA",
-    "cFBM",
-    "cBB",
-    "cBBU",
-    "cLD",
-    "cWD",
-];
 /// A longer selection is sent as a body: addresses of that length are not taken everywhere.
 const LONGEST_IN_ADDRESS: usize = 2000;
 
@@ -73,7 +44,12 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
     match command {
         Command::ProductsGet | Command::ProductsCompare => products(request, params, domain),
         Command::RequestGet => plain(params),
-        Command::HistoryExport | Command::HistoryTrend | Command::ChartsRender => {
+        Command::ChartsRender => {
+            let asins = several(params, &["asin"], MOST_COMPARED)?;
+            let request = request.with("domain", domain.id());
+            Ok(request.with("asin", asins).with("history", 1))
+        }
+        Command::HistoryExport | Command::HistoryTrend => {
             let asin = params.required("asin")?;
             Ok(request
                 .with("domain", domain.id())
@@ -147,7 +123,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
             let mut request = request.with("domain", domain.id());
             request.is_binary = true;
             let request = request.with("asin", params.required("asin")?);
-            Ok(options(request, params, GRAPH_OPTIONS))
+            graph::options(request, params)
         }
         Command::TokensStatus | Command::TokensPlan => Ok(request),
         Command::TrackingList => {
@@ -333,9 +309,17 @@ fn several(params: &Params, names: &[&str], most: usize) -> Result<String, Error
 /// Refuses the selection of a command that has one, if it names a field that does not exist.
 pub fn check_selection(command: Command, params: &Params) -> Result<(), Error> {
     if matches!(command, Command::FinderQuery | Command::DealsQuery) {
+        if params.get(&["selection"]).is_some() && params.get(&["selection_file"]).is_some() {
+            return Err(two_selections());
+        }
         selection(command, params)?;
     }
     Ok(())
+}
+
+/// Of two selections one would be priced and the other asked for.
+pub(crate) fn two_selections() -> Error {
+    Error::argument("give either selection or selection_file")
 }
 
 /// The selection of a finder or deal query: an object, or the text of one.

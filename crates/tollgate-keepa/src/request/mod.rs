@@ -4,6 +4,7 @@
 //! that cannot be printed; so neither a log line nor a cache key made from a request can leak it.
 
 mod build;
+mod graph;
 mod key;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+pub(crate) use build::two_selections;
 pub use build::{build, check_selection};
 pub use key::{ApiKey, SecretUrl};
 

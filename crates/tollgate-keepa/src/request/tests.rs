@@ -138,6 +138,63 @@ fn what_keepa_knows_can_be_said_everywhere() {
 }
 
 #[test]
+fn a_graph_is_asked_for_in_keepas_own_words() {
+    let all = json!({
+        "asin": "A", "range": 365, "width": "800", "height": 400, "title": "off", "yzoom": true,
+        "amazon": 1, "new": "yes", "used": false, "salesrank": "1", "bb": 1, "bbu": 0, "fba": 1, "fbm": 1, "ld": 1, "wd": 1,
+        "cBackground": "ffffff", "cFont": "000000", "cAmazon": "#FFA500", "cNew": "8888dd", "cUsed": "444444",
+        "cSales": "3a883a", "cBB": "ff00b4", "cBBU": "da66ff", "cFBA": "ff5722", "cFBM": "039be5", "cLD": "ff0000", "cWD": "9c27b0",
+    });
+    let sent = json!({
+        "domain": "1", "asin": "A", "range": "365", "width": "800", "height": "400", "title": "0", "yzoom": "1",
+        "amazon": "1", "new": "1", "used": "0", "salesrank": "1", "bb": "1", "bbu": "0", "fba": "1", "fbm": "1", "ld": "1", "wd": "1",
+        "cBackground": "ffffff", "cFont": "000000", "cAmazon": "FFA500", "cNew": "8888dd", "cUsed": "444444",
+        "cSales": "3a883a", "cBB": "ff00b4", "cBBU": "da66ff", "cFBA": "ff5722", "cFBM": "039be5", "cLD": "ff0000", "cWD": "9c27b0",
+    });
+    assert_eq!(query("graphs.image", all.clone()), sent);
+    let takes: Vec<&str> = crate::tool::arguments(Command::GraphsImage)
+        .split_whitespace()
+        .map(|word| word.trim_end_matches('*'))
+        .collect();
+    // What can be sent can be typed, and what can be typed is sent.
+    for name in all.as_object().unwrap().keys() {
+        assert!(takes.contains(&name.as_str()), "{name}");
+    }
+    let not_sent = ["domain", "out", "dry_run", "yes", "from_cache"];
+    for name in takes {
+        assert!(
+            not_sent.contains(&name) || all[name] != json!(null),
+            "{name}"
+        );
+    }
+    for (name, wrong) in [
+        ("range", json!("month")),
+        ("width", json!(0)),
+        ("height", json!(-5)),
+        ("fba", json!(2)),
+        ("title", json!("A title")),
+        ("cNew", json!("red")),
+        ("cNew", json!("#12345")),
+        ("cNew", json!("12345é")),
+    ] {
+        let refused = built("graphs.image", json!({"asin": "A", name: wrong}));
+        assert!(refused.is_err(), "{name} {wrong}");
+    }
+}
+
+#[test]
+fn a_chart_asks_for_as_many_products_as_it_can_show() {
+    let asins: Vec<String> = (0..9).map(|at| format!("B00000000{at}")).collect();
+    let few = query("charts.render", json!({"asin": asins[..2]}));
+    assert_eq!(
+        few,
+        json!({"domain": "1", "asin": "B000000000,B000000001", "history": "1"})
+    );
+    assert!(built("charts.render", json!({"asin": asins[..8]})).is_ok());
+    assert!(built("charts.render", json!({ "asin": asins })).is_err());
+}
+
+#[test]
 fn reading_notifications_does_not_mark_them() {
     let expected = json!({"readOnly": "1", "revise": "0", "since": "0", "type": "notification"});
     assert_eq!(query("tracking.notifications", json!({})), expected);
@@ -190,4 +247,51 @@ fn a_fingerprint_is_of_sorted_compact_json() {
     let empty = built("tokens.status", json!({})).unwrap();
     let known = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
     assert_eq!(empty.params_hash(), known);
+}
+
+#[test]
+fn every_endpoint_of_keepas_has_a_command() {
+    let params = json!({
+        "asin": "B001GZ6QEC", "term": "kettle", "category": 1, "seller": "A1", "url": "https://example.org/hook",
+        "trackings": [{"asin": "B001GZ6QEC"}],
+    });
+    let published = [
+        ("tokens.status", "GET /token"),
+        ("products.get", "GET /product"),
+        ("products.compare", "GET /product"),
+        ("history.export", "GET /product"),
+        ("history.trend", "GET /product"),
+        ("charts.render", "GET /product"),
+        ("products.search", "GET /search product"),
+        ("categories.search", "GET /search category"),
+        ("categories.get", "GET /category"),
+        ("bestsellers.get", "GET /bestsellers"),
+        ("categories.products", "GET /bestsellers"),
+        ("finder.query", "GET /query"),
+        ("deals.query", "GET /deal"),
+        ("sellers.get", "GET /seller"),
+        ("topsellers.list", "GET /topseller"),
+        ("lightningdeals.list", "GET /lightningdeal"),
+        ("graphs.image", "GET /graphimage"),
+        ("tracking.list", "GET /tracking list"),
+        ("tracking.list-names", "GET /tracking listNames"),
+        ("tracking.get", "GET /tracking get"),
+        ("tracking.notifications", "GET /tracking notification"),
+        ("tracking.add", "POST /tracking add"),
+        ("tracking.remove", "GET /tracking remove"),
+        ("tracking.remove-all", "GET /tracking removeAll"),
+        ("tracking.webhook", "GET /tracking webhook"),
+    ];
+    for (command, expected) in published {
+        let mut params = params.clone();
+        params["selection"] = match command {
+            "deals.query" => json!({"priceTypes": [0]}),
+            _ => json!({"perPage": 50}),
+        };
+        let request = built(command, params).unwrap();
+        let method = json!(request.method);
+        let kind = request.query.get("type").map_or("", String::as_str);
+        let sent = format!("{} {} {kind}", method.as_str().unwrap(), request.endpoint);
+        assert_eq!(sent.trim_end(), expected, "{command}");
+    }
 }

@@ -46,7 +46,7 @@ const OF_BRIEF: [&str; 7] = [
     "confidence",
 ];
 /// What is left out of a row.
-const LONG: [&str; 2] = ["research_graph", "risk_taxonomy"];
+const LONG: [&str; 3] = ["research_graph", "risk_taxonomy", "history_points"];
 const DEEP: usize = 32;
 
 /// The answer in short and what it refers to; nothing if it refers to no files.

@@ -18,7 +18,7 @@ use text::{MANIFEST_HEAD, heading, mime, params_of, plain, slug_of};
 use crate::{
     Error, Kind,
     graph::graphs_in,
-    key::cache_key,
+    key::call_key,
     plan, prompts,
     service::{Place, Shelf, World, policy},
 };
@@ -247,7 +247,7 @@ impl<'a, W: World> Reader<'a, W> {
             }
             ["cache-key", command, encoded] => {
                 let params = params_of(encoded)?;
-                let key = cache_key(command, &params);
+                let key = call_key(command, &params);
                 Ok(Content::json(&json!({
                     "command": command,
                     "params": crate::secrets::redacted(&Value::Object(params)),

@@ -243,13 +243,26 @@ fn consumed(bucket: Option<&Bucket>) -> Option<u64> {
     u64::try_from(bucket?.tokens_consumed?).ok()
 }
 
+/// Refuses a selection with fields that do not exist, also one in a file, before anyone is asked to pay for it.
+pub fn check_selection<W: World>(
+    world: &W,
+    command: Command,
+    params: &Params,
+) -> Result<(), Error> {
+    crate::request::check_selection(command, &with_selection_file(world, params)?)
+}
+
 /// A selection may be in a file.
 fn with_selection_file<W: World>(world: &W, params: &Params) -> Result<Params, Error> {
     let Some(path) = params.text(&["selection_file"]) else {
         return Ok(params.clone());
     };
+    if params.get(&["selection"]).is_some() {
+        return Err(crate::request::two_selections());
+    }
     let text = world.load(Place::Input(&path))?;
     let mut all = params.canonical().clone();
+    all.shift_remove("selection_file");
     all.insert("selection".to_owned(), Value::from(text));
     Ok(all.into())
 }

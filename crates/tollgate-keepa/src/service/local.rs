@@ -6,7 +6,7 @@ use super::{Place, World, made_here};
 use crate::{
     Command, Domain, Error, Params, action,
     cost::estimate,
-    key::cache_key,
+    key::call_key,
     tool::{self, TOOLS, Tool},
 };
 
@@ -251,7 +251,7 @@ pub(super) fn explain_key(params: &Params) -> Result<Value, Error> {
     Ok(json!({
         "command": name,
         "params": crate::secrets::redacted(&Value::Object(inner.clone())),
-        "cache_key": cache_key(&name, &inner),
+        "cache_key": call_key(&name, &inner),
         "left_out": ["from_cache", "yes"],
         "note": "Equal parameters have equal keys; secrets and consent are no part of them.",
     }))

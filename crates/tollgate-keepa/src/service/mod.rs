@@ -7,6 +7,7 @@ mod agent;
 mod cassettes;
 mod categories;
 mod context;
+mod drawable;
 mod fetch;
 mod history;
 mod local;
@@ -25,6 +26,8 @@ use serde_json::{Value, json};
 
 pub(crate) use context::manifest;
 pub use context::{is_asin, policy};
+pub(crate) use drawable::has_histories;
+pub use fetch::check_selection;
 pub use rehearse::rehearse;
 pub use world::{Place, Reuse, Samples, Saved, Shelf, Target, Told, World, no_browser};
 

@@ -2,8 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{Failure, Outcome, World, fetch::fetch, history, save};
-use crate::{Command, Error, Kind, Params, Product, chart};
+use super::{
+    Failure, Outcome, World, drawable::products_in, fetch::fetch, history, made_here,
+    research::read_json, save,
+};
+use crate::{
+    Command, Error, Kind, Params, Product,
+    chart::{self, MOST_COMPARED},
+    series::Series,
+};
 
 /// `graphs.image`.
 pub(super) async fn image<W: World>(world: &W, params: &Params) -> Result<Outcome, Failure> {
@@ -20,7 +27,7 @@ pub(super) async fn image<W: World>(world: &W, params: &Params) -> Result<Outcom
     Ok(fetched.outcome(data))
 }
 
-/// `charts.render`.
+/// `charts.render`: products of Keepa's, or those that an earlier answer holds the histories of.
 pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outcome, Failure> {
     let only = if params.list(&["series"]).is_empty() {
         Vec::new()
@@ -29,39 +36,80 @@ pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outco
     };
     let wanted = params.text(&["out"]);
     let format = Drawing::wanted(params, wanted.as_deref())?;
+    if let Some(path) = params.text(&["input"]) {
+        if !params.list(&["asin"]).is_empty() {
+            return Err(Error::argument("give either asin or input").into());
+        }
+        let mut products = products_in(&read_json(world, &path)?);
+        if products.is_empty() {
+            let message = "nothing in there has a history; compare again with keep_history_points";
+            return Err(Error::new(Kind::HistoryUnavailable, message).into());
+        }
+        let left_out = products.len().saturating_sub(MOST_COMPARED);
+        products.truncate(MOST_COMPARED);
+        let mut data = drawn(world, &products, &only, format, wanted.as_deref()).await?;
+        if left_out > 0 {
+            data["products_left_out"] = Value::from(left_out);
+        }
+        data["provenance"] = made_here(Command::ChartsRender, params);
+        return Ok(Outcome::local(data));
+    }
     let fetched = fetch(world, Command::ChartsRender, params).await?;
     let Some(text) = &fetched.text else {
         let data = Value::Object(fetched.base());
         return Ok(fetched.outcome(data));
     };
-    let products = Product::read_all(text).map_err(|error| fetched.failed(error))?;
-    let Some(product) = products.first() else {
+    let mut products = Product::read_all(text).map_err(|error| fetched.failed(error))?;
+    if products.is_empty() {
         let error = Error::new(Kind::ProductNotFound, "Keepa knows no such product");
         return Err(fetched.failed(error));
+    }
+    // A sample may hold more than was asked for, or something else.
+    let asked = params.list(&["asin"]);
+    let is_asked = |product: &Product| asked.iter().any(|asin| asin == product.asin());
+    if products.iter().any(is_asked) {
+        products.retain(is_asked);
+    } else {
+        products.truncate(asked.len().max(1));
+    }
+    let drawing = drawn(world, &products, &only, format, wanted.as_deref()).await;
+    let mut data = drawing.map_err(|error| fetched.failed(error))?;
+    data["cache_provenance"] = fetched.provenance.clone();
+    Ok(fetched.outcome(data))
+}
+
+/// Draws one product with all its histories, or several side by side, and writes the picture.
+async fn drawn<W: World>(
+    world: &W,
+    products: &[Product],
+    only: &[Series],
+    format: Drawing,
+    out: Option<&str>,
+) -> Result<Value, Error> {
+    let chart = match products {
+        [one] => chart::charts(one, only),
+        several => chart::compared(several, only)?,
     };
-    let Some(chart) = chart::charts(product, &only) else {
-        let error = Error::new(Kind::HistoryEmpty, "there is nothing to draw");
-        return Err(fetched.failed(error));
-    };
-    let drops = chart.svg.matches("class=\"drop\"").count();
-    let own = format!("chart-{}.{}", product.asin(), format.name());
+    let nothing = || Error::new(Kind::HistoryEmpty, "there is nothing to draw");
+    let chart = chart.ok_or_else(nothing)?;
+    let drops = chart.drops();
+    let asins: Vec<&str> = products.iter().map(Product::asin).collect();
+    let own = format!("chart-{}.{}", asins.join("-"), format.name());
     let bytes = match format {
         Drawing::Svg => chart.svg.into_bytes(),
-        Drawing::Png => {
-            let painted = world.paint(chart).await;
-            painted.map_err(|error| fetched.failed(error))?
-        }
+        Drawing::Png => world.paint(chart).await?,
     };
-    let saved = save(world, wanted.as_deref(), &own, &bytes)?;
-    let data = json!({
+    let mut data = json!({
         "view": "charts",
-        "asin": product.asin(),
         "format": format.name(),
         "drops_marked": drops,
-        "output": saved,
-        "cache_provenance": fetched.provenance,
+        "output": save(world, out, &own, &bytes)?,
     });
-    Ok(fetched.outcome(data))
+    match asins.as_slice() {
+        [one] => data["asin"] = Value::from(*one),
+        several => data["asins"] = json!(several),
+    }
+    Ok(data)
 }
 
 /// How a chart is written.

@@ -4,11 +4,14 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Failure, Outcome, World,
+    agent::{About, PROVENANCE, Place},
     fetch::{Fetched, fetch, put_body},
     save,
 };
 use crate::{
-    Command, Error, Kind, Params, Product, compare as compare_products, compare_options,
+    Command, Error, Kind, Params, Product, compare as compare_products,
+    compare::{key_facts, one_line},
+    compare_options, compare_with_points,
     cost::estimate,
     params::whole_numbers,
     view::{self, Options, Profile, compact},
@@ -107,8 +110,17 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
     if all.is_empty() {
         return Err(fetched.failed(none(params)));
     }
-    let mut data = compare_products(&all, &options);
+    let mut data = if params.is_on("keep_history_points") {
+        let most = match params.get(&["history_limit"]) {
+            Some(_) => options.history_limit,
+            None => usize::MAX,
+        };
+        compare_with_points(&all, &options, most)
+    } else {
+        compare_products(&all, &options)
+    };
     data["cache_provenance"] = fetched.provenance.clone();
+    put_about(&mut data);
     data["source_view"]["raw"] = compact(json!({
         "body_omitted": true,
         "offline": fetched.fixture.is_some(),
@@ -118,6 +130,60 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
         data["source_view"]["chunks"] = chunks(world, &folder, &view::products(&all, &options))?;
     }
     Ok(fetched.outcome(data))
+}
+
+/// What a decision about a product asks for first.
+const DECIDING: [&str; 7] = [
+    "new_price",
+    "buy_box_price",
+    "sales_rank",
+    "monthly_sold",
+    "rating",
+    "review_count",
+    "total_offer_count",
+];
+const EVIDENCE: &[Place] = &[
+    ("rows", "rows", "summary", "The products side by side."),
+    (
+        "risk_summary",
+        "risk_summary",
+        "summary",
+        "Risks of all products, counted.",
+    ),
+    (
+        "research_graph",
+        "research_graph",
+        "summary",
+        "What the products share.",
+    ),
+    PROVENANCE,
+];
+/// How many things to do next a comparison names; its rows have the rest.
+const ACTIONS: usize = 3;
+
+/// Adds the page to read first.
+fn put_about(data: &mut Value) {
+    let facts = key_facts(data);
+    let none = Vec::new();
+    let rows = data["rows"].as_array().unwrap_or(&none);
+    let is_known = |name: &&str| rows.iter().all(|row| row.get(*name).is_some());
+    let (present, missing): (Vec<&str>, Vec<&str>) = DECIDING.into_iter().partition(is_known);
+    let firsts = rows.iter().filter_map(|row| row["next_actions"].get(0));
+    let actions: Vec<Value> = firsts.take(ACTIONS).cloned().collect();
+    let about = About {
+        view: "products_compare",
+        one_line: one_line(&facts),
+        signals: facts.clone(),
+        key_facts: facts,
+        present,
+        missing,
+        notes: Vec::new(),
+        evidence: EVIDENCE,
+    };
+    if let Some(map) = data.as_object_mut() {
+        map.insert("next_actions".to_owned(), Value::Array(actions));
+        about.put(map);
+    }
 }
 
 fn none(params: &Params) -> Error {

@@ -15,7 +15,7 @@ use crate::{
 
 /// A dry run of a command that asks Keepa; nothing if its parameters alone do not tell.
 pub fn rehearse(command: Command, params: &Params) -> Option<Result<Outcome, Failure>> {
-    let elsewhere = || RUNTIME_ARGUMENTS.iter().chain(&["selection_file"]);
+    let elsewhere = || RUNTIME_ARGUMENTS.iter().chain(&["selection_file", "input"]);
     if command.effect() == Effect::Local || elsewhere().any(|name| params.get(&[*name]).is_some()) {
         return None;
     }

@@ -6,13 +6,9 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::{World, made_here, research::read_json, save};
+use super::{World, drawable::pictures, made_here, research::read_json, save};
 use crate::{
-    Command, Error, KeepaMinute, Params, Product,
-    brief::summary,
-    chart::{self, escaped},
-    graph::graphs_in,
-    series::Series,
+    Command, Error, KeepaMinute, Params, brief::summary, chart::escaped, graph::graphs_in,
 };
 
 const ENTITIES: usize = 40;
@@ -361,7 +357,7 @@ fn page(source: &Source, title: &str, generated: &str) -> String {
         escaped(&source.path),
         source.rows.len()
     );
-    for (name, svg) in charts(&source.payload) {
+    for (name, svg) in pictures(&source.payload) {
         let _ = write!(page, "<h2>{}</h2>{svg}", escaped(&name));
     }
     table(&mut page, "Rows", &columns(&source.rows), &source.rows);
@@ -376,78 +372,6 @@ fn page(source: &Source, title: &str, generated: &str) -> String {
     }
     let _ = writeln!(page, "<script>{SCRIPT}</script></body></html>");
     page
-}
-
-/// The charts of all products with histories in a payload, wherever they stand in it.
-fn charts(payload: &Value) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    drawable(payload, &mut found);
-    let products = Product::read_all(&json!({ "products": found }).to_string());
-    let products = products.unwrap_or_default();
-    let mut seen = std::collections::BTreeSet::new();
-    let drawn = products.iter().filter_map(|product| {
-        let title = product.field("title").and_then(Value::as_str);
-        let name = format!("{} {}", product.asin(), title.unwrap_or_default());
-        let chart = chart::charts(product, &[])?;
-        seen.insert(product.asin()).then_some((name, chart.svg))
-    });
-    drawn.collect()
-}
-
-/// Collects products as Keepa sends them, and views of products that show their histories.
-fn drawable(value: &Value, found: &mut Vec<Value>) {
-    let parts = match value {
-        Value::Array(all) => all.iter().collect(),
-        Value::Object(map) if value["asin"].is_string() && value["csv"].is_array() => {
-            let plain =
-                |name: &&String| ["asin", "title", "domainId", "csv"].contains(&name.as_str());
-            let kept = map.iter().filter(|(name, _)| plain(name));
-            found.push(
-                kept.map(|(name, one)| (name.clone(), one.clone()))
-                    .collect(),
-            );
-            Vec::new()
-        }
-        Value::Object(_) if value["history_summary"]["series"].is_object() => {
-            found.push(from_view(value));
-            Vec::new()
-        }
-        Value::Object(map) => map.values().collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-    };
-    for part in parts {
-        drawable(part, found);
-    }
-}
-
-/// A product with the histories that its view shows: their latest points.
-fn from_view(view: &Value) -> Value {
-    let mut csv = vec![Value::Null; Series::ALL.len()];
-    let series = view["history_summary"]["series"].as_object();
-    for one in series.into_iter().flatten().map(|(_, one)| one) {
-        let at = one["index"]
-            .as_u64()
-            .and_then(|at| usize::try_from(at).ok());
-        let Some(slot) = at.and_then(|at| csv.get_mut(at)) else {
-            continue;
-        };
-        let points = one["last_points"].as_array().into_iter().flatten();
-        let numbers = points.flat_map(|point| {
-            let names = ["keepa_minute", "raw_value", "raw_shipping"];
-            names
-                .into_iter()
-                .filter_map(|name| point.get(name).cloned())
-        });
-        *slot = numbers.collect();
-    }
-    let identity = &view["identity"];
-    let asin = identity["asin"].as_str().or(view["asin"].as_str());
-    json!({
-        "asin": asin,
-        "title": identity["title"],
-        "domainId": identity["domain_id"],
-        "csv": csv,
-    })
 }
 
 fn table(page: &mut String, title: &str, columns: &[String], rows: &[Value]) {
@@ -488,30 +412,6 @@ mod tests {
             csv(&names, &rows),
             "a,b,c,d,e\n'=1+1,\"x,\"\"y\"\"\",-5,-5,\n"
         );
-    }
-
-    #[test]
-    fn histories_are_drawn_wherever_they_are() {
-        let raw = crate::fixtures::find("product_kettle.json").unwrap();
-        let raw: Value = serde_json::from_str(raw).unwrap();
-        let products = Product::read_all(&raw.to_string()).unwrap();
-        let options = crate::view::Options {
-            history_limit: 50,
-            ..Default::default()
-        };
-        let shown = crate::view::products(&products, &options);
-        for payload in [
-            raw.clone(),
-            json!({"data": {"body": raw}}),
-            json!({"data": shown}),
-            json!([{"results": [{"data": shown}, {"data": shown}]}]),
-        ] {
-            let drawn = charts(&payload);
-            assert_eq!(drawn.len(), 1);
-            assert!(drawn[0].0.starts_with("B0KETTLE01 "));
-            assert!(drawn[0].1.contains("Sales rank"));
-        }
-        assert!(charts(&json!({"rows": [{"asin": "B0KETTLE01"}]})).is_empty());
     }
 
     #[test]

@@ -56,6 +56,7 @@ pub(super) fn runtime(name: &str) -> Value {
 /// What an argument of a command may be, where one name means different things.
 pub fn argument_of(command: Command, name: &str) -> Value {
     let words = |words: &[&str], about: &str| json!({"enum": words, "description": about});
+    let size = |about: &str| json!({"type": ["integer", "string"], "description": about});
     match (command, name) {
         (Command::WorkflowPlan | Command::TokensPlan, "name") => words(&plan::NAMES, "Which plan."),
         (Command::ProductsCompare, "view") => words(
@@ -72,8 +73,13 @@ pub fn argument_of(command: Command, name: &str) -> Value {
             &["svg", "png"],
             "How it is drawn: lines, or points by the browser (what `out` ends with if absent, else svg).",
         ),
+        (Command::GraphsImage, "range") => size("How many days are drawn."),
+        (Command::GraphsImage, "width" | "height") => size("How large, in points."),
         (Command::GraphsImage, "title") => {
             json!({"type": ["string", "integer", "boolean"], "description": "1 writes the title, 0 does not."})
+        }
+        (Command::GraphsImage, "yzoom") => {
+            json!({"type": ["string", "integer", "boolean"], "description": "1 cuts the axis to what is there, 0 does not."})
         }
         (Command::TrackingList, "per_page") => {
             json!({"type": "integer", "minimum": 1, "description": "Trackings a page."})
@@ -112,6 +118,7 @@ pub fn argument(name: &str) -> Value {
             "type": ["integer", "string", "array"], "items": {"type": "integer"},
             "description": "Windows of change, in days.",
         }),
+        "keep_history_points" => switch("Rows keep histories, for charts."),
         "stats_window" => option("Days the statistics look back; 0 is all."),
         "history"
         | "stats"

@@ -189,6 +189,20 @@ impl Tool {
     }
 }
 
+/// The name a command knows an argument by, if this is its spelling with dashes.
+pub fn respelled(command: Command, name: &str) -> Option<String> {
+    if !name.contains('-') {
+        return None;
+    }
+    let plain = name.replace('-', "_");
+    let schema = match Tool::of(command) {
+        Some(tool) => tool.schema(),
+        None => schema(command, arguments(command)),
+    };
+    let is_known = schema["properties"].get(&plain).is_some();
+    is_known.then_some(plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,6 +221,25 @@ mod tests {
                 assert_ne!(argument(name), json!({}), "{name} of {}", command.name());
             }
         }
+    }
+
+    #[test]
+    fn every_name_with_a_blank_may_have_a_dash() {
+        for command in Command::ALL {
+            for (name, _) in arguments_of(arguments(*command)) {
+                let dashed = name.replace('_', "-");
+                let expected = (dashed != name).then(|| name.to_owned());
+                assert_eq!(respelled(*command, &dashed), expected);
+                assert_eq!(respelled(*command, name), None);
+            }
+        }
+        let known = |name| respelled(Command::ProductsGet, name);
+        assert_eq!(
+            known("cache-ttl-seconds").as_deref(),
+            Some("cache_ttl_seconds")
+        );
+        assert_eq!(known("resource-uri").as_deref(), Some("resource_uri"));
+        assert_eq!((known("per-page"), known("out-dir")), (None, None));
     }
 
     #[test]

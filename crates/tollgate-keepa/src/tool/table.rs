@@ -76,7 +76,7 @@ pub const TOOLS: &[Tool] = &[
         "research product compare",
         LIVE,
         true,
-        "asin* domain full view fields history_limit temporal_window_days stats_window history stats days offers only_live_offers rating buybox videos aplus update stock rental historical_variations fixture chunks_dir no_cache cache_ttl dry_run yes from_cache",
+        "asin* domain full view fields history_limit temporal_window_days stats_window history stats days offers only_live_offers rating buybox videos aplus update stock rental historical_variations keep_history_points fixture chunks_dir no_cache cache_ttl dry_run yes from_cache",
         "Puts products side by side, with risks and one graph. At least two ASINs; 1 token each."
     ),
     tool!(
@@ -316,8 +316,8 @@ const OTHERS: &[Other] = &[
     ),
     (
         Command::ChartsRender,
-        "asin* domain series format fixture out no_cache cache_ttl dry_run from_cache",
-        "Draws price, buy box, rank and offers of a product, with drops marked. 1 token.",
+        "asin input domain series format fixture out no_cache cache_ttl dry_run from_cache",
+        "Draws price, buy box, rank and offers with drops marked: of a product, or of up to eight side by side. 1 token each; products of an earlier answer (`input`) cost nothing.",
     ),
     (
         Command::TokensStatus,

@@ -78,7 +78,8 @@ pub(super) fn agent_brief(view: &Map<String, Value>, entities: Value) -> Value {
     }))
 }
 
-fn one_line(facts: &Value, flags: Option<&Value>) -> String {
+/// A product in a line: what it is, its figures and its risks.
+pub(crate) fn one_line(facts: &Value, flags: Option<&Value>) -> String {
     let text = |name: &str| facts[name].as_str().unwrap_or_default();
     let figures = [
         ("new", "current_new_price"),

@@ -15,6 +15,7 @@ mod temporal;
 
 use serde_json::{Map, Value, json};
 
+pub(crate) use brief::one_line;
 pub use risk::{CODES as RISK_CODES, VERSION as RISK_VERSION};
 
 use crate::{

@@ -65,6 +65,31 @@ impl Stamp {
             .is_none_or(|listed| files_in(&self.root).is_ok_and(|now| now == *listed));
         listed && self.seen.iter().all(|(path, look)| look_at(path) == *look)
     }
+
+    /// What was named: a file or a folder.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder that the names of files count from.
+    pub(super) fn folder(&self) -> &Path {
+        match self.listed {
+            Some(_) => &self.root,
+            None => self.root.parent().unwrap_or(Path::new("")),
+        }
+    }
+
+    /// The files in the order they were read, with their lengths.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&Path, u64)> {
+        self.seen
+            .iter()
+            .filter_map(|(path, look)| Some((path.as_path(), look.as_ref()?.length)))
+    }
+
+    /// How many bytes the files have together.
+    pub fn bytes(&self) -> u64 {
+        self.files().map(|(_, length)| length).sum()
+    }
 }
 
 fn look_at(path: &Path) -> Option<Look> {
@@ -101,25 +126,11 @@ fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Reads a base from a file or a folder; the stamp holds also when that fails.
 pub fn load(path: &Path, limits: Limits) -> (Result<Base, Vec<Problem>>, Stamp) {
-    let mut loading = Loading {
-        draft: Draft::new(),
-        digest: Sha256::new(),
-        stamp: Stamp {
-            root: path.to_owned(),
-            ..Stamp::default()
-        },
-        folder: path.parent().unwrap_or(Path::new("")).to_owned(),
-        limits,
-    };
-    let done = loading.everything(path);
-    let stamp = loading.stamp;
-    if let Err(problem) = done {
-        return (Err(vec![problem]), stamp);
+    let mut loading = Loading::new(path, limits);
+    match loading.everything(path) {
+        Err(problem) => (Err(vec![problem]), loading.stamp),
+        Ok(()) => loading.finish(),
     }
-    let name = path.file_stem().and_then(|name| name.to_str());
-    let version = version(loading.digest);
-    let base = loading.draft.finish(name.unwrap_or("knowledge"), version);
-    (base, stamp)
 }
 
 /// Reads a base from one text.
@@ -133,7 +144,19 @@ pub fn load_text(name: &str, text: &str, format: Format) -> Result<Base, Vec<Pro
     draft.finish(stem, version(Sha256::new_with_prefix(text)))
 }
 
-fn version(digest: Sha256) -> String {
+/// What a file of a base is called in it.
+pub(super) fn name_in(folder: &Path, path: &Path) -> String {
+    let name = path.strip_prefix(folder).unwrap_or(path);
+    name.to_string_lossy().into_owned()
+}
+
+/// Says to the digest which file comes now.
+pub(super) fn announce(digest: &mut Sha256, name: &str, length: u64) {
+    digest.update(name.as_bytes());
+    digest.update(length.to_le_bytes());
+}
+
+pub(super) fn version(digest: Sha256) -> String {
     let digest = digest.finalize();
     let mut digits: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     digits.truncate(VERSION_DIGITS);
@@ -149,7 +172,7 @@ pub(crate) fn read_text(path: &Path, limit: u64) -> Result<(Arc<str>, String), P
     Ok((file, text))
 }
 
-struct Loading {
+pub(super) struct Loading {
     draft: Draft,
     digest: Sha256,
     stamp: Stamp,
@@ -158,6 +181,25 @@ struct Loading {
 }
 
 impl Loading {
+    pub(super) fn new(path: &Path, limits: Limits) -> Self {
+        Self {
+            draft: Draft::new(),
+            digest: Sha256::new(),
+            stamp: Stamp {
+                root: path.to_owned(),
+                ..Stamp::default()
+            },
+            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            limits,
+        }
+    }
+
+    /// The folder that the names of files count from.
+    pub(super) fn within(mut self, folder: &Path) -> Self {
+        self.folder = folder.to_owned();
+        self
+    }
+
     fn everything(&mut self, path: &Path) -> Result<(), Problem> {
         let trouble = |error: io::Error| whole(path, ProblemCode::File, &error.to_string());
         let metadata = fs::metadata(path).map_err(|error| {
@@ -203,9 +245,18 @@ impl Loading {
             }
         };
         self.stamp.seen.push((path.to_owned(), Some(look)));
-        let name = path.strip_prefix(&self.folder).unwrap_or(path);
-        self.digest.update(name.to_string_lossy().as_bytes());
-        self.digest.update((bytes.len() as u64).to_le_bytes());
+        let file = self.take(path, bytes)?;
+        let includes = std::mem::take(&mut self.draft.includes);
+        for (include, place) in includes {
+            self.include(path, &file, &include, place)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what a file says, without what it includes; gives the name it goes by.
+    pub(super) fn take(&mut self, path: &Path, bytes: Vec<u8>) -> Result<Arc<str>, Problem> {
+        let name = name_in(&self.folder, path);
+        announce(&mut self.digest, &name, bytes.len() as u64);
         self.digest.update(&bytes);
         let file: Arc<str> = Arc::from(path.display().to_string());
         let text = read::decode(bytes).map_err(|fault| fault.in_file(&file))?;
@@ -214,12 +265,16 @@ impl Loading {
         let draft = &mut self.draft;
         read::read(&text, format, &mut |entry| draft.take(entry))
             .map_err(|fault| fault.in_file(&file))?;
-        drop(text);
-        let includes = std::mem::take(&mut self.draft.includes);
-        for (include, place) in includes {
-            self.include(path, &file, &include, place)?;
-        }
-        Ok(())
+        Ok(file)
+    }
+
+    /// The base, if nothing is wrong with it, and what its files looked like.
+    pub(super) fn finish(self) -> (Result<Base, Vec<Problem>>, Stamp) {
+        let root = &self.stamp.root;
+        let name = root.file_stem().and_then(|name| name.to_str());
+        let name = name.unwrap_or("knowledge").to_owned();
+        let base = self.draft.finish(&name, version(self.digest));
+        (base, self.stamp)
     }
 
     /// Reads a file that another one names; it must lie beside or below that one.

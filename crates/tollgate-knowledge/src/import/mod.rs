@@ -8,7 +8,9 @@ mod csv;
 mod dot;
 mod flow;
 mod mermaid;
+mod office;
 mod sheet;
+mod zip;
 
 use std::path::Path;
 
@@ -16,7 +18,7 @@ use flow::Flow;
 
 use crate::{
     Format, Place, load_text,
-    problem::Problem,
+    problem::{Problem, ProblemCode},
     read::{Fault, place_at},
 };
 
@@ -34,6 +36,8 @@ pub enum ImportFormat {
     Mermaid,
     /// A spreadsheet with commas, semicolons or tabs between its cells.
     Csv,
+    /// A workbook of a spreadsheet program, `.xlsx` or `.ods`; its first sheet counts.
+    Workbook,
 }
 
 impl ImportFormat {
@@ -43,6 +47,7 @@ impl ImportFormat {
             "dot" | "gv" => Some(Self::Dot),
             "mmd" | "mermaid" | "md" | "markdown" => Some(Self::Mermaid),
             "csv" | "tsv" | "tab" => Some(Self::Csv),
+            "xlsx" | "xlsm" | "xls" | "ods" => Some(Self::Workbook),
             _ => None,
         }
     }
@@ -63,12 +68,17 @@ pub struct Imported {
 pub fn import(name: &str, bytes: Vec<u8>, format: ImportFormat) -> Result<Imported, Vec<Problem>> {
     let file: std::sync::Arc<str> = std::sync::Arc::from(name);
     let wrong = |fault: Fault| vec![fault.in_file(&file)];
-    let text = crate::read::decode(bytes).map_err(wrong)?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let drawn = |bytes, read: fn(&str) -> Result<Flow, Fault>| {
+        let text = crate::read::decode(bytes)?;
+        read(text.strip_prefix('\u{feff}').unwrap_or(&text))
+    };
     let flow = match format {
-        ImportFormat::Dot => dot::read(text),
-        ImportFormat::Mermaid => mermaid::read(text),
-        ImportFormat::Csv => sheet::read(text),
+        ImportFormat::Dot => drawn(bytes, dot::read),
+        ImportFormat::Mermaid => drawn(bytes, mermaid::read),
+        ImportFormat::Csv => drawn(bytes, |text| sheet::read(csv::rows(text)?)),
+        ImportFormat::Workbook => office::rows(&bytes)
+            .map_err(|message| Fault::new(ProblemCode::File, Place::default(), message))
+            .and_then(sheet::read),
     }
     .map_err(wrong)?;
     if flow.is_empty() {
@@ -95,13 +105,13 @@ fn fault(text: &str, at: usize, message: impl Into<String>) -> Fault {
 /// Says that a drawing is too large, or nothing.
 fn bounded(flow: &Flow, text: &str, at: usize) -> Result<(), Fault> {
     if flow.len() > MOST {
-        return Err(fault(
-            text,
-            at,
-            format!("a drawing has at most {MOST} nodes"),
-        ));
+        return Err(too_large(place_at(text, at)));
     }
     Ok(())
+}
+
+fn too_large(place: Place) -> Fault {
+    Fault::syntax(place, format!("a drawing has at most {MOST} nodes"))
 }
 
 /// The text of a label that may have marks of a page in it.

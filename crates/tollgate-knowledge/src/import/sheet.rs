@@ -2,9 +2,10 @@
 //! side by side, or just questions and answers.
 
 use super::{
-    bounded,
-    csv::{self, Row},
+    MOST,
+    csv::Row,
     flow::{Flow, Said, To, Way},
+    too_large,
 };
 use crate::{Place, problem::ProblemCode, read::Fault};
 
@@ -72,8 +73,8 @@ struct Head {
     number: u32,
 }
 
-pub(super) fn read(text: &str) -> Result<Flow, Fault> {
-    let mut rows = csv::rows(text)?.into_iter();
+pub(super) fn read(rows: Vec<Row>) -> Result<Flow, Fault> {
+    let mut rows = rows.into_iter();
     let head = rows.next().unwrap_or(Row {
         line: 1,
         cells: Vec::new(),
@@ -91,12 +92,18 @@ pub(super) fn read(text: &str) -> Result<Flow, Fault> {
     let sheet = Sheet {
         heads,
         rows: rows.collect(),
-        text,
     };
     if sheet.has(Column::Next) {
         sheet.flow()
     } else {
         sheet.answers()
+    }
+}
+
+fn bounded(flow: &Flow, row: &Row) -> Result<(), Fault> {
+    match flow.len() > MOST {
+        true => Err(too_large(place(row.line))),
+        false => Ok(()),
     }
 }
 
@@ -137,13 +144,12 @@ fn is_language(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-struct Sheet<'a> {
+struct Sheet {
     heads: Vec<Option<Head>>,
     rows: Vec<Row>,
-    text: &'a str,
 }
 
-impl Sheet<'_> {
+impl Sheet {
     fn has(&self, column: Column) -> bool {
         self.heads
             .iter()
@@ -184,7 +190,7 @@ impl Sheet<'_> {
         let mut owners = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
             owners.push(self.owner(row, &mut flow, owners.last().copied())?);
-            bounded(&flow, self.text, 0)?;
+            bounded(&flow, row)?;
         }
         // Only now every name is known that an option can lead to.
         let numbers = self.numbers();
@@ -269,7 +275,7 @@ impl Sheet<'_> {
                     to: To::Step(node),
                 },
             );
-            bounded(&flow, self.text, 0)?;
+            bounded(&flow, row)?;
         }
         Ok(flow)
     }

@@ -55,6 +55,17 @@ struct Best {
     nodes: Box<[(NodeId, u8)]>,
 }
 
+/// A word that was looked up, so that nobody has to look it up again: a large index is far
+/// away in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Looked<'i> {
+    key: u64,
+    main: Option<&'i Term>,
+    late: Option<&'i Term>,
+    /// How many nodes have it.
+    count: usize,
+}
+
 impl Index {
     /// Indexes a base; a large one in parts at once, which are then put together.
     pub(crate) fn build(base: &Base) -> Self {
@@ -174,7 +185,8 @@ impl Index {
         touched.dedup();
         touched.retain(|&key| self.count(key) > LONG);
         for key in touched {
-            let nodes = self.best_of(self.read(key)).into_boxed_slice();
+            let nodes = self.best_of(self.read(&self.look_up(key)));
+            let nodes = nodes.into_boxed_slice();
             let best = Best { key, nodes };
             self.best.insert_unique(key, best, |one| one.key);
         }
@@ -201,40 +213,39 @@ impl Index {
 
     /// How many nodes have a word.
     fn count(&self, key: u64) -> usize {
-        let of = |words: &Words| words.term(key).map_or(0, |term| term.count);
-        let gone = self
-            .gone
-            .find(key, |one| one.0 == key)
-            .map_or(0, |one| one.1);
-        (of(&self.main) + of(&self.late)).saturating_sub(gone) as usize
+        self.look_up(key).count
     }
 
-    /// At most how many nodes have all of the keys.
-    pub(super) fn frequency(&self, keys: &[u64]) -> usize {
-        keys.iter().map(|&key| self.count(key)).min().unwrap_or(0)
+    fn look_up(&self, key: u64) -> Looked<'_> {
+        let (main, late) = (self.main.term(key), self.late.term(key));
+        let of = |term: Option<&Term>| term.map_or(0, |term| term.count);
+        let gone = self.gone.find(key, |one| one.0 == key);
+        let gone = gone.map_or(0, |one| one.1);
+        Looked {
+            key,
+            main,
+            late,
+            count: (of(main) + of(late)).saturating_sub(gone) as usize,
+        }
     }
 
-    /// About how many postings are read to find the nodes that have all of the keys.
-    pub(super) fn cost(&self, keys: &[u64]) -> usize {
-        let fewest = self.frequency(keys);
-        let costs = keys.iter().map(|&key| self.count(key).min(fewest * SEEK));
-        costs.sum()
+    /// Looks up the words that say something together, the rarest first.
+    pub(super) fn look(&self, keys: &[u64]) -> Vec<Looked<'_>> {
+        let mut looked: Vec<Looked<'_>> = keys.iter().map(|&key| self.look_up(key)).collect();
+        looked.sort_by_key(|one| one.count);
+        looked
     }
 
     /// The nodes that have a word, in order.
-    fn read(&self, key: u64) -> Vec<(NodeId, u8)> {
-        let main = self.main.term(key).map(Term::nodes);
+    fn read(&self, word: &Looked<'_>) -> Vec<(NodeId, u8)> {
+        let main = word.main.map(Term::nodes);
+        let mut found = Vec::with_capacity(word.count);
         let Some(moves) = &self.moves else {
-            return main.map_or_else(Vec::new, Iterator::collect);
+            found.extend(main.into_iter().flatten());
+            return found;
         };
-        let mut late = self
-            .late
-            .term(key)
-            .map(Term::nodes)
-            .into_iter()
-            .flatten()
-            .peekable();
-        let mut found = Vec::with_capacity(self.count(key));
+        let late = word.late.map(Term::nodes);
+        let mut late = late.into_iter().flatten().peekable();
         let mut now = moves.each_now();
         for (number, strength) in main.into_iter().flatten() {
             let node = now(number);
@@ -250,23 +261,25 @@ impl Index {
     }
 
     /// How strong a word is at one node.
-    fn strength(&self, key: u64, node: NodeId) -> Option<u8> {
+    fn strength(&self, word: &Looked<'_>, node: NodeId) -> Option<u8> {
         match self.in_main(node) {
-            NONE => self.late.term(key)?.strength(node),
-            number => self.main.term(key)?.strength(number),
+            NONE => word.late?.strength(node),
+            number => word.main?.strength(number),
         }
     }
 
-    /// The nodes that have all of the keys, in order, with the strength of the weakest.
-    pub(super) fn find(&self, keys: &[u64]) -> Vec<(NodeId, u8)> {
-        let mut keys = self.rarest_first(keys).into_iter();
-        let mut found = keys.next().map_or_else(Vec::new, |key| self.read(key));
-        for key in keys {
-            if self.count(key) > found.len() * SEEK {
-                self.narrow(&mut found, key);
+    /// The nodes that have all of the words, in order, with the strength of the weakest.
+    pub(super) fn find(&self, words: &[Looked<'_>]) -> Vec<(NodeId, u8)> {
+        let Some((first, more)) = words.split_first() else {
+            return Vec::new();
+        };
+        let mut found = self.read(first);
+        for word in more {
+            if word.count > found.len() * SEEK {
+                self.narrow(&mut found, word);
                 continue;
             }
-            let mut others = self.read(key).into_iter().peekable();
+            let mut others = self.read(word).into_iter().peekable();
             found.retain_mut(|(node, strength)| {
                 while others.next_if(|(other, _)| *other < *node).is_some() {}
                 match others.peek() {
@@ -281,28 +294,21 @@ impl Index {
         found
     }
 
-    /// Of the nodes that have all of the keys some that the rarest key says most about.
-    pub(super) fn find_best(&self, keys: &[u64]) -> Vec<(NodeId, u8)> {
-        let mut keys = self.rarest_first(keys).into_iter();
-        let Some(first) = keys.next() else {
+    /// Of the nodes that have all of the words some that the rarest one says most about.
+    pub(super) fn find_best(&self, words: &[Looked<'_>]) -> Vec<(NodeId, u8)> {
+        let Some((first, more)) = words.split_first() else {
             return Vec::new();
         };
         let mut found = self.best(first);
-        for key in keys {
-            self.narrow(&mut found, key);
+        for word in more {
+            self.narrow(&mut found, word);
         }
         found
     }
 
-    fn rarest_first(&self, keys: &[u64]) -> Vec<u64> {
-        let mut keys = keys.to_vec();
-        keys.sort_by_key(|&key| self.count(key));
-        keys
-    }
-
     /// Keeps the nodes that have one more word, asking for each of them.
-    fn narrow(&self, found: &mut Vec<(NodeId, u8)>, key: u64) {
-        found.retain_mut(|(node, strength)| match self.strength(key, *node) {
+    fn narrow(&self, found: &mut Vec<(NodeId, u8)>, word: &Looked<'_>) {
+        found.retain_mut(|(node, strength)| match self.strength(word, *node) {
             Some(more) => {
                 *strength = (*strength).min(more);
                 true
@@ -312,15 +318,15 @@ impl Index {
     }
 
     /// The nodes that a word says most about, in order.
-    fn best(&self, key: u64) -> Vec<(NodeId, u8)> {
-        if let Some(best) = self.best.find(key, |one| one.key == key) {
+    fn best(&self, word: &Looked<'_>) -> Vec<(NodeId, u8)> {
+        if let Some(best) = self.best.find(word.key, |one| one.key == word.key) {
             return best.nodes.to_vec();
         }
-        if self.count(key) <= LONG {
-            return self.best_of(self.read(key));
+        if word.count <= LONG {
+            return self.best_of(self.read(word));
         }
         // It is nowhere new and nowhere gone, so the main part knows.
-        let best = self.main.term(key).map_or(&[][..], Term::best);
+        let best = word.main.map_or(&[][..], Term::best);
         match &self.moves {
             None => best.to_vec(),
             Some(moves) => {
@@ -338,11 +344,26 @@ impl Index {
         })
     }
 
-    /// The strength of the weakest of the keys at one node, if it has them all.
-    pub(super) fn weakest(&self, keys: &[u64], node: NodeId) -> Option<u8> {
-        let strengths = keys.iter().map(|&key| self.strength(key, node));
-        strengths.collect::<Option<Vec<u8>>>()?.into_iter().min()
+    /// The strength of the weakest of the words at one node, if it has them all.
+    pub(super) fn weakest(&self, words: &[Looked<'_>], node: NodeId) -> Option<u8> {
+        let mut weakest = None;
+        for word in words {
+            let strength = self.strength(word, node)?;
+            weakest = Some(weakest.map_or(strength, |known: u8| known.min(strength)));
+        }
+        weakest
     }
+}
+
+/// At most how many nodes have all of the words.
+pub(super) fn frequency(words: &[Looked<'_>]) -> usize {
+    words.first().map_or(0, |rarest| rarest.count)
+}
+
+/// About how many postings are read to find the nodes that have all of the words.
+pub(super) fn cost(words: &[Looked<'_>]) -> usize {
+    let most = frequency(words) * SEEK;
+    words.iter().map(|word| word.count.min(most)).sum()
 }
 
 /// The words of some nodes, and how many each has.
@@ -403,13 +424,14 @@ mod tests {
         };
         assert_eq!(words(one), words(other));
         for key in words(one) {
-            let nodes = one.read(key);
-            assert_eq!(nodes, other.read(key));
+            let (here, there) = (one.look_up(key), other.look_up(key));
+            let nodes = one.read(&here);
+            assert_eq!(nodes, other.read(&there));
             assert_eq!(one.count(key), nodes.len());
-            assert_eq!(one.find_best(&[key]), other.find_best(&[key]));
+            assert_eq!(one.find_best(&[here]), other.find_best(&[there]));
             for (node, strength) in nodes {
-                assert_eq!(one.strength(key, node), Some(strength));
-                assert_eq!(other.strength(key, node), Some(strength));
+                assert_eq!(one.strength(&here, node), Some(strength));
+                assert_eq!(other.strength(&there, node), Some(strength));
             }
         }
     }

@@ -12,12 +12,15 @@ mod query;
 mod words;
 
 pub use index::Index;
-pub(crate) use query::Query;
+use index::{Looked, cost, frequency};
+pub(crate) use query::{Heard, Query};
 
 use crate::base::{Base, NodeId};
 
 /// How many nodes are asked for the words whose nodes were not all looked at.
 const COMPLETED: usize = 16;
+/// How many hits are put in order first; mostly one of them is it.
+const FEW: usize = 8;
 
 /// What a search wants of a node, and how much it may look at.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +53,14 @@ impl Enough {
         mentioned: f32::INFINITY,
         work: 500,
     };
+
+    /// The part that is enough for a node that was named, or one that was not.
+    fn least(self, named: bool) -> f32 {
+        match named {
+            true => self.named.min(self.mentioned),
+            false => self.mentioned,
+        }
+    }
 }
 
 /// A node that fits.
@@ -82,48 +93,86 @@ impl Tally {
 }
 
 /// Something that was said.
-struct Concept<'a> {
+struct Concept<'i> {
     weight: f32,
     bit: u64,
-    /// The ways to say it, if not every node that has one of them was looked at.
-    cut: Option<&'a [Vec<u64>]>,
+    /// The ways to say it, each as words that belong together.
+    ways: Vec<Vec<Looked<'i>>>,
+    /// Whether not every node that has one of them was looked at.
+    is_cut: bool,
 }
 
 /// The nodes that are close to the question, best first.
-pub(crate) fn search(
-    bases: &[&Base],
+pub(crate) fn search(bases: &[&Base], query: &Query, enough: Enough, most: usize) -> Vec<Hit> {
+    let hits = hits(bases, query, enough);
+    let mut found = Vec::new();
+    in_order(hits, most, |hit| {
+        if bases[hit.base].at(hit.node).is_entry() {
+            found.push(hit);
+        }
+        found.len() == most
+    });
+    found
+}
+
+/// The best node of a base that is wanted, of the first few that fit.
+///
+/// Whether one is wanted is asked in order and only until one is: a node is far away in
+/// memory, and most of those that have some of the words are not among the best.
+pub(crate) fn first(
+    base: &Base,
     query: &Query,
     enough: Enough,
-    keep: &dyn Fn(usize, NodeId) -> bool,
     most: usize,
-) -> Vec<Hit> {
+    mut wanted: impl FnMut(NodeId) -> Option<bool>,
+) -> Option<NodeId> {
+    let (mut found, mut asked) = (None, 0);
+    in_order(hits(&[base], query, enough), FEW, |hit| {
+        if !base.at(hit.node).is_entry() {
+            return false;
+        }
+        match wanted(hit.node) {
+            // It does not count.
+            None => return false,
+            Some(true) => found = Some(hit.node),
+            Some(false) => asked += 1,
+        }
+        found.is_some() || asked == most
+    });
+    found
+}
+
+/// Every node that has enough of the question, in no order.
+fn hits(bases: &[&Base], query: &Query, enough: Enough) -> Vec<Hit> {
     let mut hits = Vec::new();
     let indexes: Vec<&Index> = bases.iter().map(|base| base.index()).collect();
     let nodes: usize = indexes.iter().map(|index| index.len()).sum();
     for (number, base) in bases.iter().enumerate() {
-        let concepts = query.for_base(base);
-        let weigh = |keys: &[u64]| -> f32 {
-            let found: usize = indexes.iter().map(|index| index.frequency(keys)).sum();
-            rarity(nodes, found)
+        let weigh = |keys: &[u64]| -> (f32, Vec<Looked<'_>>) {
+            let own = indexes[number].look(keys);
+            let others = indexes.iter().enumerate().filter(|(at, _)| *at != number);
+            let others: usize = others.map(|(_, index)| frequency(&index.look(keys))).sum();
+            (rarity(nodes, frequency(&own) + others), own)
         };
-        let mut weighed: Vec<(f32, &Vec<Vec<u64>>)> = concepts
+        let mut concepts: Vec<Concept<'_>> = query
+            .for_base(base)
             .iter()
-            .map(|concept| {
-                let weights = concept.iter().map(|keys| weigh(keys));
-                (weights.fold(f32::MAX, f32::min), concept)
+            .map(|ways| {
+                let (weights, ways): (Vec<f32>, Vec<_>) =
+                    ways.iter().map(|keys| weigh(keys)).unzip();
+                Concept {
+                    weight: weights.into_iter().fold(f32::MAX, f32::min),
+                    bit: 0,
+                    ways,
+                    is_cut: false,
+                }
             })
             .collect();
-        weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let total: f32 = weighed.iter().map(|(weight, _)| weight).sum();
+        concepts.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        let total: f32 = concepts.iter().map(|concept| concept.weight).sum();
         let total = total.max(f32::MIN_POSITIVE);
-        let least = total * enough.named.min(enough.mentioned);
-        for tally in tallies(indexes[number], &weighed, enough.work, least) {
-            let wanted = if tally.named {
-                enough.named
-            } else {
-                enough.mentioned
-            };
-            if tally.covered / total >= wanted {
+        for tally in tallies(indexes[number], concepts, enough, total) {
+            if tally.covered / total >= enough.least(tally.named) {
                 hits.push(Hit {
                     base: number,
                     node: tally.node,
@@ -132,31 +181,38 @@ pub(crate) fn search(
             }
         }
     }
-    let fits = |hit: &Hit| bases[hit.base].at(hit.node).is_entry() && keep(hit.base, hit.node);
-    best(hits, most, fits)
+    hits
 }
 
-/// The best of the hits that fit, in order. Whether one fits is asked only until there are
-/// enough: a node is far away in memory, and most hits are not among the best.
-fn best(mut hits: Vec<Hit>, most: usize, fits: impl Fn(&Hit) -> bool) -> Vec<Hit> {
+/// Hands the hits over, best first, until it is enough; only as many are put in order.
+fn in_order(mut hits: Vec<Hit>, few: usize, mut is_enough: impl FnMut(Hit) -> bool) {
     let order = |a: &Hit, b: &Hit| {
         a.score
             .total_cmp(&b.score)
             .then(b.base.cmp(&a.base))
             .then(b.node.cmp(&a.node))
     };
-    let mut found = Vec::new();
-    while found.len() < most && !hits.is_empty() {
-        let rest = hits.len().saturating_sub(most);
+    // Mostly the best one is enough, and it is found without any order among the others.
+    let best = (0..hits.len()).max_by(|&a, &b| order(&hits[a], &hits[b]));
+    let Some(best) = best else {
+        return;
+    };
+    if is_enough(hits.swap_remove(best)) {
+        return;
+    }
+    let mut few = few.max(1);
+    while !hits.is_empty() {
+        let rest = hits.len().saturating_sub(few);
         if rest > 0 {
             hits.select_nth_unstable_by(rest, order);
         }
         let mut next = hits.split_off(rest);
         next.sort_unstable_by(order);
-        let wanted = most - found.len();
-        found.extend(next.into_iter().rev().filter(&fits).take(wanted));
+        if next.into_iter().rev().any(&mut is_enough) {
+            return;
+        }
+        few *= 2;
     }
-    found
 }
 
 fn rarity(nodes: usize, found: usize) -> f32 {
@@ -168,17 +224,15 @@ fn rarity(nodes: usize, found: usize) -> f32 {
 /// What each node is worth that has enough of the words, or may have.
 fn tallies(
     index: &Index,
-    weighed: &[(f32, &Vec<Vec<u64>>)],
-    work: usize,
-    least: f32,
+    mut concepts: Vec<Concept<'_>>,
+    enough: Enough,
+    total: f32,
 ) -> Vec<Tally> {
-    let (concepts, mut found) = found(index, weighed, work);
+    let mut found = found(index, &mut concepts, enough.work);
     // Each concept was found in the order of nodes, so this only merges.
     found.sort();
     let of_node = |one: &u64, other: &u64| one >> 32 == other >> 32;
     let may_add: f32 = cut(&concepts).map(|concept| concept.weight).sum();
-    // Rounding must not cost what has exactly enough its place.
-    let least = (least - may_add) * 0.999;
     let mut tallies = Vec::new();
     for postings in found.chunk_by(of_node) {
         // Of several ways to say the same the strongest is the last.
@@ -186,8 +240,14 @@ fn tallies(
             let same = postings.chunk_by(|one, other| one >> 8 == other >> 8);
             same.filter_map(|same| same.last().copied().map(unpacked))
         };
-        let covered: f32 = once().map(|(_, at, _)| concepts[at].weight).sum();
-        if covered < least {
+        let (covered, named) = once().fold((0.0, false), |(covered, named), (_, at, strength)| {
+            let named = named || strength >= gather::NAMED;
+            (covered + concepts[at].weight, named)
+        });
+        // What its words are worth is far away in memory, and few nodes have enough of them.
+        // Rounding must not cost what has exactly enough its place.
+        let may_be_named = named || may_add > 0.0;
+        if covered < (enough.least(may_be_named) * total - may_add) * 0.999 {
             continue;
         }
         let mut tally = Tally::default();
@@ -211,38 +271,28 @@ fn unpacked(one: u64) -> (NodeId, usize, u8) {
 }
 
 /// Looks at the nodes of every concept, or at the best of them when there are too many.
-fn found<'a>(
-    index: &Index,
-    weighed: &[(f32, &'a Vec<Vec<u64>>)],
-    mut work: usize,
-) -> (Vec<Concept<'a>>, Vec<u64>) {
+fn found(index: &Index, concepts: &mut [Concept<'_>], mut work: usize) -> Vec<u64> {
     let mut found = Vec::new();
-    let mut concepts = Vec::with_capacity(weighed.len());
-    for ((weight, alternatives), at) in weighed.iter().zip(0_u16..) {
-        let mut concept = Concept {
-            weight: *weight,
-            bit: 1_u64.checked_shl(u32::from(at)).unwrap_or(0),
-            cut: None,
-        };
-        for keys in *alternatives {
-            let cost = index.cost(keys);
+    for (concept, at) in concepts.iter_mut().zip(0_u16..) {
+        concept.bit = 1_u64.checked_shl(u32::from(at)).unwrap_or(0);
+        for words in &concept.ways {
+            let cost = cost(words);
             let nodes = if cost <= work {
                 work -= cost;
-                index.find(keys)
+                index.find(words)
             } else {
-                concept.cut = Some(alternatives);
-                index.find_best(keys)
+                concept.is_cut = true;
+                index.find_best(words)
             };
             found.extend(nodes.iter().map(|one| packed(one.0, at, one.1)));
         }
-        concepts.push(concept);
     }
-    (concepts, found)
+    found
 }
 
 /// The concepts of which not every node was looked at.
-fn cut<'c, 'a>(concepts: &'c [Concept<'a>]) -> impl Iterator<Item = &'c Concept<'a>> {
-    let cut = |concept: &&Concept<'_>| concept.cut.is_some() && concept.bit != 0;
+fn cut<'c, 'i>(concepts: &'c [Concept<'i>]) -> impl Iterator<Item = &'c Concept<'i>> {
+    let cut = |concept: &&Concept<'_>| concept.is_cut && concept.bit != 0;
     concepts.iter().filter(cut)
 }
 
@@ -263,8 +313,8 @@ fn complete(index: &Index, concepts: &[Concept<'_>], tallies: &mut [Tally]) {
             if tally.has & concept.bit != 0 {
                 continue;
             }
-            let ways = concept.cut.into_iter().flatten();
-            let strengths = ways.filter_map(|keys| index.weakest(keys, tally.node));
+            let ways = concept.ways.iter();
+            let strengths = ways.filter_map(|words| index.weakest(words, tally.node));
             if let Some(strength) = strengths.max() {
                 tally.add(concept, index.worth(tally.node, strength), strength);
             }
@@ -311,7 +361,7 @@ mod tests {
         ] {
             for enough in [Enough::ENTRY, Enough::ONWARD] {
                 let query = Query::new(words);
-                let hits = search(&[&base], &query, enough, &|_, _| true, 64);
+                let hits = search(&[&base], &query, enough, 64);
                 let best = hits.first().map(|hit| hit.node);
                 assert_eq!(best, Some(wanted), "{words}: {enough:?}");
             }
@@ -322,9 +372,21 @@ mod tests {
     fn common_words_are_not_read_whole() {
         let base = base();
         let query = Query::new("router");
-        let weighed = query.for_base(&base);
-        let weighed: Vec<_> = weighed.iter().map(|concept| (1.0, concept)).collect();
-        let tallied = |work| tallies(base.index(), &weighed, work, 0.0).len();
+        let tallied = |work| {
+            let concept = |ways: &Vec<Vec<u64>>| Concept {
+                weight: 1.0,
+                bit: 0,
+                ways: ways.iter().map(|keys| base.index().look(keys)).collect(),
+                is_cut: false,
+            };
+            let concepts = query.for_base(&base).iter().map(concept).collect();
+            let enough = Enough {
+                named: 0.0,
+                mentioned: 0.0,
+                work,
+            };
+            tallies(base.index(), concepts, enough, 1.0).len()
+        };
         assert_eq!(tallied(Enough::ENTRY.work), 4000);
         assert!(tallied(Enough::ONWARD.work) < 100);
     }

@@ -14,8 +14,47 @@ const MAX_WORDS: usize = 64;
 pub(crate) struct Query {
     folded: String,
     concepts: Vec<Vec<u64>>,
+    /// All keys of the concepts, in order.
+    keys: Vec<u64>,
     /// What its words between spaces begin with.
     firsts: Vec<char>,
+    /// Whether any of it is written without spaces.
+    is_dense: bool,
+}
+
+/// Which keys of a question other texts have.
+pub(crate) struct Heard<'q> {
+    query: &'q Query,
+    has: Vec<bool>,
+}
+
+impl Heard<'_> {
+    /// Whether a word can have the stem of one of the question: stemming leaves the beginning.
+    pub(crate) fn can_be(&self, word: &str) -> bool {
+        let first = word.chars().next();
+        first.is_some_and(|first| self.query.firsts.contains(&first))
+    }
+
+    /// Whether characters without spaces between them can be in it.
+    pub(crate) fn can_be_dense(&self) -> bool {
+        self.query.is_dense
+    }
+
+    pub(crate) fn key(&mut self, key: u64) {
+        if let Ok(at) = self.query.keys.binary_search(&key) {
+            self.has[at] = true;
+        }
+    }
+
+    /// How many concepts were heard whole.
+    pub(crate) fn concepts(&self) -> usize {
+        let has = |key: &u64| {
+            let at = self.query.keys.binary_search(key);
+            at.is_ok_and(|at| self.has[at])
+        };
+        let concepts = self.query.concepts.iter();
+        concepts.filter(|keys| keys.iter().all(has)).count()
+    }
 }
 
 impl Query {
@@ -38,17 +77,24 @@ impl Query {
             .collect();
         firsts.sort_unstable();
         firsts.dedup();
+        let mut keys = concepts.concat();
+        keys.sort_unstable();
+        keys.dedup();
         Self {
+            is_dense: folded.chars().any(text::is_dense),
             folded,
             concepts,
+            keys,
             firsts,
         }
     }
 
-    /// Whether a word can have the stem of one of its own: stemming leaves the beginning.
-    pub(crate) fn can_have(&self, word: &str) -> bool {
-        let first = word.chars().next();
-        first.is_some_and(|first| self.firsts.contains(&first))
+    /// For the words of other texts.
+    pub(crate) fn heard(&self) -> Heard<'_> {
+        Heard {
+            query: self,
+            has: vec![false; self.keys.len()],
+        }
     }
 
     /// The concepts of the words themselves, each a list of keys that belong together.

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Library, Matched, Offer, Session, StepError, View,
-    free::{number, plain},
-    session::Candidate,
+    Library, Matched, Offer, Session, StepError, View, free::number, session::Candidate,
     settle::Walk,
 };
 use crate::{
     base::{Base, NodeId, Word},
     search::{self, Enough, Hit, Query},
+    text::{is_plainly, plain},
 };
 
 /// The most candidates to choose from.
@@ -27,7 +26,7 @@ impl Library {
         let first = self.bases().first().ok_or(StepError::NoBase)?;
         let bases: Vec<&Base> = self.bases().iter().map(AsRef::as_ref).collect();
         let said = Query::new(query);
-        let hits = search::search(&bases, &said, Enough::ENTRY, &|_, _| true, MOST_CANDIDATES);
+        let hits = search::search(&bases, &said, Enough::ENTRY, MOST_CANDIDATES);
         let root = || begin(first, first.root, query, Matched::Root);
         match close(&hits) {
             [] if bases.len() > 1 => {
@@ -73,7 +72,8 @@ impl Library {
                 let by_number = number(words).and_then(|place| candidates.get(place));
                 let by_label = || {
                     let mut pairs = view.options.iter().zip(candidates);
-                    let same = |offer: &Offer| plain(&offer.description) == plain(words);
+                    let said = plain(words);
+                    let same = |offer: &Offer| is_plainly(&offer.description, &said);
                     pairs.find_map(|(offer, one)| same(offer).then_some(one))
                 };
                 match by_id(words).or_else(by_label).or(by_number) {
@@ -105,7 +105,7 @@ impl Library {
     }
 
     fn place_of(&self, candidate: &Candidate) -> Result<(&Base, NodeId), StepError> {
-        let base = self.version(&candidate.base, &candidate.version, &candidate.node)?;
+        let base = self.version(&candidate.base, &candidate.version)?;
         let node = base.node(&candidate.node);
         let node = node.ok_or_else(|| StepError::Gone(candidate.base.clone()))?;
         Ok((base, node))

@@ -3,8 +3,8 @@
 use super::{Matched, settle::Walk};
 use crate::{
     base::{Base, Choice, Misfit, NodeId, Phrase, SlotKind, Target, Value, Word},
-    search::{self, Enough, Query},
-    text::{self, Run, Stems},
+    search::{self, Enough, Heard, Query},
+    text::{self, Run, Stems, is_plainly, plain},
 };
 
 /// How much of what was said an option has to account for.
@@ -67,7 +67,7 @@ impl Walk<'_> {
     fn is_said(&self, phrase: Phrase, words: &str) -> bool {
         let said = plain(words);
         let mut spoken = self.base.spoken(phrase).iter();
-        spoken.any(|one| plain(self.base.text(one.text)) == said)
+        spoken.any(|one| is_plainly(self.base.text(one.text), &said))
     }
 
     fn does_not_fit(&mut self, here: NodeId) {
@@ -96,9 +96,8 @@ impl Walk<'_> {
     fn named<'c>(&self, visible: &[&'c Choice], words: &str) -> Option<&'c Choice> {
         let (base, said) = (self.base, plain(words));
         let fits = |choice: &&&Choice| {
-            let mut texts = vec![base.text(choice.id)];
-            said_by(base, choice, &mut texts);
-            texts.iter().any(|text| plain(text) == said)
+            let mut texts = std::iter::once(base.text(choice.id)).chain(said_by(base, choice));
+            texts.any(|text| is_plainly(text, &said))
         };
         visible.iter().find(fits).copied()
     }
@@ -120,7 +119,7 @@ impl Walk<'_> {
                 texts
             })
             .collect();
-        let is_same = |texts: &Vec<&str>| texts.iter().any(|text| plain(text) == said);
+        let is_same = |texts: &Vec<&str>| texts.iter().any(|text| is_plainly(text, &said));
         let outright = texts.iter().position(is_same);
         let at = outright.or_else(|| best(&texts, &Query::new(words)))?;
         Some(Value::Text(picks[at].id.clone()))
@@ -133,7 +132,7 @@ impl Walk<'_> {
             .iter()
             .map(|choice| {
                 let mut texts = vec![base.text(choice.id)];
-                said_by(base, choice, &mut texts);
+                texts.extend(said_by(base, choice));
                 if let Target::Node(node) = choice.link.target {
                     let node = base.at(node);
                     let spoken = base.spoken(node.title).iter();
@@ -152,17 +151,18 @@ impl Walk<'_> {
             Some(_) => Enough::INSTEAD,
             None => Enough::ONWARD,
         };
-        let keep = |_: usize, node: NodeId| node != here;
-        let hits = search::search(&[self.base], query, enough, &keep, MOST_AHEAD);
         let ways = self.base.ways();
+        let ways_from = self.ways_from(here);
         let mut steps = MOST_STEPS;
-        let mut hits = hits.iter().map(|hit| hit.node);
-        let Some((open, closed)) = self.ways_from(here) else {
-            return hits.find(|node| ways.lead(self.base, here, *node, &mut steps));
-        };
-        hits.find(|node| {
-            let mut leads = |start: NodeId| ways.lead(self.base, start, *node, &mut steps);
-            open.contains(node) || !closed.contains(node) && open.iter().any(|it| leads(*it))
+        search::first(self.base, query, enough, MOST_AHEAD, |node| {
+            let mut leads = |start: NodeId| ways.lead(self.base, start, node, &mut steps);
+            (node != here).then(|| match &ways_from {
+                None => leads(here),
+                Some((open, closed)) => {
+                    open.contains(&node)
+                        || !closed.contains(&node) && open.iter().any(|it| leads(*it))
+                }
+            })
         })
     }
 
@@ -186,45 +186,48 @@ impl Walk<'_> {
     }
 }
 
-fn said_by<'b>(base: &'b Base, choice: &'b Choice, texts: &mut Vec<&'b str>) {
+/// The texts that speak for an option, beside its id.
+fn said_by<'b>(base: &'b Base, choice: &'b Choice) -> impl Iterator<Item = &'b str> {
     let spoken = base.spoken(choice.description).iter();
-    texts.extend(spoken.map(|one| base.text(one.text)));
-    texts.extend(base.keywords(choice.words()));
+    let spoken = spoken.map(|one| base.text(one.text));
+    spoken.chain(base.keywords(choice.words()))
 }
 
 /// The place of the texts that account for the most of what was said, if it is one.
 fn best(texts: &[Vec<&str>], query: &Query) -> Option<usize> {
-    let concepts = query.concepts();
+    let stems = Stems::new();
     let count = |texts: &Vec<&str>| {
-        let keys = keys(texts, query);
-        let has = |concept: &&Vec<u64>| concept.iter().all(|key| keys.contains(key));
-        concepts.iter().filter(has).count()
+        let mut heard = query.heard();
+        for words in texts {
+            hear(words, &stems, &mut heard);
+        }
+        heard.concepts()
     };
     let counts: Vec<usize> = texts.iter().map(count).collect();
     let most = *counts.iter().max()?;
     let is_only = counts.iter().filter(|count| **count == most).count() == 1;
-    let part = most as f32 / concepts.len().max(1) as f32;
+    let part = most as f32 / query.concepts().len().max(1) as f32;
     let fits = most > 0 && is_only && part >= ENOUGH;
     fits.then(|| counts.iter().position(|count| *count == most))?
 }
 
-/// The keys of texts, as far as the question could have them too.
-fn keys(texts: &[&str], query: &Query) -> Vec<u64> {
-    let stems = Stems::new();
-    let mut keys = Vec::new();
-    for words in texts {
-        for run in text::runs(&text::fold(words)) {
-            match run {
-                Run::Word(word) if query.can_have(word) => keys.push(stems.key(word)),
-                Run::Word(_) => {}
-                Run::Dense(word) => {
-                    keys.extend(text::pairs(word));
-                    keys.extend(word.chars().map(|c| text::pair_key(c, None)));
+/// Hears the words of a text, as far as the question could have them too.
+fn hear(words: &str, stems: &Stems, heard: &mut Heard<'_>) {
+    for run in text::runs(&text::fold(words)) {
+        match run {
+            Run::Word(word) if heard.can_be(word) => heard.key(stems.key(word)),
+            Run::Dense(word) if heard.can_be_dense() => {
+                let mut characters = word.chars().peekable();
+                while let Some(first) = characters.next() {
+                    heard.key(text::pair_key(first, None));
+                    if let Some(&second) = characters.peek() {
+                        heard.key(text::pair_key(first, Some(second)));
+                    }
                 }
             }
+            Run::Word(_) | Run::Dense(_) => {}
         }
     }
-    keys
 }
 
 /// The place in a list that words name by its number, the first being 1.
@@ -243,12 +246,4 @@ pub(super) fn number(words: &str) -> Option<usize> {
         return Some(place);
     }
     bare.parse::<usize>().ok()?.checked_sub(1)
-}
-
-/// A text without case, signs and spaces.
-pub(super) fn plain(words: &str) -> String {
-    text::fold(words)
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .collect()
 }

@@ -79,25 +79,31 @@ impl Library {
         self.current.iter().find(|base| base.id == id)
     }
 
-    /// The version a session walks in, or the current one if that has its place.
-    pub(super) fn base_of(&self, session: &Session) -> Result<&Arc<Base>, StepError> {
-        self.version(&session.base, &session.version, &session.node)
+    /// Whether a version is here.
+    pub fn has(&self, id: &str, version: &str) -> bool {
+        self.find(id, version).is_some()
     }
 
-    /// A version of a base, or another one that has this node.
-    pub(super) fn version(
-        &self,
-        id: &str,
-        version: &str,
-        node: &str,
-    ) -> Result<&Arc<Base>, StepError> {
-        let same = || {
-            let all = self.current.iter().chain(&self.retired);
-            all.filter(|base| base.id == id)
-        };
-        same()
-            .find(|base| base.version == version)
-            .or_else(|| same().find(|base| base.node(node).is_some()))
+    /// Takes a version in again that sessions still walk in; new ones are not answered from it.
+    pub fn restore(&mut self, base: Arc<Base>) {
+        if !self.has(&base.id, &base.version) {
+            self.keep(base);
+        }
+    }
+
+    /// The version a session walks in.
+    pub(super) fn base_of(&self, session: &Session) -> Result<&Arc<Base>, StepError> {
+        self.version(&session.base, &session.version)
+    }
+
+    /// A version of a base, and no other one: what was said before must go on.
+    pub(super) fn version(&self, id: &str, version: &str) -> Result<&Arc<Base>, StepError> {
+        self.find(id, version)
             .ok_or_else(|| StepError::Gone(id.to_owned()))
+    }
+
+    fn find(&self, id: &str, version: &str) -> Option<&Arc<Base>> {
+        let mut all = self.current.iter().chain(&self.retired);
+        all.find(|base| base.id == id && base.version == version)
     }
 }

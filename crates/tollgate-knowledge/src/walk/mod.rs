@@ -37,8 +37,10 @@ pub enum StepError {
     /// The session has ended.
     #[error("the session is complete")]
     Finished,
-    /// The base, or the node in it, is no longer there.
-    #[error("the knowledge base `{0}` has changed and no longer has this session's place")]
+    /// The version of the base that the session walks in is no longer there.
+    #[error(
+        "the knowledge base `{0}` has changed, and the version that this session began with is no longer kept"
+    )]
     Gone(String),
 }
 

@@ -164,6 +164,14 @@ impl Facts for Known<'_> {
 }
 
 impl Session {
+    /// The versions of bases it walks in or can choose from, each with the id of its base.
+    pub fn versions(&self) -> impl Iterator<Item = (&str, &str)> {
+        let candidates = self.candidates.iter().chain(&self.chosen_from);
+        let candidates = candidates.map(|one| (one.base.as_str(), one.version.as_str()));
+        let own = (self.base.as_str(), self.version.as_str());
+        std::iter::once(own).chain(candidates.filter(move |one| *one != own))
+    }
+
     /// Notes that the node is left, before anything else changes.
     pub(super) fn leave(&mut self, option: &str, said: &str) {
         self.trail.push(Step {

@@ -1,10 +1,14 @@
 //! The engine from outside: shipped bases, planted faults, bad input, examples of the pages.
 
 #[cfg(test)]
+mod conditions;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod planted;
+#[cfg(test)]
+mod ranking;
 #[cfg(test)]
 mod shipped;

@@ -152,6 +152,14 @@ impl Provider for Keepa {
         serve::check_selection(call).map(|()| None)
     }
 
+    async fn preview(
+        &self,
+        call: &ToolCall,
+        cx: &CallContext,
+    ) -> Result<Option<String>, ProviderError> {
+        serve::check_selection_file(&self.0, call, cx).map(|()| None)
+    }
+
     async fn offers(&self) -> Result<Offers, ProviderError> {
         Ok(offers::all())
     }

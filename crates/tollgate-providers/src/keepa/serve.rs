@@ -58,17 +58,32 @@ pub(super) async fn run(
 }
 
 /// Refuses a selection with fields that do not exist, before anyone is asked to pay for it.
-/// One that is still to be read from a file or an earlier result is checked with the request.
 pub(super) fn check_selection(call: &ToolCall) -> Result<(), ProviderError> {
+    let Some((command, params)) = selecting(call, "selection") else {
+        return Ok(());
+    };
+    tollgate_keepa::request::check_selection(command, &params).map_err(|error| shown(error.into()))
+}
+
+/// The same for one that is still in a file, once it is known who asks and may read that file.
+pub(super) fn check_selection_file(
+    shared: &Shared,
+    call: &ToolCall,
+    cx: &CallContext,
+) -> Result<(), ProviderError> {
+    let Some((command, params)) = selecting(call, "selection_file") else {
+        return Ok(());
+    };
+    let world = CallWorld::new(shared, cx);
+    service::check_selection(&world, command, &params).map_err(|error| shown(error.into()))
+}
+
+/// The command of a call that has this argument, and all of them.
+fn selecting(call: &ToolCall, name: &str) -> Option<(Command, Params)> {
     let given = call.arguments.value().as_object();
-    let Some(given) = given.filter(|given| given.contains_key("selection")) else {
-        return Ok(());
-    };
-    let Some(command) = specs::command(call.tool.as_str()) else {
-        return Ok(());
-    };
-    tollgate_keepa::request::check_selection(command, &Params::from(given.clone()))
-        .map_err(|error| shown(error.into()))
+    let given = given.filter(|given| given.contains_key(name))?;
+    let command = specs::command(call.tool.as_str())?;
+    Some((command, Params::from(given.clone())))
 }
 
 /// The folders that the operator named for samples, where the caller names none.

@@ -144,7 +144,7 @@ fn is_about_now(command: Command) -> bool {
     about_now.contains(&command)
 }
 
-/// Dry runs show the request and what would come of it; answers that refer to files name their addresses.
+/// Names may be written with dashes; dry runs show the request and what would come of it; answers that refer to files name their addresses.
 fn telling(command: Command) -> Telling {
     let rehearse = move |arguments: &Map<String, Value>| {
         let Some(outcome) = service::rehearse(command, &Params::from(arguments.clone())) else {
@@ -162,6 +162,7 @@ fn telling(command: Command) -> Telling {
     let condense =
         |data: &Value| condensed(data).map(|(data, resources)| Condensed { data, resources });
     Telling {
+        respell: Some(Arc::new(move |name: &str| tool::respelled(command, name))),
         rehearse: Some(Arc::new(rehearse)),
         condense: Some(Arc::new(condense)),
     }

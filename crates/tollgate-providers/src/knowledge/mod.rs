@@ -1,12 +1,15 @@
 //! Guided sessions over knowledge files: two tools around `tollgate-knowledge`.
 //!
 //! The crate walks; this folder keeps. A session lives in the provider's state, so it is
-//! bound to its principal, ends by itself and survives a restart; of two steps at once
-//! the first to be written wins and the other is told.
+//! bound to its principal, ends by itself and survives a restart, and the version of the
+//! base it walks in with it; of two steps at once the first to be written wins and the
+//! other is told.
 
+mod kept;
 mod offers;
 mod shelf;
 mod tools;
+mod versions;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -16,10 +19,14 @@ use tollgate_core::{
     SystemClock, ToolCall, ToolResult, ToolSet, ToolSpec, offer,
 };
 
+use kept::Kept;
 use shelf::Shelf;
+use versions::Versions;
 
 /// How long a session lives that nobody touches, unless the operator says otherwise.
 const SESSION_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many bytes the versions have that are kept for running sessions, at most.
+const VERSIONS_LIMIT: u64 = 1 << 30;
 
 /// Which bases there are.
 #[derive(Clone)]
@@ -28,6 +35,11 @@ pub struct Settings {
     pub paths: Vec<PathBuf>,
     /// How long a session lives that nobody touches.
     pub session_ttl: Duration,
+    /// The folder for the versions that running sessions walk in; without one, a version
+    /// ends with the process.
+    pub versions: Option<PathBuf>,
+    /// How many bytes these versions have at most.
+    pub versions_limit: u64,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -37,6 +49,7 @@ impl std::fmt::Debug for Settings {
         f.debug_struct("Settings")
             .field("paths", &self.paths)
             .field("session_ttl", &self.session_ttl)
+            .field("versions", &self.versions)
             .finish_non_exhaustive()
     }
 }
@@ -46,6 +59,8 @@ impl Default for Settings {
         Self {
             paths: Vec::new(),
             session_ttl: SESSION_TTL,
+            versions: None,
+            versions_limit: VERSIONS_LIMIT,
             clock: Arc::new(SystemClock),
         }
     }
@@ -53,7 +68,10 @@ impl Default for Settings {
 
 /// Offers `initiate_session` and `navigate_session`.
 pub fn provider(settings: Settings) -> impl Provider {
-    let shelf = Arc::new(Shelf::new(settings.paths.clone()));
+    let limit = settings.versions_limit;
+    let kept = settings.versions.map(|folder| Kept::new(folder, limit));
+    let versions = Versions::new(kept, settings.session_ttl, Arc::clone(&settings.clock));
+    let shelf = Arc::new(Shelf::new(settings.paths.clone(), versions));
     let shared = tools::Shared {
         shelf: Arc::clone(&shelf),
         session_ttl: settings.session_ttl,
@@ -115,6 +133,10 @@ impl Provider for Knowledge {
 
     fn watch(&self, notices: Arc<dyn NoticeSink>) {
         self.shelf.watch(notices);
+    }
+
+    async fn close(&self) {
+        self.shelf.close().await;
     }
 
     async fn health(&self) -> Health {

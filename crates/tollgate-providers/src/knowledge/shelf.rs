@@ -1,16 +1,22 @@
 //! The bases in memory, read when they are first needed and again when a file changes.
 //!
-//! Invariant: a change that cannot be read never replaces what could be.
+//! Invariant: a change that cannot be read never replaces what could be, and a session is
+//! only ever answered from the version it began with.
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use tokio::sync::Mutex;
 use tollgate_core::{ErrorCode, Notice, NoticeSink, ProviderError};
-use tollgate_knowledge::{Library, Limits, Stamp, load};
+use tollgate_knowledge::{Base, Library, Limits, Session, Stamp, load};
+
+use super::versions::{Content, SMALL, Versions};
 
 /// Up to so many bytes are read at start-up, to list what is in them; more is read beside.
 const AT_ONCE: u64 = 1 << 20;
@@ -18,12 +24,17 @@ const AT_ONCE: u64 = 1 << 20;
 /// Everything that was read.
 pub(super) struct Shelf {
     state: Arc<Mutex<State>>,
-    notices: Arc<OnceLock<Arc<dyn NoticeSink>>>,
+    notices: Arc<Notices>,
+    versions: Versions,
+    /// Held while a version is read back, so that it is read once.
+    restoring: Mutex<()>,
 }
 
 struct State {
     books: Vec<Book>,
     library: Arc<Library>,
+    /// Whether small bases are packed when they are read.
+    packs: bool,
 }
 
 /// One base on disk.
@@ -32,30 +43,37 @@ struct Book {
     stamp: Option<Stamp>,
     id: Option<String>,
     complaint: Option<String>,
+    /// The version that new sessions begin with, if it is small.
+    packed: Option<Arc<[u8]>>,
 }
 
 impl Shelf {
-    pub(super) fn new(paths: Vec<PathBuf>) -> Self {
+    pub(super) fn new(paths: Vec<PathBuf>, versions: Versions) -> Self {
         let book = |path| Book {
             path,
             stamp: None,
             id: None,
             complaint: None,
+            packed: None,
         };
         let state = State {
             books: paths.into_iter().map(book).collect(),
             library: Arc::default(),
+            packs: versions.are_kept(),
         };
         Self {
             state: Arc::new(Mutex::new(state)),
             notices: Arc::default(),
+            versions,
+            restoring: Mutex::default(),
         }
     }
 
     /// Takes the place for notices.
     pub(super) fn watch(&self, notices: Arc<dyn NoticeSink>) {
         // There is one gate, and it says so once.
-        let _ = self.notices.set(notices);
+        let _ = self.notices.sink.set(notices);
+        self.notices.catch_up();
     }
 
     /// What can be listed at once; large bases are read beside, and the list changes then.
@@ -74,7 +92,7 @@ impl Shelf {
         let notices = Arc::clone(&self.notices);
         drop(tokio::spawn(async move {
             if let Ok((true, _)) = read.await {
-                tell(&notices);
+                notices.tell();
             }
         }));
         Arc::default()
@@ -82,10 +100,7 @@ impl Shelf {
 
     /// The bases as the files are now.
     pub(super) async fn current(&self) -> Result<Arc<Library>, ProviderError> {
-        let (has_changed, library) = refreshed(Arc::clone(&self.state)).await?;
-        if has_changed {
-            tell(&self.notices);
-        }
+        let library = self.read().await?;
         if library.bases().is_empty() {
             return Err(ProviderError {
                 suggestion: Some(
@@ -97,10 +112,92 @@ impl Shelf {
         Ok(library)
     }
 
+    /// The bases as the files are now, with the versions that a session walks in, also
+    /// if the files have changed since or can no longer be read.
+    ///
+    /// What could not be read back is told beside it; the step itself knows whether it needs
+    /// that.
+    pub(super) async fn for_session(
+        &self,
+        session: &Session,
+    ) -> Result<(Arc<Library>, Option<ProviderError>), ProviderError> {
+        let mut library = self.read().await?;
+        let is_here = |library: &Library| {
+            session
+                .versions()
+                .all(|(id, version)| library.has(id, version))
+        };
+        if is_here(&library) {
+            return Ok((library, None));
+        }
+        let _turn = self.restoring.lock().await;
+        let mut trouble = None;
+        for (id, version) in session.versions() {
+            library = Arc::clone(&self.state.lock().await.library);
+            if library.has(id, version) {
+                continue;
+            }
+            match self.versions.restored(id, version).await {
+                Ok(None) => {}
+                Err(error) => trouble = Some(error),
+                Ok(Some(unpacked)) => {
+                    let current = library.base(id).cloned();
+                    let mut state = self.state.lock().await;
+                    // A base that the operator has taken away stays away.
+                    let is_named = state.books.iter().any(|book| book.path == unpacked.path);
+                    if current.is_none() && !is_named {
+                        continue;
+                    }
+                    drop(state);
+                    let base = unpacked.base;
+                    let prepared = tokio::task::spawn_blocking(move || {
+                        base.prepare(current.as_deref());
+                        base
+                    });
+                    let base: Base = prepared.await.map_err(ProviderError::unavailable)?;
+                    state = self.state.lock().await;
+                    let mut more = Library::clone(&state.library);
+                    more.restore(Arc::new(base));
+                    state.library = Arc::new(more);
+                    library = Arc::clone(&state.library);
+                }
+            }
+        }
+        Ok((library, trouble))
+    }
+
+    /// Sees to it that the versions a session walks in outlive this process; says why if
+    /// they do not.
+    pub(super) async fn hold(&self, session: &Session) -> Result<Option<String>, ProviderError> {
+        for name in self.versions.due(session) {
+            let content = self.state.lock().await.content(&name.0, &name.1);
+            self.versions.hold(name, content).await?;
+        }
+        Ok(self.versions.complaint_of(session))
+    }
+
+    /// Waits for what is still being written.
+    pub(super) async fn close(&self) {
+        self.versions.close().await;
+    }
+
+    async fn read(&self) -> Result<Arc<Library>, ProviderError> {
+        let (has_changed, library) = refreshed(Arc::clone(&self.state)).await?;
+        if has_changed {
+            self.notices.tell();
+        }
+        Ok(library)
+    }
+
     /// What is wrong with a base, if anything is.
     pub(super) async fn complaint(&self) -> Option<String> {
         let state = self.state.lock().await;
-        state.books.iter().find_map(|book| book.complaint.clone())
+        let of_file = state.books.iter().find_map(|book| book.complaint.clone());
+        drop(state);
+        match of_file {
+            Some(complaint) => Some(complaint),
+            None => self.versions.complaint().await,
+        }
     }
 }
 
@@ -114,9 +211,36 @@ async fn refreshed(state: Arc<Mutex<State>>) -> Result<(bool, Arc<Library>), Pro
     read.await.map_err(ProviderError::unavailable)
 }
 
-fn tell(notices: &OnceLock<Arc<dyn NoticeSink>>) {
-    if let Some(notices) = notices.get() {
-        notices.notice(Notice::ListsChanged);
+/// A small base as it was just read, so that it can be kept whatever becomes of its files.
+fn packed(stamp: &Stamp, version: &str) -> Option<Arc<[u8]>> {
+    if stamp.bytes() > SMALL {
+        return None;
+    }
+    let mut packed = Vec::new();
+    // A file that changes right now is read again by the next call.
+    stamp.pack(version, &mut packed).ok()?;
+    Some(packed.into())
+}
+
+/// Where changes are told; what changes before anybody listens is told when somebody does.
+#[derive(Default)]
+struct Notices {
+    sink: OnceLock<Arc<dyn NoticeSink>>,
+    is_untold: AtomicBool,
+}
+
+impl Notices {
+    fn tell(&self) {
+        self.is_untold.store(true, Ordering::SeqCst);
+        self.catch_up();
+    }
+
+    fn catch_up(&self) {
+        if let Some(sink) = self.sink.get()
+            && self.is_untold.swap(false, Ordering::SeqCst)
+        {
+            sink.notice(Notice::ListsChanged);
+        }
     }
 }
 
@@ -130,6 +254,26 @@ fn size(path: &Path) -> u64 {
 }
 
 impl State {
+    /// What a version can be written from.
+    fn content(&self, id: &str, version: &str) -> Content {
+        let is_current = self
+            .library
+            .base(id)
+            .is_some_and(|base| base.version() == version);
+        let book = self
+            .books
+            .iter()
+            .find(|book| book.id.as_deref() == Some(id));
+        match book {
+            Some(book) if is_current => match (&book.packed, &book.stamp) {
+                (Some(packed), _) => Content::Packed(Arc::clone(packed)),
+                (None, Some(stamp)) => Content::Files(stamp.clone()),
+                (None, None) => Content::Lost,
+            },
+            Some(_) | None => Content::Lost,
+        }
+    }
+
     /// Reads again what has changed; true if anything is different now.
     fn refresh(&mut self) -> bool {
         let is_stale = |book: &Book| !book.stamp.as_ref().is_some_and(Stamp::is_current);
@@ -165,6 +309,8 @@ impl State {
                     if let Some(old) = self.books[at].id.as_ref().filter(|old| **old != id) {
                         library.retire(old);
                     }
+                    self.books[at].packed =
+                        self.packs.then(|| packed(&stamp, base.version())).flatten();
                     library.replace(Arc::new(base));
                     (Some(id), None)
                 }

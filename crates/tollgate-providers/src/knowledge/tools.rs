@@ -5,7 +5,7 @@ use std::{fmt::Write as _, sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
-    CallContext, Clock, ErrorCode, ProviderError, Tool, ToolSet,
+    CallContext, Clock, ErrorCode, Event, LogLevel, ProviderError, Tool, ToolSet,
     store::{StoreError, Versioned},
 };
 use tollgate_knowledge::{Session, StepError, View};
@@ -147,12 +147,15 @@ async fn go_on(
     let kept = kept.map_err(ProviderError::unavailable)?;
     let Versioned { value, version } = kept.ok_or_else(|| no_session(&args.session_id))?;
     let session: Session = serde_json::from_slice(&value).map_err(ProviderError::unavailable)?;
-    let library = shared.shelf.current().await?;
+    let (library, trouble) = shared.shelf.for_session(&session).await?;
     let (option, input) = (args.selected_option_id, args.user_input);
     let step =
         tokio::task::spawn_blocking(move || library.step(&session, &option, input.as_deref()));
     let step = step.await.map_err(ProviderError::unavailable)?;
-    let (session, view) = step.map_err(|error| refusal(&error))?;
+    let (session, view) = step.map_err(|error| ProviderError {
+        source: trouble.and_then(|trouble| trouble.source),
+        ..refusal(&error)
+    })?;
     shared
         .keep(&cx, &args.session_id, Some(version), &session)
         .await?;
@@ -167,6 +170,14 @@ impl Shared {
         version: Option<u64>,
         session: &Session,
     ) -> Result<(), ProviderError> {
+        // The version first: a session that is there has what it walks in.
+        if let Some(complaint) = self.shelf.hold(session).await? {
+            cx.events.emit(Event::Log {
+                level: LogLevel::Warning,
+                logger: Some("knowledge".to_owned()),
+                data: complaint.into(),
+            });
+        }
         let value = serde_json::to_vec(session).map_err(ProviderError::unavailable)?;
         let until = self.clock.now().plus(self.session_ttl);
         let key = key(id);

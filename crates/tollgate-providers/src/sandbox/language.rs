@@ -1,6 +1,9 @@
 //! The interpreters that may be started, and nothing else ever is.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,13 +41,26 @@ impl Language {
         self.find_below(Path::new("/"))
     }
 
+    /// Where its interpreter is looked for: what `PATH` says is not there inside.
+    const fn places(self) -> [&'static str; 2] {
+        match self {
+            Self::Python => ["/usr/bin/python3", "/usr/local/bin/python3"],
+            Self::Node => ["/usr/bin/node", "/usr/local/bin/node"],
+            Self::Bash => ["/usr/bin/bash", "/bin/bash"],
+        }
+    }
+
+    /// What is said where it is not installed.
+    pub(super) fn missing(self) -> String {
+        let [one, other] = self.places();
+        format!("not installed: neither {one} nor {other} is a program that a sandbox can see")
+    }
+
     fn find_below(self, root: &Path) -> Option<PathBuf> {
-        let names = match self {
-            Self::Python => ["usr/bin/python3", "usr/local/bin/python3"],
-            Self::Node => ["usr/bin/node", "usr/local/bin/node"],
-            Self::Bash => ["usr/bin/bash", "bin/bash"],
-        };
         let is_visible = |path: &Path| {
+            if !is_program(path) {
+                return false;
+            }
             // One that is a link out of `/usr` is not there inside.
             let real = path.canonicalize();
             real.is_ok_and(|real| {
@@ -53,7 +69,8 @@ impl Language {
                     .any(|it| real.starts_with(root.join(it)))
             })
         };
-        let mut paths = names.iter().map(|name| root.join(name));
+        let places = self.places().map(|place| place.trim_start_matches('/'));
+        let mut paths = places.into_iter().map(|place| root.join(place));
         paths.find(|path| is_visible(path))
     }
 
@@ -92,10 +109,20 @@ impl Language {
     }
 }
 
+/// Whether somebody could start it.
+fn is_program(path: &Path) -> bool {
+    let Ok(about) = fs::metadata(path) else {
+        return false;
+    };
+    #[cfg(unix)]
+    let can_start = std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let can_start = true;
+    about.is_file() && can_start
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -105,8 +132,16 @@ mod tests {
         for below in ["usr/bin", "usr/local/bin", "opt"] {
             fs::create_dir_all(root.join(below)).unwrap();
         }
-        fs::write(root.join("usr/local/bin/python3"), "").unwrap();
-        fs::write(root.join("opt/node"), "").unwrap();
+        let program = |below: &str| {
+            fs::write(root.join(below), "").unwrap();
+            #[cfg(unix)]
+            {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                fs::set_permissions(root.join(below), mode).unwrap();
+            }
+        };
+        program("usr/local/bin/python3");
+        program("opt/node");
         #[cfg(unix)]
         std::os::unix::fs::symlink("/nowhere/node", root.join("usr/bin/node")).unwrap();
         #[cfg(unix)]
@@ -114,5 +149,14 @@ mod tests {
         let found = Language::ALL.map(|language| language.find_below(&root));
         let python = root.join("usr/local/bin/python3");
         assert_eq!(found, [Some(python), None, None]);
+        // What nobody could start is no interpreter.
+        fs::create_dir(root.join("usr/bin/python3")).unwrap();
+        fs::write(root.join("usr/bin/bash"), "").unwrap();
+        let found = Language::ALL.map(|language| language.find_below(&root));
+        #[cfg(unix)]
+        assert_eq!(
+            found,
+            [Some(root.join("usr/local/bin/python3")), None, None]
+        );
     }
 }

@@ -39,15 +39,15 @@ pub struct Survey {
     /// The tier that runs are given, or why there is none.
     pub chosen: Result<Tier, String>,
     /// Each language: its interpreter, or why there is none.
-    pub languages: Vec<(Language, Result<String, &'static str>)>,
+    pub languages: Vec<(Language, Result<String, String>)>,
 }
 
 /// Tries every tier and looks for every language.
 pub fn survey(settings: &Settings) -> Survey {
     let languages = Language::ALL.map(|language| {
         let state = match language.find() {
-            None => Err("not installed"),
-            Some(_) if !settings.languages.contains(&language) => Err("turned off"),
+            None => Err(language.missing()),
+            Some(_) if !settings.languages.contains(&language) => Err("turned off".to_owned()),
             Some(path) => Ok(path.display().to_string()),
         };
         (language, state)

@@ -215,10 +215,13 @@ fn interpreter(settings: &Settings, language: Language) -> Result<PathBuf, Provi
     found.ok_or_else(|| {
         let there = settings.languages.iter().filter(|one| one.find().is_some());
         let there: Vec<&str> = there.map(|one| one.as_str()).collect();
-        let why = if is_on { "not installed" } else { "turned off" };
+        let why = match is_on {
+            true => language.missing(),
+            false => "turned off here".to_owned(),
+        };
         let mut error = ProviderError::new(
             ErrorCode::Unsupported,
-            format!("{} is {why} here", language.as_str()),
+            format!("{} is {why}", language.as_str()),
         );
         error.details.insert("languages".to_owned(), there.into());
         error

@@ -113,11 +113,8 @@ impl Upstream {
 
     fn tool_job(&self, entry: &Entry, call: &ToolCall, peer: &Peer) -> Job {
         let tasks = entry.tasks.load(Ordering::Relaxed);
-        let mut fields = format!(
-            r#""name":{},"arguments":{}"#,
-            rpc::quoted(&entry.own),
-            call.arguments.raw()
-        );
+        let (named, with) = (r#""name":"#, r#","arguments":"#);
+        let mut fields = [named, &rpc::quoted(&entry.own), with, call.arguments.raw()].concat();
         if tasks && !peer.modern {
             let lasts = self.settings.max_timeout.as_millis();
             fields.push_str(&format!(r#","task":{{"ttl":{lasts}}}"#));

@@ -25,6 +25,8 @@ const LEGACY: &str = "2025-11-25";
 const LEGACY_VERSIONS: [&str; 4] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The most entries of one list that are read.
 const MAX_ENTRIES: usize = 10_000;
+/// Room for what a request says about itself, so that it is not moved while it grows.
+const USUAL_META: usize = 384;
 /// The most pages of one list that are read.
 const MAX_PAGES: usize = 1_000;
 
@@ -105,34 +107,40 @@ impl Peer {
     }
 
     fn params(&self, id: u64, fields: &str, extras: &Extras) -> String {
-        let mut meta = String::new();
-        if self.modern {
-            meta.push_str(&modern_meta(extras.asks, extras.tasks));
+        let mut text = String::with_capacity(fields.len() + USUAL_META);
+        text.push('{');
+        text.push_str(fields);
+        let bare = text.len();
+        if !fields.is_empty() {
+            text.push(',');
         }
-        let mut add = |text: String| {
-            if !meta.is_empty() {
-                meta.push(',');
+        text.push_str(r#""_meta":{"#);
+        let empty = text.len();
+        if self.modern {
+            modern_meta(&mut text, extras.asks, extras.tasks);
+        }
+        let mut add = |parts: &[&str]| {
+            if text.len() > empty {
+                text.push(',');
             }
-            meta.push_str(&text);
+            text.extend(parts.iter().copied());
         };
         if extras.progress {
-            add(format!(r#""progressToken":{id}"#));
+            add(&[r#""progressToken":"#, &id.to_string()]);
             if self.modern {
-                add(r#""io.modelcontextprotocol/logLevel":"info""#.to_owned());
+                add(&[r#""io.modelcontextprotocol/logLevel":"info""#]);
             }
         }
         if let Some(traceparent) = &extras.traceparent {
-            add(format!(r#""traceparent":"{traceparent}""#));
+            add(&[r#""traceparent":""#, traceparent, r#"""#]);
         }
-        let comma = if fields.is_empty() || meta.is_empty() {
-            ""
+        if text.len() > empty {
+            text.push_str("}}");
         } else {
-            ","
-        };
-        if meta.is_empty() {
-            return format!("{{{fields}}}");
+            text.truncate(bare);
+            text.push('}');
         }
-        format!(r#"{{{fields}{comma}"_meta":{{{meta}}}}}"#)
+        text
     }
 
     /// Asks something and waits for the answer, whatever else is said meanwhile.
@@ -280,26 +288,34 @@ impl Peer {
 }
 
 /// What every modern request says about us.
-fn modern_meta(asks: AskKinds, tasks: bool) -> String {
-    let mut can = Vec::new();
-    let extension = format!(r#""extensions":{{"{}":{{}}}}"#, tasks::EXTENSION);
+fn modern_meta(text: &mut String, asks: AskKinds, tasks: bool) {
+    text.push_str(concat!(
+        r#""io.modelcontextprotocol/clientInfo":{"name":"tollgate","version":""#,
+        env!("CARGO_PKG_VERSION"),
+        r#""},"io.modelcontextprotocol/protocolVersion":""#
+    ));
+    text.push_str(MODERN);
+    text.push_str(r#"","io.modelcontextprotocol/clientCapabilities":{"#);
+    let empty = text.len();
+    let mut can = |parts: &[&str]| {
+        if text.len() > empty {
+            text.push(',');
+        }
+        text.extend(parts.iter().copied());
+    };
     if tasks {
-        can.push(extension.as_str());
+        can(&[r#""extensions":{""#, tasks::EXTENSION, r#"":{}}"#]);
     }
     if asks.elicitation {
-        can.push(r#""elicitation":{"form":{}}"#);
+        can(&[r#""elicitation":{"form":{}}"#]);
     }
     if asks.sampling {
-        can.push(r#""sampling":{}"#);
+        can(&[r#""sampling":{}"#]);
     }
     if asks.roots {
-        can.push(r#""roots":{}"#);
+        can(&[r#""roots":{}"#]);
     }
-    let can = can.join(",");
-    let version = env!("CARGO_PKG_VERSION");
-    format!(
-        r#""io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientCapabilities":{{{can}}},"io.modelcontextprotocol/clientInfo":{{"name":"tollgate","version":"{version}"}}"#
-    )
+    text.push('}');
 }
 
 /// Whether a server's answer to the modern probe makes it a modern server.
@@ -325,15 +341,10 @@ pub(super) async fn begin(
         return initialize(&link).await.map(Begun::Peer);
     }
     settle(&link, MODERN, true);
-    let discover = once(
-        &link,
-        1,
-        "server/discover",
-        format!(
-            "{{\"_meta\":{{{}}}}}",
-            modern_meta(AskKinds::default(), false)
-        ),
-    );
+    let mut about = r#"{"_meta":{"#.to_owned();
+    modern_meta(&mut about, AskKinds::default(), false);
+    about.push_str("}}");
+    let discover = once(&link, 1, "server/discover", about);
     tokio::pin!(discover);
     let answer = match era {
         super::Era::Modern => Some(discover.as_mut().await),

@@ -83,7 +83,13 @@ pub(super) fn early_id(beginning: &[u8]) -> Option<u64> {
 
 /// Prints a request; `params` is an object already.
 pub(super) fn request(id: u64, method: &str, params: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+    let id = id.to_string();
+    let (open, named, with) = (
+        r#"{"jsonrpc":"2.0","id":"#,
+        r#","method":""#,
+        r#"","params":"#,
+    );
+    [open, &id, named, method, with, params, "}"].concat()
 }
 
 /// Prints a notification; `params` is an object already.
@@ -104,7 +110,7 @@ pub(super) fn refusal(id: &RawValue, code: i64, message: &str) -> String {
 
 /// A text as JSON.
 pub(super) fn quoted(text: &str) -> String {
-    Value::String(text.to_owned()).to_string()
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 #[cfg(test)]

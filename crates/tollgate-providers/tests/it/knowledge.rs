@@ -1,9 +1,9 @@
 //! Guided sessions as a caller sees them.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
-use tollgate_core::{Answer, CallContext, Health, Provider, ProviderError};
+use tollgate_core::{Answer, CallContext, Health, Notice, NoticeSink, Provider, ProviderError};
 use tollgate_providers::knowledge;
 use tollgate_testkit::{call_tool, fakes::context};
 
@@ -267,22 +267,36 @@ async fn several_nodes_that_fit_are_offered_and_the_choice_survives_a_restart() 
     assert_eq!(chosen["response"], "On the wall", "{chosen}");
 }
 
+/// Remembers that lists have changed.
+#[derive(Default)]
+struct Told(tokio::sync::Notify);
+
+impl NoticeSink for Told {
+    fn notice(&self, notice: Notice) {
+        assert_eq!(notice, Notice::ListsChanged);
+        self.0.notify_one();
+    }
+}
+
 #[tokio::test]
-async fn a_base_that_changed_over_a_restart_goes_on_where_it_can_and_says_so_where_it_cannot() {
-    let mut desk = Desk::open().await;
-    let first = desk.begun["version"].clone();
-    fs::write(&desk.path, BASE.replace("水温八十度", "水温九十度")).unwrap();
-    desk.provider = Box::new(with(&desk.path));
-    let tea = desk.go("tea").await.unwrap();
-    assert_eq!(tea["response"], "水温九十度");
-    assert_ne!(tea["version"], first);
-    let without = r#"{"nodes": {"root": {"response": "欢迎"}}}"#;
-    fs::write(&desk.path, without).unwrap();
-    desk.provider = Box::new(with(&desk.path));
-    let gone = desk.go("end").await.unwrap_err();
-    assert!(
-        gone.message.contains("no longer has this session's place"),
-        "{gone:?}"
-    );
-    assert!(!gone.next_steps.is_empty(), "{gone:?}");
+async fn a_large_base_holds_nobody_up_and_is_listed_when_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.json");
+    let leaves = "leaf ".repeat(300_000);
+    let text = format!("{{\"nodes\": {{\"root\": {{\"response\": \"{leaves}\"}}}}}}");
+    fs::write(&path, text).unwrap();
+    let provider = with(&path);
+    let told = Arc::new(Told::default());
+    let addresses = async || {
+        let offers = provider.offers().await.unwrap();
+        let uris = offers.resources.into_iter().map(|one| one.uri);
+        uris.collect::<Vec<String>>()
+    };
+    let large = "knowledge://large".to_owned();
+    // What is asked first is answered at once, without it.
+    assert!(!addresses().await.contains(&large));
+    // Whether it has been read by the time somebody listens or not, it is told.
+    provider.watch(told.clone());
+    told.0.notified().await;
+    assert!(addresses().await.contains(&large));
 }

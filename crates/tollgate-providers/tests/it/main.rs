@@ -20,6 +20,8 @@ mod knowledge;
 #[cfg(test)]
 mod knowledge_page;
 #[cfg(test)]
+mod knowledge_versions;
+#[cfg(test)]
 mod stub;
 #[cfg(test)]
 mod support;

@@ -169,6 +169,8 @@ pub struct Record {
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<i64>,
+    /// Its place in the template: step, item, and step of that item.
+    pub place: [usize; 3],
     /// What it waits for before it can go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,

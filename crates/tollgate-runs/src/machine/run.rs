@@ -177,11 +177,14 @@ impl Run {
         }
     }
 
-    /// Notes when a call began, once.
+    /// Notes when a call began, once, and where it stands in the template.
     pub fn began(&mut self, key: Key, at: i64) {
-        if let Some(record) = self.record_mut(key)
-            && record.state == StepState::Running
-        {
+        let Some(record) = self.record_mut(key) else {
+            return;
+        };
+        let (item, inner) = key.item.unwrap_or_default();
+        record.place = [key.step, item, inner];
+        if record.state == StepState::Running {
             record.began_at.get_or_insert(at);
         }
     }

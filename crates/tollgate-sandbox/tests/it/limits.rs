@@ -101,7 +101,7 @@ fn what_takes_too_long_is_ended_with_all_it_started() {
     }
     for mut scene in Scene::all() {
         let word = format!("too-long-{}", std::process::id());
-        scene.limits.wall = Duration::from_millis(700);
+        scene.limits.wall = Duration::from_millis(2500);
         let code = format!(
             "{}\nprint('begun', flush=True)\nwhile True: pass",
             daemon(&word)

@@ -120,6 +120,157 @@ fn a_misspelled_selection_is_told_before_anyone_is_asked_to_pay() {
 }
 
 #[test]
+fn a_selection_in_a_file_is_read_before_anyone_is_asked_to_pay() {
+    let env = TestEnv::new();
+    let finder = |file: &str| {
+        env.run(&[
+            "keepa",
+            "finder",
+            "query",
+            "--selection-file",
+            file,
+            "--json",
+        ])
+    };
+    env.write("project/wrong.json", r#"{"titel": "kettle"}"#);
+    let refused = finder("wrong.json").exits(1).json();
+    assert_eq!(
+        refused["error"]["errorCode"], "invalid_argument",
+        "{refused}"
+    );
+    let nearest = &refused["error"]["details"]["nearest"];
+    assert!(nearest.to_string().contains("title"), "{refused}");
+    env.write("project/right.json", r#"{"title": "kettle"}"#);
+    let asked = finder("right.json").exits(3).json();
+    assert_eq!(asked["error"]["kind"], "confirmation_required", "{asked}");
+    finder("no-such.json").exits(1);
+    // An agent is not told what is in a file that is none of its business.
+    let path = env.path("project/wrong.json").display().to_string();
+    let line =
+        serde_json::json!({"id": 1, "method": "finder.query", "params": {"selection_file": path}});
+    let ran = env.feed(&["jsonl"], format!("{line}\n")).exits(0);
+    assert!(ran.out.contains("file_refused"), "{}", ran.out);
+    assert!(!ran.out.contains("titel"), "{}", ran.out);
+}
+
+#[test]
+fn names_with_dashes_are_the_same_names_at_every_entry() {
+    let env = TestEnv::new();
+    let dashed = serde_json::json!({
+        "asin": "B0KETTLE01", "fixture": "product_kettle.json", "history-limit": 2, "view": "research", "dry-run": false,
+    });
+    let plain = serde_json::json!({
+        "asin": "B0KETTLE01", "fixture": "product_kettle.json", "history_limit": 2, "view": "research", "dry_run": false,
+    });
+    let called = env
+        .run(&[
+            "call",
+            "keepa.products_get",
+            "--args",
+            &dashed.to_string(),
+            "--json",
+        ])
+        .exits(0)
+        .json();
+    let points = |envelope: &Value| {
+        let series = &envelope["data"]["products"][0]["history_summary"]["series"]["new"];
+        series["last_points"].as_array().unwrap().len()
+    };
+    assert_eq!(points(&called), 2);
+    let lines = [
+        serde_json::json!({"id": 1, "method": "products.get", "params": dashed}),
+        serde_json::json!({"id": 2, "method": "products.get", "params": plain}),
+        serde_json::json!({"id": 3, "method": "bestsellers.get", "params": {"category": "289754", "dry-run": true}}),
+        serde_json::json!({"id": 4, "method": "browse.snapshot", "params": {"input": "x.json", "out-dir": "page"}}),
+        serde_json::json!({"id": 5, "method": "products.get", "params": {"asin": "B0KETTLE01", "no-such": 1}}),
+    ];
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let ran = env.feed(&["jsonl"], input).exits(0);
+    let answer = |id: u64| {
+        let events = ran
+            .out
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut events = events.filter(|one| one["id"] == id && one["event"] == "response");
+        events.next().unwrap()["payload"].clone()
+    };
+    assert_eq!(points(&answer(1)), 2);
+    // Both spellings are one call, so one of them is answered by the other.
+    assert_eq!(answer(1)["cache_key"], answer(2)["cache_key"]);
+    let hits = [1, 2].map(|id| answer(id)["cache_hit"] == true);
+    assert_ne!(hits, [false, false]);
+    assert_eq!(answer(3)["data"]["estimated_tokens"], 50);
+    // Where something is written is asked about, however it is spelled.
+    assert_eq!(answer(4)["error"]["kind"], "confirmation_required");
+    assert_eq!(answer(5)["error"]["kind"], "invalid_arguments");
+}
+
+#[test]
+fn a_comparison_is_drawn_from_its_rows() {
+    let env = TestEnv::new();
+    let compare = [
+        "keepa",
+        "products",
+        "compare",
+        "B0KETTLE01",
+        "B0GRINDER2",
+        "B0SCALE003",
+        "--fixture",
+        "products_compare.json",
+        "--keep-history-points",
+        "--json",
+    ];
+    let compared = env.run(&compare).exits(0);
+    env.write("project/compared.json", &compared.out);
+    let words = [
+        "keepa",
+        "charts",
+        "render",
+        "--input",
+        "compared.json",
+        "--json",
+    ];
+    let drawn = env.run(&words).exits(0).json();
+    let asins = serde_json::json!(["B0KETTLE01", "B0GRINDER2", "B0SCALE003"]);
+    assert_eq!(drawn["data"]["asins"], asins, "{drawn}");
+    assert!(drawn["data"]["drops_marked"].as_u64().unwrap() > 0);
+    let from_rows = std::fs::read(drawn["data"]["output"]["path"].as_str().unwrap()).unwrap();
+    // The same products asked for by number make the same picture.
+    let words = [
+        "keepa",
+        "charts",
+        "render",
+        "B0KETTLE01",
+        "B0GRINDER2",
+        "B0SCALE003",
+        "--fixture",
+        "products_compare.json",
+        "--json",
+    ];
+    let asked = env.run(&words).exits(0).json();
+    let path = asked["data"]["output"]["path"].as_str().unwrap();
+    assert_eq!(std::fs::read(path).unwrap(), from_rows);
+    // Without their points there is nothing to draw, and that is said.
+    let plain = env.run(&[&compare[..8], &["--json"]].concat()).exits(0);
+    env.write("project/plain.json", &plain.out);
+    let words = [
+        "keepa",
+        "charts",
+        "render",
+        "--input",
+        "plain.json",
+        "--json",
+    ];
+    let refused = env.run(&words).exits(1).json();
+    assert_eq!(
+        refused["error"]["errorCode"], "history_unavailable",
+        "{refused}"
+    );
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("keep_history_points"), "{message}");
+}
+
+#[test]
 fn a_folder_of_samples_is_searched_first() {
     let env = TestEnv::new();
     env.write(

@@ -127,6 +127,22 @@ fn a_live_call_is_paid_once_and_the_next_process_uses_the_answer() {
     assert_eq!(second["token_bucket"]["tokens_consumed"], 0);
     assert_eq!(second["token_bucket"]["cached_tokens_consumed"], 1);
     assert_eq!((keepa.lines().len(), keepa.consumed()), (1, 1));
+    // The key is in the request and nowhere else: no log, no store, no kept answer.
+    assert!(keepa.lines()[0].contains(KEY));
+    let mut files = vec![env.path("")];
+    let mut looked_at = 0;
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            let below = std::fs::read_dir(&path).unwrap();
+            files.extend(below.map(|entry| entry.unwrap().path()));
+        } else if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            let holds = bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes());
+            assert!(!holds, "{}", path.display());
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 1, "{looked_at}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use tollgate_core::{
 use tollgate_engine::Decided;
 use tollgate_testkit::fakes::says;
 
-use crate::support::{Setup, World, details, said, spec_write};
+use crate::support::{Setup, World, details, said, spec_paid, spec_write};
 
 /// A provider that says what a call would do, or cannot.
 struct Seer;
@@ -24,10 +24,16 @@ impl Provider for Seer {
             provider_id: "seer".to_owned(),
             ..spec_write(name)
         };
+        let priced = |name| ToolSpec {
+            provider_id: "seer".to_owned(),
+            ..spec_paid(name, 5, true)
+        };
         Ok(vec![
             tool("seer.write"),
             tool("seer.blind"),
             tool("seer.falls"),
+            priced("seer.buy"),
+            priced("seer.buy_nothing"),
         ])
     }
 
@@ -47,7 +53,10 @@ impl Provider for Seer {
                 let who = cx.principal.as_str();
                 Ok(Some(format!("line 1 for {who}\nline 2 {key}")))
             }
-            "seer.blind" => Err(ProviderError::not_found("there is nothing to be done")),
+            "seer.buy" => Ok(None),
+            "seer.blind" | "seer.buy_nothing" => {
+                Err(ProviderError::not_found("there is nothing to be done"))
+            }
             _ => panic!("on purpose"),
         }
     }
@@ -96,6 +105,17 @@ async fn what_cannot_be_done_is_not_asked_for() {
         said(&world.call("seer.write", "{}").await),
         "confirmation_required"
     );
+}
+
+#[tokio::test]
+async fn nobody_is_asked_to_pay_for_what_cannot_be_done() {
+    let world = world().await;
+    let asked = world.call("seer.buy", "{}").await;
+    assert_eq!(said(&asked), "confirmation_required");
+    assert_eq!(details(&asked)["consent"], "agent");
+    assert_eq!(details(&asked)["preview"].get("effect"), None);
+    let refused = world.call("seer.buy_nothing", "{}").await;
+    assert_eq!(said(&refused), "not_found");
 }
 
 #[tokio::test]

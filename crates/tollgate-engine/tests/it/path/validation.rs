@@ -1,7 +1,11 @@
 //! Whether arguments and answers fit, and that nothing else gets through.
 
-use serde_json::{Value, json};
-use tollgate_core::{ErrorCode, Payload, ToolResult, ToolSpec, depth::MAX_DEPTH};
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tollgate_core::{
+    Caching, Capability, ErrorCode, Payload, Raise, Telling, ToolResult, ToolSpec, depth::MAX_DEPTH,
+};
 use tollgate_testkit::fakes::says;
 
 use crate::support::{Setup, World, body, details, error, request, result, said, spec_read};
@@ -79,6 +83,76 @@ async fn a_provider_gets_the_arguments_byte_for_byte() {
         let wrapped = format!(r#"{{"name":"shelf.any","arguments":{arguments}}}"#);
         world.call("tools.call", &wrapped).await;
         assert_eq!(world.fake.seen().pop().unwrap().arguments, arguments);
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_known_by_one_name_before_anything_looks_at_them() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"dry_run": {"type": "boolean"}, "out_dir": {"type": "string"}, "n": {}},
+        "additionalProperties": false,
+    });
+    let strict = |name: &str| ToolSpec {
+        input_schema: schema.clone(),
+        service_command: Some("shelf.list".to_owned()),
+        caching: Caching::Session,
+        raise: Raise::by(Arc::new(|arguments: &Map<String, Value>| {
+            if arguments.contains_key("out_dir") {
+                Capability::L1
+            } else {
+                Capability::L0
+            }
+        })),
+        ..spec_read(name)
+    };
+    let lenient = |name: &str| ToolSpec {
+        telling: Telling {
+            respell: Some(Arc::new(|name: &str| {
+                let known = ["dry-run", "out-dir"].contains(&name);
+                known.then(|| name.replace('-', "_"))
+            })),
+            ..Telling::default()
+        },
+        ..strict(name)
+    };
+    let world = Setup::new()
+        .tool(lenient("shelf.lenient"), says(json!({"ok": true})))
+        .tool(strict("shelf.strict"), says(json!({"ok": true})))
+        .build()
+        .await;
+    let dry = body(&world.call("shelf.lenient", r#"{"dry-run":true}"#).await);
+    assert_eq!(dry["data"]["dry_run"], true, "{dry}");
+    // A place to write to is one whatever it is called, and so is the consent it takes.
+    let asked = world.call("shelf.lenient", r#"{"out-dir":"a"}"#).await;
+    assert_eq!(said(&asked), "confirmation_required");
+    assert_eq!(
+        details(&asked)["resume_with"]["params"],
+        json!({"out_dir": "a"})
+    );
+    world.decide(&asked, tollgate_engine::Decided::Once).await;
+    let done = world.call("shelf.lenient", r#"{"out_dir":"a"}"#).await;
+    assert_eq!(said(&done), "ok");
+    assert_eq!(
+        world.fake.seen().pop().unwrap().arguments,
+        r#"{"out_dir":"a"}"#
+    );
+    // Through a call by name it is the same call, and its answer is kept under one key.
+    assert_eq!(said(&world.call("shelf.lenient", r#"{"n":1}"#).await), "ok");
+    let wrapped = r#"{"name":"shelf.lenient","arguments":{"n":1,"dry-run":false}}"#;
+    let inner = world.call("tools.call", wrapped).await;
+    assert_eq!(said(&inner), "ok");
+    let plain = world
+        .call("shelf.lenient", r#"{"n":1,"dry_run":false}"#)
+        .await;
+    assert_eq!(said(&plain), "hit");
+    for (tool, arguments) in [
+        ("shelf.lenient", r#"{"out-dir":"a","out_dir":"b"}"#),
+        ("shelf.lenient", r#"{"some-thing":1}"#),
+        ("shelf.strict", r#"{"dry-run":true}"#),
+    ] {
+        let refused = world.call(tool, arguments).await;
+        assert_eq!(said(&refused), "invalid_arguments", "{tool} {arguments}");
     }
 }
 

@@ -8,7 +8,9 @@ use tollgate_core::{
 use tollgate_engine::{Caller, Decided};
 use tollgate_testkit::fakes::says;
 
-use crate::support::{Setup, World, body, done, result, said, spec_kept, spec_read, spec_write};
+use crate::support::{
+    Setup, World, body, done, result, said, spec_kept, spec_read, spec_sink, spec_write,
+};
 
 #[tokio::test]
 async fn each_rule_opens_an_item_and_says_which() {
@@ -167,13 +169,7 @@ async fn shop() -> World {
         },
         ..spec_write("shelf.destroy")
     };
-    let send = ToolSpec {
-        annotations: Annotations {
-            sensitive_sink: true,
-            ..spec_write("x").annotations
-        },
-        ..spec_write("shelf.send")
-    };
+    let send = spec_sink("shelf.send");
     Setup::new()
         .tool(spec_read("shelf.doubts"), doubts())
         .tool(spec_kept("shelf.kept_doubts"), doubts())

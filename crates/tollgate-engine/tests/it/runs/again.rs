@@ -46,6 +46,7 @@ async fn scene() -> Scene {
             async move {
                 match word {
                     "yes" => answers(json!({"said": word})).await,
+                    "busy" => Err(ProviderError::new(ErrorCode::RateLimited, word)),
                     _ => Err(ProviderError::new(ErrorCode::ToolFailed, word)),
                 }
             }
@@ -117,7 +118,17 @@ async fn a_run_is_made_again_in_a_conversation_of_its_own() {
     let made = scene.shop.runs.again(&caller("s1"), &id, &calls).await;
     let last = made[2].as_ref().unwrap();
     assert!(!last.same);
-    assert!(last.difference.iter().any(|line| line.contains("said")));
+    let told = &last.difference;
+    assert!(told.iter().any(|line| line.contains("said")), "{told:?}");
+    assert_eq!(told[0], "- ended: error (tool.provider.run.failed)");
+    assert_eq!(told[1], "+ ended: ok");
+    // It fails again, but in another way.
+    *scene.says.lock().unwrap() = "busy";
+    let made = scene.shop.runs.again(&caller("s1"), &id, &calls).await;
+    let last = made[2].as_ref().unwrap();
+    assert!(!last.same);
+    let busy = "+ ended: error (tool.provider.limits.rate_limited)";
+    assert_eq!(last.difference[1..], [busy.to_owned()]);
     // What was made again is no part of the run.
     let after = scene.shop.runs.recorded(&id).await.unwrap();
     assert_eq!(after.len(), 3);

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use tollgate_core::{Payload, canonical::hex};
 use tollgate_engine::{Request, policy::Action};
 
-use super::{Shop, answers, data};
+use super::{Shop, answers, data, stranger};
 use crate::support::{Setup, World, error, spec_read};
 
 const MAKES: &str = "id: makes\nversion: 1.0.0\nname: Makes\nsteps:\n  - id: make\n    tool: shelf.make\n    artifacts:\n      - {name: text, content: '{{ data.text }}'}\n      - {name: '{{ item.path }}', type: file, each: data.files, base64: '{{ item.base64 }}'}\n";
@@ -93,11 +93,7 @@ async fn what_is_not_there_not_yours_or_past_the_end_is_refused() {
     let (world, _shop) = world(3).await;
     let run = ran(&world).await;
     let id = &run["artifacts"][0]["artifactId"];
-    let other = tollgate_engine::Caller::local(
-        tollgate_core::Principal::user(7),
-        "s1",
-        tollgate_core::Surface::Jsonl,
-    );
+    let other = stranger();
     let args = json!({"artifactId": id}).to_string();
     let foreign = world.call_as(&other, "get_artifact", &args).await;
     assert_eq!(error(&foreign)["errorCode"], "ARTIFACT_NOT_FOUND");
@@ -182,4 +178,22 @@ async fn binary_and_large_artifacts_are_resources_too() {
     assert_eq!(text.len(), (1 << 20) / 3 * 3, "cut between two characters");
     assert_eq!(large["_meta"]["tollgate/truncated"], true);
     assert_eq!(large["_meta"]["tollgate/total_bytes"], 1_500_000);
+    // What is left is read from where the first piece ends, and then nothing is.
+    let next = large["_meta"]["tollgate/next_offset"].as_u64().unwrap();
+    assert_eq!(next, text.len() as u64);
+    let part = async |query: &str| {
+        let mut artifact = find("text").clone();
+        artifact["uri"] = format!("{}?{query}", artifact["uri"].as_str().unwrap()).into();
+        resource(&world, &artifact).await
+    };
+    let rest = part(&format!("offset={next}")).await;
+    let whole = format!("{text}{}", rest["text"].as_str().unwrap());
+    assert_eq!(whole, "\u{20ac}".repeat(500_000));
+    assert!(rest.get("_meta").is_none(), "{}", rest["_meta"]);
+    let middle = part("offset=3&limit=7").await;
+    assert_eq!(middle["text"], "\u{20ac}\u{20ac}");
+    assert_eq!(middle["_meta"]["tollgate/next_offset"], 9);
+    // A part that is no text is bytes, and so is one that is less than a character.
+    assert_eq!(part("offset=1&limit=2").await["blob"], "gqw=");
+    assert_eq!(part("limit=1").await["blob"], "4g==");
 }

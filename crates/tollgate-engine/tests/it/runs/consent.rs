@@ -3,10 +3,9 @@
 use std::fs;
 
 use serde_json::json;
-use tollgate_core::{Principal, Surface, TrustLevel};
-use tollgate_engine::{Caller, Decided};
+use tollgate_engine::Decided;
 
-use super::{Shop, answers, data};
+use super::{Shop, answers, data, remote};
 use crate::support::{Setup, World, body, caller, details, error, said, spec_read, spec_write};
 
 const MIXED: &str = "id: mixed\nversion: 1.0.0\nname: Mixed\ninputsSchema: {type: object, properties: {n: {type: integer}}, additionalProperties: false}\nsteps:\n  - {id: look, tool: shelf.read, args: {n: '{{ inputs.n }}'}}\n  - {id: put, tool: shelf.write, args: {v: '{{ steps.look.data.n }}'}}\n";
@@ -97,10 +96,6 @@ async fn a_run_that_only_reads_asks_nobody() {
 #[tokio::test]
 async fn what_cannot_run_is_refused_before_anybody_is_asked() {
     let (world, shop) = world().await;
-    let remote = Caller {
-        trust: TrustLevel::Remote,
-        ..Caller::local(Principal::user(1000), "s1", Surface::Mcp)
-    };
     for (caller, arguments, code) in [
         (
             caller("s1"),
@@ -113,7 +108,7 @@ async fn what_cannot_run_is_refused_before_anybody_is_asked() {
             "TEMPLATE_VERSION_UNSUPPORTED",
         ),
         (
-            remote,
+            remote(),
             r#"{"templateId":"reading"}"#,
             "TRUST_LEVEL_NOT_ALLOWED",
         ),

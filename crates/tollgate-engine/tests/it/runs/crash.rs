@@ -15,10 +15,9 @@ use tollgate_core::{
     Clock as _, HeldClock, Store, SystemClock, Timestamp,
     store::{Batch, Change, RunChange},
 };
-use tollgate_engine::Decided;
 use tollgate_store::SqliteStore;
 
-use super::{Shop, answers, data, over, started};
+use super::{Shop, agreed, answers, data, over, started};
 use crate::support::{Setup, said, spec_read, spec_write};
 
 const TWO: &str = "id: two\nversion: 1.0.0\nname: Two\ninputsSchema: {type: object, properties: {secret: {type: string}}}\nsteps:\n  - {id: one, tool: shelf.read}\n  - {id: hang, tool: shelf.hang, args: {s: '{{ inputs.secret }}'}}\n";
@@ -154,9 +153,7 @@ fn an_effect_that_may_have_happened_is_not_repeated() {
             .build()
             .await;
         let args = r#"{"templateId":"effect","options":{"mode":"async"}}"#;
-        let asked = world.call("run_task_template", args).await;
-        world.decide(&asked, Decided::Once).await;
-        let queued = world.call("run_task_template", args).await;
+        let queued = agreed(&world, args).await;
         assert_eq!(said(&queued), "ok");
         world.until_seen(1).await;
         data(&queued)["runId"].as_str().unwrap().to_owned()

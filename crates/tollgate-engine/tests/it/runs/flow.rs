@@ -1,62 +1,25 @@
 //! Order, thresholds, cancelling, time, room and what belongs to whom.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
-use tollgate_core::{ErrorCode, ProviderError};
+use tollgate_engine::runs::Settings;
 
-use super::{Shop, answers, data, over, seen, started};
-use crate::support::{Setup, World, body, caller, details, error, said, spec_read};
+use super::{Shop, answers, data, gate::Gate, over, seen, started, stranger};
+use crate::support::{Setup, body, caller, details, error, said, spec_read};
 
 const EACH: &str = "id: each\nversion: 1.0.0\nname: Each\nsupportsPartialSuccess: true\nmaxConcurrency: 3\nsync_if: size(inputs.items) <= 2\nsteps:\n  - {id: item, for_each: inputs.items, tool: shelf.read, args: {n: '{{ item }}'}}\n";
 const SLOW: &str = "id: slow\nversion: 1.0.0\nname: Slow\nmaxTimeoutMs: 60000\nsteps:\n  - {id: wait, tool: shelf.wait}\n  - {id: then, tool: shelf.read, args: {n: 1}}\n";
 
-struct Gate {
-    world: World,
-    _shop: Shop,
-    /// A permit lets one `shelf.wait` go on.
-    door: Arc<Semaphore>,
-}
-
-async fn gate(change: impl FnOnce(&mut tollgate_engine::runs::Settings)) -> Gate {
-    let shop = Shop::new(&[EACH, SLOW], change);
-    let door = Arc::new(Semaphore::new(0));
-    let inside = Arc::clone(&door);
-    let world = Setup::new()
-        .tool(spec_read("shelf.read"), |call, _| async move {
-            let n = call.arguments.value()["n"].as_i64().unwrap_or(0);
-            if n < 0 {
-                return Err(ProviderError::new(ErrorCode::ToolFailed, "too small"));
-            }
-            if n > 1000 {
-                panic!("a step that panics");
-            }
-            answers(json!({"n": n})).await
-        })
-        .tool(spec_read("shelf.wait"), move |_, cx| {
-            let door = Arc::clone(&inside);
-            async move {
-                tokio::select! {
-                    permit = door.acquire() => permit.unwrap().forget(),
-                    () = cx.cancel.cancelled() => return Err(ProviderError::new(ErrorCode::Cancelled, "stopped")),
-                }
-                answers(json!({})).await
-            }
-        })
-        .runs(&shop.runs)
-        .build()
-        .await;
-    Gate {
-        world,
-        _shop: shop,
-        door,
-    }
+async fn gate(change: impl FnOnce(&mut Settings)) -> Gate {
+    Gate::new(&[EACH, SLOW], change).await
 }
 
 #[tokio::test]
 async fn the_template_says_whether_to_wait() {
-    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let Gate {
+        world, shop: _shop, ..
+    } = gate(|_| {}).await;
     let two = r#"{"templateId":"each","inputs":{"items":[1,2]}}"#;
     let ran = data(&world.call("run_task_template", two).await);
     assert_eq!(ran["status"], "succeeded");
@@ -78,7 +41,9 @@ async fn the_template_says_whether_to_wait() {
 
 #[tokio::test]
 async fn enough_items_are_a_partial_success_and_too_few_a_failure() {
-    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let Gate {
+        world, shop: _shop, ..
+    } = gate(|_| {}).await;
     let half = r#"{"templateId":"each","inputs":{"items":[1,-1]}}"#;
     let ran = data(&world.call("run_task_template", half).await);
     assert_eq!(ran["status"], "partial_success");
@@ -98,7 +63,11 @@ async fn enough_items_are_a_partial_success_and_too_few_a_failure() {
 
 #[tokio::test]
 async fn a_cancelled_run_lets_its_step_end_and_skips_the_rest() {
-    let Gate { world, _shop, door } = gate(|_| {}).await;
+    let Gate {
+        world,
+        shop: _shop,
+        door,
+    } = gate(|_| {}).await;
     let id = started(&world, "slow", json!({})).await;
     world.until_seen(1).await;
     let cancel = json!({"runId": id}).to_string();
@@ -128,7 +97,9 @@ async fn a_cancelled_run_lets_its_step_end_and_skips_the_rest() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_ends_when_its_time_is_up() {
-    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let Gate {
+        world, shop: _shop, ..
+    } = gate(|_| {}).await;
     let args = r#"{"templateId":"slow","options":{"timeoutMs":50,"mode":"sync"}}"#;
     let late = world.call("run_task_template", args).await;
     assert_eq!(error(&late)["errorCode"], "RUN_TIMEOUT", "{}", body(&late));
@@ -138,7 +109,11 @@ async fn a_run_ends_when_its_time_is_up() {
 
 #[tokio::test]
 async fn no_more_runs_are_under_way_than_allowed_and_all_get_their_turn() {
-    let Gate { world, _shop, door } = gate(|settings| settings.concurrent = 2).await;
+    let Gate {
+        world,
+        shop: _shop,
+        door,
+    } = gate(|settings| settings.concurrent = 2).await;
     let mut ids = Vec::new();
     for _ in 0..5 {
         ids.push(started(&world, "slow", json!({})).await);
@@ -159,7 +134,9 @@ async fn no_more_runs_are_under_way_than_allowed_and_all_get_their_turn() {
 
 #[tokio::test]
 async fn too_many_waiting_runs_are_refused() {
-    let Gate { world, _shop, .. } = gate(|settings| settings.queued = 1).await;
+    let Gate {
+        world, shop: _shop, ..
+    } = gate(|settings| settings.queued = 1).await;
     started(&world, "slow", json!({})).await;
     let args = r#"{"templateId":"slow","options":{"mode":"async"}}"#;
     let refused = world.call("run_task_template", args).await;
@@ -168,15 +145,15 @@ async fn too_many_waiting_runs_are_refused() {
 
 #[tokio::test]
 async fn runs_belong_to_who_started_them() {
-    let Gate { world, _shop, door } = gate(|_| {}).await;
+    let Gate {
+        world,
+        shop: _shop,
+        door,
+    } = gate(|_| {}).await;
     door.add_permits(1);
     let id = started(&world, "slow", json!({})).await;
     over(&world, &id).await;
-    let other = tollgate_engine::Caller::local(
-        tollgate_core::Principal::user(7),
-        "s1",
-        tollgate_core::Surface::Jsonl,
-    );
+    let other = stranger();
     let args = json!({"runId": id}).to_string();
     for tool in ["get_task_run", "cancel_task_run"] {
         let refused = world.call_as(&other, tool, &args).await;
@@ -213,7 +190,9 @@ async fn runs_hold_no_turn_that_their_steps_need() {
 
 #[tokio::test]
 async fn the_runtime_tells_its_limits_and_its_templates() {
-    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let Gate {
+        world, shop: _shop, ..
+    } = gate(|_| {}).await;
     let profile = data(&world.call("get_runtime_profile", "{}").await);
     assert_eq!(
         profile["limits"],
@@ -227,7 +206,11 @@ async fn the_runtime_tells_its_limits_and_its_templates() {
 
 #[tokio::test]
 async fn a_clock_that_jumps_neither_ends_a_run_nor_keeps_it_alive() {
-    let Gate { world, _shop, door } = gate(|_| {}).await;
+    let Gate {
+        world,
+        shop: _shop,
+        door,
+    } = gate(|_| {}).await;
     for jump in [1, -1] {
         let seen_before = world.fake.count();
         let id = started(&world, "slow", json!({})).await;
@@ -274,7 +257,9 @@ async fn a_million_items_and_what_is_no_list_fail_the_run_at_once() {
 
 #[tokio::test]
 async fn the_log_tells_of_a_run_as_the_document_wants_it() {
-    let Gate { world, _shop, .. } = gate(|_| {}).await;
+    let Gate {
+        world, shop: _shop, ..
+    } = gate(|_| {}).await;
     let ran = world
         .call(
             "run_task_template",

@@ -2,53 +2,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Semaphore;
-use tollgate_core::{ErrorCode, ProviderError};
+use tollgate_engine::runs::Settings;
 
-use super::{Shop, answers, data, over, seen, started};
-use crate::support::{Setup, World, body, error, request, said, spec_read};
+use super::{Shop, data, gate::Gate, over, seen, started};
+use crate::support::{Setup, body, deaf, error, request, said, spec_read};
 
 const SLOW: &str = "id: slow\nversion: 1.0.0\nname: Slow\nmaxTimeoutMs: 20000\nsteps:\n  - {id: wait, tool: shelf.wait}\n";
 const STEP: &str = "id: step\nversion: 1.0.0\nname: Step\nmaxTimeoutMs: 60000\nsteps:\n  - {id: wait, tool: shelf.wait, timeoutMs: 40}\n";
 const EACH: &str = "id: each\nversion: 1.0.0\nname: Each\nsupportsPartialSuccess: true\nmaxConcurrency: 8\nsteps:\n  - {id: item, for_each: inputs.items, concurrency: inputs.at_once, tool: shelf.read, args: {n: '{{ item }}'}}\n";
 const MAKES: &str = "id: makes\nversion: 1.0.0\nname: Makes\nsteps:\n  - {id: make, tool: shelf.read, args: {n: 1}, artifacts: [{name: n, content: '{{ data.n }}'}]}\n  - {id: wait, tool: shelf.wait}\n";
 
-struct Gate {
-    world: World,
-    shop: Shop,
-    /// A permit lets one `shelf.wait` go on.
-    door: Arc<Semaphore>,
-}
-
-async fn gate(change: impl FnOnce(&mut tollgate_engine::runs::Settings)) -> Gate {
-    let shop = Shop::new(&[SLOW, STEP, EACH, MAKES], change);
-    let door = Arc::new(Semaphore::new(0));
-    let inside = Arc::clone(&door);
-    let world = Setup::new()
-        .tool(spec_read("shelf.read"), |call, _| async move {
-            let n = call.arguments.value()["n"].as_i64().unwrap_or(0);
-            if n < 0 {
-                return Err(ProviderError::new(ErrorCode::ToolFailed, "too small"));
-            }
-            answers(json!({"n": n})).await
-        })
-        .tool(spec_read("shelf.wait"), move |_, cx| {
-            let door = Arc::clone(&inside);
-            async move {
-                tokio::select! {
-                    permit = door.acquire() => permit.unwrap().forget(),
-                    () = cx.cancel.cancelled() => {
-                        return Err(ProviderError::new(ErrorCode::Cancelled, "stopped"));
-                    }
-                }
-                answers(json!({})).await
-            }
-        })
-        .runs(&shop.runs)
-        .build()
-        .await;
-    Gate { world, shop, door }
+async fn gate(change: impl FnOnce(&mut Settings)) -> Gate {
+    Gate::new(&[SLOW, STEP, EACH, MAKES], change).await
 }
 
 /// How long a run was given before its time was up, by the clock of the runtime.
@@ -152,6 +119,57 @@ async fn the_runtimes_threshold_holds_where_the_template_says_nothing() {
 }
 
 #[tokio::test]
+async fn the_threshold_of_the_template_stands_above_the_runtimes() {
+    let lenient = EACH.replace("maxConcurrency: 8", "threshold: 0.25");
+    let strict = EACH.replace("maxConcurrency: 8", "threshold: 0.9");
+    for (template, global, status) in [(&lenient, 0.8, "partial_success"), (&strict, 0.1, "failed")]
+    {
+        let gate = Gate::new(&[template], |settings| settings.threshold = global).await;
+        let inputs = json!({"items": [1, -1, -1, -1], "at_once": 2});
+        let mixed = json!({"items": [1, 2, 3, -1], "at_once": 2});
+        let inputs = if status == "failed" { mixed } else { inputs };
+        let id = started(&gate.world, "each", inputs).await;
+        let run = over(&gate.world, &id).await;
+        assert_eq!(run["status"], status, "{run}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_follows_the_version_that_is_named_or_the_newest() {
+    let newer = MAKES.replace("version: 1.0.0", "version: 1.10.0").replace(
+        "- {id: wait, tool: shelf.wait}",
+        "- {id: last, tool: shelf.read}",
+    );
+    let older = newer
+        .replace("1.10.0", "1.9.0")
+        .replace("id: last", "id: end");
+    let gate = Gate::new(&[&newer, &older], |_| {}).await;
+    for (version, ran, last) in [
+        (None, "1.10.0", "last"),
+        (Some("1.9.0"), "1.9.0", "end"),
+        (Some("1.10.0"), "1.10.0", "last"),
+    ] {
+        let mut args = json!({"templateId": "makes", "options": {"mode": "sync"}});
+        if let Some(version) = version {
+            args["templateVersion"] = version.into();
+        }
+        let run = gate
+            .world
+            .call("run_task_template", &args.to_string())
+            .await;
+        let run = data(&run);
+        assert_eq!(run["templateVersion"], ran, "{run}");
+        assert_eq!(run["steps"][1]["id"], last, "{run}");
+    }
+    let listed = data(&gate.world.call("list_task_templates", "{}").await);
+    let versions: Vec<_> = listed["templates"].as_array().unwrap().iter().collect();
+    assert!(
+        versions.iter().any(|it| it["version"] == "1.10.0"),
+        "{listed}"
+    );
+}
+
+#[tokio::test]
 async fn artifacts_are_kept_from_the_end_of_the_run_not_from_their_own() {
     let gate = gate(|settings| settings.artifact_ttl = Duration::from_secs(60)).await;
     let id = started(&gate.world, "makes", json!({})).await;
@@ -179,15 +197,8 @@ async fn artifacts_are_kept_from_the_end_of_the_run_not_from_their_own() {
 async fn a_group_has_no_more_under_way_than_it_says() {
     let shop = Shop::new(&[EACH], |_| {});
     let door = Arc::new(Semaphore::new(0));
-    let inside = Arc::clone(&door);
     let world = Setup::new()
-        .tool(spec_read("shelf.read"), move |_, _| {
-            let door = Arc::clone(&inside);
-            async move {
-                door.acquire().await.unwrap().forget();
-                answers(json!({})).await
-            }
-        })
+        .tool(spec_read("shelf.read"), deaf(&door, json!({})))
         .runs(&shop.runs)
         .build()
         .await;
@@ -213,55 +224,6 @@ async fn a_group_has_no_more_under_way_than_it_says() {
         }
     }
     assert_eq!(over(&world, &id).await["status"], "succeeded");
-}
-
-#[tokio::test]
-async fn every_code_of_the_document_has_a_hint_and_facts() {
-    let gate = gate(|_| {}).await;
-    let call =
-        async |tool: &str, args: Value| error(&gate.world.call(tool, &args.to_string()).await);
-    let failing =
-        json!({"templateId": "each", "inputs": {"items": [-1]}, "options": {"mode": "sync"}});
-    let none = json!({"templateId": "none"});
-    let version = json!({"templateId": "each", "templateVersion": "9.9.9"});
-    for (tool, args, code, fact) in [
-        ("run_task_template", none, "TEMPLATE_NOT_FOUND", "templates"),
-        (
-            "run_task_template",
-            version,
-            "TEMPLATE_VERSION_UNSUPPORTED",
-            "versions",
-        ),
-        (
-            "run_task_template",
-            failing,
-            "STEP_EXECUTION_FAILED",
-            "stepErrorCode",
-        ),
-        (
-            "get_task_run",
-            json!({"runId": "run_x"}),
-            "RUN_NOT_FOUND",
-            "runId",
-        ),
-        (
-            "cancel_task_run",
-            json!({"runId": "run_x"}),
-            "RUN_NOT_FOUND",
-            "runId",
-        ),
-        (
-            "get_artifact",
-            json!({"artifactId": "art_x"}),
-            "ARTIFACT_NOT_FOUND",
-            "artifactId",
-        ),
-    ] {
-        let told = call(tool, args).await;
-        assert_eq!(told["errorCode"], code, "{told}");
-        assert!(told["recoverHint"].is_string(), "{told}");
-        assert!(!told["details"][fact].is_null(), "{code}: {told}");
-    }
 }
 
 #[tokio::test]

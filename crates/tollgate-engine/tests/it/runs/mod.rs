@@ -5,6 +5,7 @@ mod artifacts;
 mod consent;
 mod crash;
 mod flow;
+mod gate;
 mod killed;
 mod limits;
 mod rules;
@@ -15,9 +16,9 @@ use std::{fs, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tollgate_core::{Answer, Payload, ProviderError, ToolResult};
+use tollgate_core::{Answer, Payload, Principal, ProviderError, Surface, ToolResult, TrustLevel};
 use tollgate_engine::{
-    Outcome,
+    Caller, Decided, Outcome,
     runs::{Runs, Settings},
 };
 use tollgate_runs::Library;
@@ -51,6 +52,19 @@ impl Shop {
     }
 }
 
+/// Somebody else on this machine.
+pub(crate) fn stranger() -> Caller {
+    Caller::local(Principal::user(7), "s1", Surface::Jsonl)
+}
+
+/// The usual caller, from another machine.
+pub(crate) fn remote() -> Caller {
+    Caller {
+        trust: TrustLevel::Remote,
+        ..Caller::local(Principal::user(1000), "s1", Surface::Mcp)
+    }
+}
+
 /// Answers this.
 pub(crate) async fn answers(value: Value) -> Result<Answer, ProviderError> {
     Ok(Answer::Done(ToolResult::ok(Payload::from(value))))
@@ -68,6 +82,13 @@ pub(crate) async fn started(world: &World, template: &str, inputs: Value) -> Str
     let data = data(&answer);
     assert_eq!(data["status"], "queued", "{:?}", body(&answer));
     data["runId"].as_str().unwrap().to_owned()
+}
+
+/// Makes a call that asks first, and that a human agrees to.
+pub(crate) async fn agreed(world: &World, arguments: &str) -> Outcome {
+    let asked = world.call("run_task_template", arguments).await;
+    world.decide(&asked, Decided::Once).await;
+    world.call("run_task_template", arguments).await
 }
 
 /// Looks at a run.

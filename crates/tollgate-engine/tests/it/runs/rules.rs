@@ -1,14 +1,16 @@
 //! Whose rules hold inside a run: the caller's trust, its skill's care, tainted text.
 
 use serde_json::json;
-use tollgate_core::{Annotations, Principal, Surface, ToolSpec, TrustLevel};
+use tollgate_core::{ToolSpec, TrustLevel};
 use tollgate_engine::{
-    Caller, Decided, Skill,
+    Decided, Skill,
     policy::{Origin, Policies, Source},
 };
 
-use super::{Shop, answers, data, over};
-use crate::support::{Setup, World, body, details, error, said, spec_read, spec_write};
+use super::{Shop, agreed, answers, data, over, remote};
+use crate::support::{
+    Setup, World, body, details, error, said, spec_open, spec_read, spec_sink, spec_write,
+};
 
 const READING: &str =
     "id: reading\nversion: 1.0.0\nname: Reading\nsteps:\n  - {id: look, tool: shelf.read}\n";
@@ -16,13 +18,6 @@ const LOCAL: &str =
     "id: near\nversion: 1.0.0\nname: Near\nsteps:\n  - {id: look, tool: shelf.local}\n";
 const WRITING: &str =
     "id: writing\nversion: 1.0.0\nname: Writing\nsteps:\n  - {id: put, tool: shelf.write}\n";
-
-fn remote() -> Caller {
-    Caller {
-        trust: TrustLevel::Remote,
-        ..Caller::local(Principal::user(1000), "s1", Surface::Mcp)
-    }
-}
 
 async fn world(rules: &str) -> (World, Shop) {
     let shop = Shop::new(&[READING, LOCAL, WRITING], |_| {});
@@ -157,30 +152,18 @@ async fn tainted_text_on_its_way_out_waits_inside_an_approved_run() {
         ("Lunch is at noon.", "succeeded"),
     ] {
         let shop = Shop::new(&[CARRIES], |_| {});
-        let read = ToolSpec {
-            annotations: Annotations {
-                open_world: true,
-                ..Annotations::READ
-            },
-            ..spec_read("web.read")
-        };
-        let send = ToolSpec {
-            annotations: Annotations {
-                sensitive_sink: true,
-                ..spec_write("x").annotations
-            },
-            ..spec_write("mail.send")
-        };
         let world = Setup::new()
-            .tool(read, move |_, _| answers(json!({"text": text})))
-            .tool(send, |_, _| answers(json!({"sent": true})))
+            .tool(spec_open(spec_read("web.read")), move |_, _| {
+                answers(json!({"text": text}))
+            })
+            .tool(spec_sink("mail.send"), |_, _| {
+                answers(json!({"sent": true}))
+            })
             .runs(&shop.runs)
             .build()
             .await;
         let args = r#"{"templateId":"carries","options":{"mode":"sync"}}"#;
-        let asked = world.call("run_task_template", args).await;
-        world.decide(&asked, Decided::Once).await;
-        let run = data(&world.call("run_task_template", args).await);
+        let run = data(&agreed(&world, args).await);
         assert_eq!(run["status"], status, "{run}");
         if status == "succeeded" {
             continue;

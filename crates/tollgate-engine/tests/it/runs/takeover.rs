@@ -12,10 +12,9 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tollgate_core::{Annotations, Clock as _, HeldClock, Timestamp, ToolSpec};
-use tollgate_engine::Decided;
 
 use super::{
-    Shop, answers,
+    Shop, agreed, answers,
     crash::{in_a_process_that_dies, opened},
     data, over, seen, started,
 };
@@ -87,9 +86,7 @@ fn dies_in_put(folder: &Path, id: Option<String>) -> String {
             }
             None => {
                 let args = r#"{"templateId":"effect","options":{"mode":"async"}}"#;
-                let asked = world.call("run_task_template", args).await;
-                world.decide(&asked, Decided::Once).await;
-                let queued = world.call("run_task_template", args).await;
+                let queued = agreed(&world, args).await;
                 assert_eq!(said(&queued), "ok");
                 data(&queued)["runId"].as_str().unwrap().to_owned()
             }

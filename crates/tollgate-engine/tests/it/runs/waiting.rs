@@ -12,7 +12,7 @@ use super::{
     crash::{in_a_process_that_dies, opened},
     data, over, seen,
 };
-use crate::support::{Setup, World, body, details, said, spec_read, spec_write};
+use crate::support::{Setup, World, body, deaf, details, said, spec_read, spec_write};
 
 const TWO: &str = "id: two\nversion: 1.0.0\nname: Two\nsteps:\n  - {id: look, tool: shelf.read}\n  - {id: put, tool: shelf.put, args: {v: '{{ steps.look.data.n }}'}, timeoutMs: 60000}\n";
 const LOOK: &str =
@@ -144,15 +144,8 @@ async fn a_waiting_run_takes_no_place_and_loses_no_time() {
 async fn a_run_that_may_go_on_waits_for_a_place() {
     let shop = shop();
     let door = Arc::new(tokio::sync::Semaphore::new(0));
-    let inside = Arc::clone(&door);
     let world = Setup::new()
-        .tool(spec_read("shelf.read"), move |_, _| {
-            let door = Arc::clone(&inside);
-            async move {
-                door.acquire().await.unwrap().forget();
-                answers(json!({"n": 7})).await
-            }
-        })
+        .tool(spec_read("shelf.read"), deaf(&door, json!({"n": 7})))
         .tool(spec_put(), |_, _| answers(json!({"done": true})))
         .runs(&shop.runs)
         .build()

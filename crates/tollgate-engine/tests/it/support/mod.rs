@@ -6,7 +6,8 @@ mod sinks;
 mod world;
 
 pub(crate) use replies::{
-    deaf, done, never, panics, priced, result, spec_kept, spec_paid, spec_read, spec_write, waits,
+    deaf, done, never, panics, priced, result, spec_kept, spec_open, spec_paid, spec_read,
+    spec_sink, spec_write, waits,
 };
 pub(crate) use setup::Setup;
 pub(crate) use sinks::{At, Lines, Spans};

@@ -5,7 +5,7 @@ use std::{future::pending, sync::Arc};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tollgate_core::{
-    Answer, CallContext, Estimate, Payload, ToolCall, ToolResult, ToolSpec, Usage,
+    Annotations, Answer, CallContext, Estimate, Payload, ToolCall, ToolResult, ToolSpec, Usage,
 };
 use tollgate_testkit::fakes::{Reply, spec};
 
@@ -19,6 +19,29 @@ pub(crate) fn spec_kept(name: &str) -> ToolSpec {
 
 pub(crate) fn spec_write(name: &str) -> ToolSpec {
     spec::write(name).unwrap()
+}
+
+/// The same of a tool that reads what strangers wrote.
+pub(crate) fn spec_open(spec: ToolSpec) -> ToolSpec {
+    ToolSpec {
+        annotations: Annotations {
+            open_world: true,
+            ..spec.annotations
+        },
+        ..spec
+    }
+}
+
+/// A tool that carries what it is given to others.
+pub(crate) fn spec_sink(name: &str) -> ToolSpec {
+    let spec = spec_write(name);
+    ToolSpec {
+        annotations: Annotations {
+            sensitive_sink: true,
+            ..spec.annotations
+        },
+        ..spec
+    }
 }
 
 /// A read that costs exactly this much; `confirm` says whether the caller must agree.

@@ -211,6 +211,7 @@ fn compare() -> Shape {
             ("aplus_available", flag()),
             ("risk_flags", texts()),
             ("next_actions", list(action())),
+            ("history_points", map()),
         ],
     );
     let risk_summary = object(
@@ -236,6 +237,8 @@ fn compare() -> Shape {
         ("source_view", map()),
         ("cache_provenance", provenance()),
     ])
+    .with_page()
+    .or(vec![("next_actions", list(action()))])
 }
 
 fn category_search() -> Shape {

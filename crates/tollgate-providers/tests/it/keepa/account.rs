@@ -1,17 +1,31 @@
 //! Who pays for what: consent, estimates, and the account of calls that ask more than once.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::{Map, Value, json};
-use tollgate_core::{CallContext, Cost, Estimate, Event, EventSink, Provider};
+use tollgate_core::{
+    CallContext, CallId, Cost, Estimate, Event, EventSink, Payload, Provider, SessionKey, ToolCall,
+    ToolName,
+};
 
 use super::{
-    SLOW, agent, ask, live,
+    SLOW, agent, ask, live, run_next_actions,
     server::{Fault, KEY, Server},
 };
 
 fn asins(count: usize) -> Vec<String> {
     (0..count).map(|at| format!("B{at:09}")).collect()
+}
+
+fn call_of(tool: &str, arguments: Value) -> ToolCall {
+    ToolCall {
+        id: CallId("call".into()),
+        tool: ToolName::new(tool).unwrap(),
+        arguments: Payload::from(arguments),
+    }
 }
 
 async fn estimate(provider: &dyn Provider, tool: &str, arguments: Value) -> Estimate {
@@ -109,7 +123,11 @@ async fn what_earlier_parts_cost_is_told_when_a_later_one_fails() {
     let provider = live(&server, folder.path(), KEY);
     // The second part pushes the balance below zero; the third is refused, and the refill is an hour off.
     let question = json!({"asin": asins(250), "view": "summary"});
-    let failed = ask(&provider, &agent(), "keepa.products_compare", question)
+    let patient = CallContext {
+        time_left: Duration::from_secs(300),
+        ..agent()
+    };
+    let failed = ask(&provider, &patient, "keepa.products_compare", question)
         .await
         .unwrap_err();
     assert_eq!(failed.document_code.as_deref(), Some("not_enough_token"));
@@ -122,11 +140,41 @@ async fn what_earlier_parts_cost_is_told_when_a_later_one_fails() {
     let provider = live(&server, folder.path(), KEY);
     let question = json!({"asin": asins(150), "view": "summary", "no_cache": true});
     let cx = agent();
-    for fault in [Fault::Slow(std::time::Duration::ZERO), Fault::Nonsense] {
+    for fault in [Fault::Slow(Duration::ZERO), Fault::Nonsense] {
         server.fail_next(fault);
     }
     let failed = ask(&provider, &cx, "keepa.products_compare", question).await;
     assert_eq!(failed.unwrap_err().consumed, None);
+}
+
+#[tokio::test]
+async fn all_parts_share_one_deadline_and_waiting_for_tokens_is_part_of_it() {
+    let server = Server::start(100_000, SLOW).await;
+    let folder = tempfile::tempdir().unwrap();
+    let provider = live(&server, folder.path(), KEY);
+    let (first, second) = (Duration::from_millis(200), Duration::from_millis(29_750));
+    let at_once = Fault::Slow(Duration::ZERO);
+    // The first part is answered, the second after a wait, and the third is promised a token in a time that would do if
+    // the call had just begun.
+    for fault in [at_once, Fault::Empty(first), at_once, Fault::Empty(second)] {
+        server.fail_next(fault);
+    }
+    let cx = CallContext {
+        time_left: Duration::from_secs(30),
+        ..agent()
+    };
+    let question = json!({"asin": asins(100), "offers": 20, "view": "summary"});
+    let failed = ask(&provider, &cx, "keepa.products_compare", question.clone()).await;
+    let failed = failed.unwrap_err();
+    assert_eq!(failed.document_code.as_deref(), Some("not_enough_token"));
+    assert_eq!(server.lines().len(), 4);
+    assert_eq!(failed.consumed, Some(2 * 20 * 13));
+    // What was paid for is kept, so that asking again costs the rest.
+    let again = ask(&provider, &cx, "keepa.products_compare", question).await;
+    let again = again.unwrap();
+    assert_eq!(again.usage.consumed, Some(3 * 20 * 13));
+    assert_eq!(server.lines().len(), 4 + 3);
+    assert_eq!(again.payload.value()["product_count"], 100);
 }
 
 #[tokio::test]
@@ -189,6 +237,36 @@ async fn a_selection_in_a_file_is_priced_and_checked_like_any_other() {
     let bucket = answer.service.unwrap().token_bucket;
     assert_eq!(bucket["estimated"]["estimated_tokens"], 60);
     std::fs::write(&file, r#"{"current_SALE_lte": 5}"#).unwrap();
+    // Nobody is asked to pay for it: it is refused as soon as it is known who may read the file.
+    for (tool, near) in [
+        ("keepa.finder_query", "current_SALES_lte"),
+        ("keepa.deals_query", "currentRange"),
+    ] {
+        let call = call_of(tool, json!({"selection_file": question["selection_file"]}));
+        let refused = provider.preview(&call, &cx).await.unwrap_err();
+        assert_eq!(refused.document_code.as_deref(), Some("invalid_argument"));
+        assert!(
+            refused.details["nearest"].to_string().contains(near),
+            "{refused:?}"
+        );
+        let stranger = CallContext {
+            session: SessionKey::new(cx.principal.clone(), "another"),
+            ..agent()
+        };
+        let secret = folder.path().parent().unwrap().join("elsewhere.json");
+        let call = call_of(
+            tool,
+            json!({"selection_file": secret.display().to_string()}),
+        );
+        let refused = provider.preview(&call, &stranger).await.unwrap_err();
+        assert_eq!(refused.document_code.as_deref(), Some("file_refused"));
+    }
+    let both = json!({"selection": {"perPage": 50}, "selection_file": question["selection_file"]});
+    let refused = provider.plan(&call_of("keepa.finder_query", both), cx.trust);
+    assert_eq!(
+        refused.unwrap_err().document_code.as_deref(),
+        Some("invalid_argument")
+    );
     let live = json!({"selection_file": question["selection_file"], "yes": true});
     let failed = ask(&provider, &cx, "keepa.finder_query", live).await;
     assert_eq!(failed.unwrap_err().consumed, Some(0));
@@ -202,41 +280,44 @@ async fn next_actions_run_as_they_stand() {
     let provider = live(&server, folder.path(), KEY);
     let cx = agent();
     let questions = [
-        ("keepa.products_get", json!({"asin": "B0KETTLE01"})),
-        ("keepa.categories_search", json!({"term": "kettles"})),
+        ("keepa.products_get", json!({"asin": "B0KETTLE01"}), ()),
+        ("keepa.products_compare", json!({"asin": asins(2)}), ()),
+        ("keepa.categories_search", json!({"term": "kettles"}), ()),
         (
             "keepa.categories_finder_selection",
             json!({"category": "289754"}),
+            (),
         ),
-        ("keepa.categories_products", json!({"category": "289754"})),
+        (
+            "keepa.categories_products",
+            json!({"category": "289754"}),
+            (),
+        ),
         (
             "keepa.categories_products",
             json!({"category": "289754", "hydrate_top": 1, "dry_run": true}),
+            (),
         ),
         (
             "keepa.workflow_plan",
             json!({"name": "product-research", "asin": "B0KETTLE01"}),
+            (),
         ),
         (
             "keepa.resolve_research_target",
             json!({"query": "B0KETTLE01"}),
+            (),
         ),
-        ("keepa.resolve_research_target", json!({"query": "kettle"})),
+        (
+            "keepa.resolve_research_target",
+            json!({"query": "kettle"}),
+            (),
+        ),
     ];
-    let mut run = 0;
-    for (tool, arguments) in questions {
-        let answer = ask(&provider, &cx, tool, arguments).await.unwrap();
-        let data = answer.payload.value();
-        let own = data["next_actions"].as_array().into_iter().flatten();
-        let inner = data["products"].as_array().into_iter().flatten();
-        let inner = inner.flat_map(|one| one["next_actions"].as_array().into_iter().flatten());
-        for action in own.chain(inner) {
-            let name = action["mcp_tool"].as_str().unwrap();
-            let params = action["params"].clone();
-            let answer = ask(&provider, &cx, name, params.clone()).await;
-            assert!(answer.is_ok(), "{name} {params}: {answer:?}");
-            run += 1;
-        }
-    }
-    assert!(run >= 10, "{run}");
+    let run = run_next_actions(&provider, &cx, questions, |action, ()| {
+        let name = action["mcp_tool"].as_str().unwrap();
+        (name.to_owned(), action["params"].clone())
+    });
+    let run = run.await;
+    assert!(run >= 12, "{run}");
 }

@@ -91,3 +91,55 @@ async fn folders_of_samples_are_compared_file_by_file() {
     assert_eq!(told["missing_in_tests"], json!(["lone.json"]));
     assert_eq!(told["mismatched"], json!(["both.json"]));
 }
+
+#[tokio::test]
+async fn evidence_is_read_only_where_its_list_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let evidence = folder.path().join("evidence");
+    fs::create_dir_all(evidence.join("tasks")).unwrap();
+    fs::write(folder.path().join("outside.md"), "outside").unwrap();
+    let rows: Vec<String> = (0..10)
+        .map(|at| {
+            format!(
+                "tasks/kettle{at}.md,Kettle {at},done,2026-05-0{},looked at\n",
+                at % 9 + 1
+            )
+        })
+        .collect();
+    let list = format!(
+        "logical_path,title,status,updated_at,summary\n{}../outside.md,Outside,done,,x\n",
+        rows.concat()
+    );
+    fs::write(evidence.join("manifest.csv"), list).unwrap();
+    for name in ["kettle0.md", "unlisted.md"] {
+        fs::write(evidence.join("tasks").join(name), "# Seen\n").unwrap();
+    }
+    let provider = provider(Settings {
+        evidence_dir: Some(evidence),
+        output_dir: folder.path().join("out"),
+        ..Settings::default()
+    });
+    let read =
+        async |uri: String| ask(&provider, &agent(), offer::READ, json!({ "uri": uri })).await;
+    let recent = read("keepa://evidence/recent".to_owned()).await.unwrap();
+    let recent = recent.payload.value()["contents"][0]["text"].clone();
+    let recent: Value = serde_json::from_str(recent.as_str().unwrap()).unwrap();
+    assert_eq!(recent["count"], 8);
+    let listed = read(format!("keepa://evidence/{}", encode("tasks/kettle0.md"))).await;
+    let listed = listed.unwrap().payload.value()["contents"][0].clone();
+    assert_eq!(listed["text"], "# Seen\n");
+    for path in [
+        "tasks/unlisted.md",
+        "../outside.md",
+        "tasks/kettle1.md",
+        "/etc/passwd",
+    ] {
+        let refused = read(format!("keepa://evidence/{}", encode(path))).await;
+        assert!(refused.is_err(), "{path}");
+    }
+    let found = json!({"query": "Kettle 3"});
+    let found = ask(&provider, &agent(), "keepa.resolve_research_target", found).await;
+    let found = found.unwrap().payload.value()["candidates"].clone();
+    let kinds = found.as_array().unwrap().iter().map(|one| &one["type"]);
+    assert!(kinds.into_iter().any(|kind| kind == "evidence"), "{found}");
+}

@@ -2,9 +2,11 @@
 
 mod account;
 mod answers;
+mod commands;
 mod files;
 mod kept;
 mod odd;
+mod results;
 mod server;
 
 use std::{sync::Arc, time::Duration};
@@ -13,6 +15,7 @@ use serde_json::{Value, json};
 use tollgate_core::{
     Answer, CallContext, Provider, ProviderError, Secret, SessionKey, Surface, ToolResult, offer,
 };
+use tollgate_keepa::{Command, Effect, tool::Tool};
 use tollgate_providers::keepa::{Settings, provider};
 use tollgate_testkit::{call_tool, fakes::context};
 
@@ -301,6 +304,11 @@ async fn every_next_action_can_be_run() {
             "product_kettle.json",
         ),
         (
+            "keepa.products_compare",
+            json!({"asin": ["B0KETTLE01", "B0GRINDER2"], "fixture": "products_compare.json"}),
+            "product_kettle.json",
+        ),
+        (
             "keepa.categories_search",
             json!({"term": "kettles", "fixture": "category_search.json"}),
             "bestsellers.json",
@@ -326,28 +334,43 @@ async fn every_next_action_can_be_run() {
             "product_kettle.json",
         ),
     ];
+    let run = run_next_actions(&provider, &cx, questions, |action, sample| {
+        let tool = Tool::named(action["tool"].as_str().unwrap()).unwrap();
+        let mut params = action["params"].clone();
+        if tool.command.effect() == Effect::Read {
+            let is_list = tool.command == Command::FinderQuery;
+            params["fixture"] = json!(if is_list { "finder.json" } else { sample });
+            params.as_object_mut().unwrap().shift_remove("dry_run");
+        }
+        (tool.name(), params)
+    });
+    let run = run.await;
+    assert!(run >= 12, "{run}");
+}
+
+/// Asks questions and runs whatever their answers say could be done next, as `made` makes calls of it; says how many.
+async fn run_next_actions<T: Copy>(
+    provider: &dyn Provider,
+    cx: &CallContext,
+    questions: impl IntoIterator<Item = (&'static str, Value, T)>,
+    made: impl Fn(&Value, T) -> (String, Value),
+) -> usize {
     let mut run = 0;
-    for (tool, arguments, sample) in questions {
-        let answer = ask(&provider, &cx, tool, arguments).await.unwrap();
+    for (tool, arguments, with) in questions {
+        let answer = ask(provider, cx, tool, arguments).await.unwrap();
         let data = answer.payload.value();
-        let own = data["next_actions"].as_array().into_iter().flatten();
-        let inner = data["products"].as_array().into_iter().flatten();
-        let inner = inner.flat_map(|one| one["next_actions"].as_array().into_iter().flatten());
-        for action in own.chain(inner) {
-            let name = action["tool"].as_str().unwrap();
-            let tool = tollgate_keepa::tool::Tool::named(name).unwrap();
-            let mut params = action["params"].clone();
-            if tool.command.effect() == tollgate_keepa::Effect::Read {
-                let is_list = tool.command == tollgate_keepa::Command::FinderQuery;
-                params["fixture"] = json!(if is_list { "finder.json" } else { sample });
-                params.as_object_mut().unwrap().shift_remove("dry_run");
-            }
-            let answer = ask(&provider, &cx, &tool.name(), params.clone()).await;
+        let parts = ["products", "rows", "category_candidates"].map(|name| &data[name]);
+        let parts = parts.into_iter().filter_map(Value::as_array).flatten();
+        let places = std::iter::once(data).chain(parts);
+        let actions = places.filter_map(|place| place["next_actions"].as_array());
+        for action in actions.flatten() {
+            let (name, params) = made(action, with);
+            let answer = ask(provider, cx, &name, params.clone()).await;
             assert!(answer.is_ok(), "{name} {params}: {answer:?}");
             run += 1;
         }
     }
-    assert!(run >= 10, "{run}");
+    run
 }
 
 #[tokio::test]

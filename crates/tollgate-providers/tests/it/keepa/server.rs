@@ -31,6 +31,8 @@ pub(super) enum Fault {
     Slow(Duration),
     /// A 200 that carries an error.
     HiddenError,
+    /// Status 429, with the promise of a token after this time.
+    Empty(Duration),
 }
 
 struct Account {
@@ -204,6 +206,12 @@ fn answer(line: &str, fault: Option<Fault>, account: &mut Account) -> (u16, &'st
             let mut body = account.envelope(0);
             body["error"] = json!({"type": "invalidParameter", "message": "no such thing"});
             return (200, JSON, packed(body));
+        }
+        Some(Fault::Empty(promised)) => {
+            let mut body = account.envelope(0);
+            body["refillIn"] = json!(promised.as_millis() as u64);
+            body["error"] = json!({"type": "notEnoughToken", "message": "no tokens"});
+            return (429, JSON, packed(body));
         }
         Some(Fault::CutOff | Fault::Slow(_)) | None => {}
     }

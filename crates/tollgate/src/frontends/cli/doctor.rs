@@ -289,10 +289,7 @@ async fn sandbox(config: &Config) -> Vec<Finding> {
     }));
     findings.extend(survey.languages.into_iter().map(|(language, state)| {
         let is_there = state.is_ok();
-        let said = match state {
-            Ok(path) => path,
-            Err(why) => why.to_owned(),
-        };
+        let (Ok(said) | Err(said)) = state;
         let said = format!("{}: {said}", language.as_str());
         there("sandbox language", is_there, said)
     }));

@@ -140,6 +140,9 @@ pub(super) fn show(step: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
         text("/status"),
         text("/rule")
     ))?;
+    if let Some(code) = step["error_code"].as_str() {
+        console.line(&format!("  failed: {code}"))?;
+    }
     if step.get("would").is_some() {
         let changed = step.pointer("/would/changed") == Some(&Value::Bool(true));
         let paint = if changed { Paint::Warn } else { Paint::Faint };

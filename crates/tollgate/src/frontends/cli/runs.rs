@@ -5,19 +5,22 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
 use serde_json::{Value, json};
 use tollgate_core::{Payload, store::RunQuery};
 use tollgate_engine::{
     Request,
-    runs::{RunView, StepShown},
+    runs::{LISTED, RunView, StepShown},
 };
+use tollgate_runs::Status;
 
 use super::{Exit, Scene, Stop, call, console::Paint, replay};
 use crate::wire::Wired;
 
 /// How often a run is looked at while it is watched.
 const LOOK: Duration = Duration::from_millis(200);
+/// The most that are listed at once.
+const MOST_LISTED: i64 = 100_000;
 /// How wide the bar is.
 const BAR: usize = 30;
 
@@ -31,15 +34,18 @@ pub(crate) struct Runs {
 pub(crate) enum Action {
     /// List runs, the newest first
     List {
-        /// Only those that stand there: queued, running, succeeded, failed, canceled, partial_success
-        #[arg(long)]
+        /// Only those that stand there
+        #[arg(long, value_parser = Status::ALL.map(Status::as_str))]
         status: Option<String>,
         /// Only those of this template
         #[arg(long)]
         template: Option<String>,
         /// How many at most
-        #[arg(long, short = 'n', default_value_t = 20)]
+        #[arg(long, short = 'n', default_value_t = LISTED, value_parser = value_parser!(u32).range(1..=MOST_LISTED))]
         limit: u32,
+        /// How many to leave out first
+        #[arg(long, default_value_t = 0)]
+        offset: u32,
     },
     /// Show one run with its steps
     Show {
@@ -73,11 +79,13 @@ pub(super) async fn run(runs: &Runs, scene: &Scene<'_>) -> Result<Exit, Stop> {
             status,
             template,
             limit,
+            offset,
         } => {
             let query = RunQuery {
                 status: status.clone(),
                 template: template.clone(),
                 limit: *limit,
+                offset: *offset,
                 ..RunQuery::default()
             };
             list(&query, &wired, scene).await?
@@ -116,7 +124,15 @@ async fn newest(wired: &Wired) -> Result<String, Stop> {
 }
 
 async fn list(query: &RunQuery, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
-    let rows = wired.gateway.store().runs(query).await?;
+    // One more than is shown tells whether there are more.
+    let asked = RunQuery {
+        limit: query.limit.saturating_add(1),
+        ..query.clone()
+    };
+    let mut rows = wired.gateway.store().runs(&asked).await?;
+    let shown = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    let has_more = rows.len() > shown;
+    rows.truncate(shown);
     if scene.console.is_json() {
         let runs: Vec<Value> = rows
             .iter()
@@ -131,7 +147,9 @@ async fn list(query: &RunQuery, wired: &Wired, scene: &Scene<'_>) -> Result<Exit
                 })
             })
             .collect();
-        scene.console.json(&json!({"runs": runs}))?;
+        scene
+            .console
+            .json(&json!({"runs": runs, "hasMore": has_more}))?;
         return Ok(Exit::Ok);
     }
     if rows.is_empty() {
@@ -153,6 +171,11 @@ async fn list(query: &RunQuery, wired: &Wired, scene: &Scene<'_>) -> Result<Exit
     scene
         .console
         .table(&["RUN", "STATUS", "TEMPLATE", "MADE", "BY"], &rows)?;
+    if has_more {
+        let next = query.offset.saturating_add(query.limit);
+        let line = format!("there are more: --offset {next} goes on, -n shows more at once");
+        scene.console.note(&line);
+    }
     Ok(Exit::Ok)
 }
 

@@ -53,8 +53,9 @@ fn request(exchange: &mut Exchange) -> Result<Request, RpcError> {
     let arguments = match params.arguments {
         None => Payload::empty_object(),
         Some(raw) if raw.get() == "null" => Payload::empty_object(),
-        Some(raw) if raw.get().starts_with('{') => Payload::parse(raw.get().to_owned())
-            .map_err(|error| RpcError::invalid_params(error.to_string()))?,
+        Some(raw) if raw.get().starts_with('{') => {
+            Payload::try_from(&*raw).map_err(|error| RpcError::invalid_params(error.to_string()))?
+        }
         Some(_) => return Err(RpcError::invalid_params("`arguments` must be an object")),
     };
     if params.profile.is_some() {

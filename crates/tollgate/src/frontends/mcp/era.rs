@@ -5,7 +5,10 @@
 use serde_json::{Value, json};
 use tollgate_core::{AskKinds, Control, LogLevel};
 
-use super::rpc::{RpcError, code};
+use super::{
+    meta::Meta,
+    rpc::{RpcError, code},
+};
 
 /// The era of explicit, stateless requests.
 pub(super) const MODERN: &str = "2026-07-28";
@@ -17,8 +20,6 @@ pub(super) const LEGACY_VERSIONS: [&str; 4] = [LEGACY, "2025-06-18", "2025-03-26
 /// Keys that the protocol reserves in `_meta`.
 pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 pub(super) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
-const LOG_KEY: &str = "io.modelcontextprotocol/logLevel";
 pub(super) const SERVER_KEY: &str = "io.modelcontextprotocol/serverInfo";
 /// The extension with which clients show pages of tools.
 const PAGES_KEY: &str = "io.modelcontextprotocol/ui";
@@ -82,31 +83,31 @@ impl Client {
     }
 
     /// What a modern request says; what it must say and does not is an error.
-    pub(super) fn of_request(meta: &Value) -> Result<Self, RpcError> {
-        let missing: Vec<&str> = [VERSION_KEY, CAPABILITIES_KEY]
+    pub(super) fn of_request(meta: &Meta) -> Result<Self, RpcError> {
+        let capabilities = meta.capabilities.as_ref().filter(|it| it.is_object());
+        let (Some(version), Some(capabilities)) = (meta.version(), capabilities) else {
+            let missing: Vec<&str> = [
+                (VERSION_KEY, meta.version().is_none()),
+                (CAPABILITIES_KEY, capabilities.is_none()),
+            ]
             .into_iter()
-            .filter(|key| match meta.get(*key) {
-                Some(Value::String(_)) => *key != VERSION_KEY,
-                Some(Value::Object(_)) => *key != CAPABILITIES_KEY,
-                Some(_) | None => true,
-            })
+            .filter_map(|(key, is_missing)| is_missing.then_some(key))
             .collect();
-        if !missing.is_empty() {
             let message = format!("`_meta` must carry {}", missing.join(" and "));
             return Err(RpcError::invalid_params(message));
-        }
-        let version = meta[VERSION_KEY].as_str().unwrap_or_default();
+        };
         if version != MODERN {
             return Err(unsupported(version));
         }
+        let level_name = meta.log_level.as_ref().and_then(Value::as_str);
         Ok(Self {
             era: Era::Modern,
             version: version.to_owned(),
-            name: name_of(&meta[CLIENT_KEY]),
-            asks: asks_of(&meta[CAPABILITIES_KEY]),
-            pages: shows_pages(&meta[CAPABILITIES_KEY]),
-            tasks: meta[CAPABILITIES_KEY]["extensions"][TASKS_KEY].is_object(),
-            log_level: meta[LOG_KEY].as_str().and_then(level),
+            name: meta.client.as_ref().and_then(name_of),
+            asks: asks_of(capabilities),
+            pages: shows_pages(capabilities),
+            tasks: capabilities["extensions"][TASKS_KEY].is_object(),
+            log_level: level_name.and_then(level),
         })
     }
 }
@@ -178,15 +179,18 @@ pub(super) struct Said {
 }
 
 impl Said {
-    pub(super) fn of(meta: &Value) -> Result<Self, RpcError> {
-        let control = match meta.get("tollgate/call") {
+    pub(super) fn of(meta: Option<&Meta>) -> Result<Self, RpcError> {
+        let Some(meta) = meta else {
+            return Ok(Self::default());
+        };
+        let control = match &meta.call {
             None => Control::default(),
             Some(control) => serde_json::from_value(control.clone()).map_err(|error| {
                 let message = format!("`_meta[\"tollgate/call\"]` cannot be read: {error}");
                 RpcError::invalid_params(message)
             })?,
         };
-        let session = match meta.get("tollgate/session") {
+        let session = match &meta.session {
             None => None,
             Some(Value::String(handle)) if (1..=128).contains(&handle.len()) => {
                 Some(handle.clone())
@@ -196,10 +200,11 @@ impl Said {
                 return Err(RpcError::invalid_params(message));
             }
         };
-        let token = meta.get("progressToken");
+        let token = meta.progress_token.as_ref();
+        let traceparent = meta.traceparent.as_ref().and_then(Value::as_str);
         Ok(Self {
             progress_token: token.filter(|it| it.is_string() || it.is_number()).cloned(),
-            traceparent: meta["traceparent"].as_str().map(str::to_owned),
+            traceparent: traceparent.map(str::to_owned),
             control,
             session,
         })
@@ -225,15 +230,19 @@ mod tests {
 
     #[test]
     fn a_modern_request_must_say_who_it_is() {
-        let missing = Client::of_request(&json!({VERSION_KEY: MODERN})).unwrap_err();
+        let read = |meta: Value| {
+            let meta: Meta = serde_json::from_value(meta).unwrap();
+            Client::of_request(&meta)
+        };
+        let missing = read(json!({VERSION_KEY: MODERN})).unwrap_err();
         assert_eq!(missing.code, code::INVALID_PARAMS);
         let odd = json!({VERSION_KEY: "2030-01-01", CAPABILITIES_KEY: {}});
-        let odd = Client::of_request(&odd).unwrap_err();
+        let odd = read(odd).unwrap_err();
         assert_eq!(odd.code, code::UNSUPPORTED_VERSION);
         assert_eq!(odd.data.unwrap()["requested"], "2030-01-01");
         let asks = |capabilities: Value| {
             let meta = json!({VERSION_KEY: MODERN, CAPABILITIES_KEY: capabilities});
-            Client::of_request(&meta).unwrap().asks
+            read(meta).unwrap().asks
         };
         assert!(asks(json!({"elicitation": {}})).elicitation);
         assert!(asks(json!({"elicitation": {"form": {}}})).elicitation);

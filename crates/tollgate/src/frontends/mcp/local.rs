@@ -12,7 +12,7 @@ use tollgate_engine::{Caller, Gateway};
 use super::{
     Exchange, Server, Transport, caller,
     era::{Client, LEGACY, Said},
-    meta_of,
+    meta::Meta,
     outlet::{AskFailed, Outlet},
     rpc::{Asked, Id},
     select::Selection,
@@ -56,7 +56,7 @@ impl Local {
     /// Asks one thing; the answer is what a connection would carry, `result` or `error`.
     pub(crate) async fn ask(&self, method: &str, params: &Value) -> Value {
         let params = Payload::from(params.clone());
-        let (Some(id), Ok(said)) = (Id::of(&json!(1)), Said::of(&meta_of(&params))) else {
+        let (Some(id), Ok(said)) = (Id::of(&json!(1)), Said::of(Meta::of(&params).as_ref())) else {
             return json!({"error": {"message": "the request cannot be read"}});
         };
         let mut exchange = Exchange {

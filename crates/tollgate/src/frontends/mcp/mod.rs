@@ -17,6 +17,7 @@ mod listen;
 mod lists;
 pub(crate) mod local;
 mod look;
+mod meta;
 mod names;
 mod native;
 mod outlet;
@@ -261,16 +262,6 @@ fn caller(principal: tollgate_core::Principal, handle: &str, trust: TrustLevel) 
         trust,
         ..Caller::local(principal, handle, tollgate_core::Surface::Mcp)
     }
-}
-
-/// The `_meta` of a request's parameters.
-fn meta_of(params: &Payload) -> Value {
-    #[derive(serde::Deserialize)]
-    struct WithMeta {
-        #[serde(default, rename = "_meta")]
-        meta: Value,
-    }
-    serde_json::from_str::<WithMeta>(params.raw()).map_or(Value::Null, |with| with.meta)
 }
 
 /// An error in a line for people, with what is known instead.

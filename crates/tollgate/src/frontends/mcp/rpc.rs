@@ -185,11 +185,12 @@ pub(super) fn read(text: &str) -> Result<Incoming, Unreadable> {
     }
     let params = match raw.params {
         None => Payload::empty_object(),
-        Some(params) if params.get().starts_with('{') => Payload::parse(params.get().to_owned())
-            .map_err(|_| invalid("`params` is unreadable"))?,
+        Some(params) if params.get().starts_with('{') => {
+            Payload::try_from(params).map_err(|_| invalid("`params` is unreadable"))?
+        }
         Some(_) => return Err(invalid("`params` must be an object")),
     };
-    let payload = |raw: &RawValue| Payload::parse(raw.get().to_owned());
+    let payload = |raw: &RawValue| Payload::try_from(raw);
     match (raw.method, id.clone(), raw.result, raw.error) {
         (Some(method), Some(id), None, None) => Ok(Incoming::Asked(Asked {
             id,

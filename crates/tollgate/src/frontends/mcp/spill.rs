@@ -234,6 +234,8 @@ async fn spill(server: &Server, exchange: &Exchange, envelope: &mut Envelope) ->
         envelope.data = Some(Payload::from(part));
     }
     let (short, files) = condensed.map_or((None, Vec::new()), |it| (Some(it.data), it.resources));
+    // One that only names its files is as long as before.
+    let short = short.filter(|short| short != data.value());
     let shown = match (short, cut) {
         (Some(short), _) => shortened(&short, longest),
         (None, Some(cut)) if !large => cut,

@@ -22,9 +22,9 @@ use tollgate_engine::{Caller, random_hex, session::Lifetime};
 
 use super::{
     Exchange, Server, Transport, batch, caller,
-    era::{Client, Era, Said, VERSION_KEY},
+    era::{Client, Era, Said},
     legacy::{Conversation, cancelled, locked},
-    meta_of,
+    meta::Meta,
     outlet::{AskFailed, Outlet},
     rpc::{self, Asked, Id, Incoming, RpcError, Told, Unreadable, code},
     select::Selection,
@@ -337,8 +337,8 @@ impl Connection {
 
     /// Who makes this request, by what it says or by the handshake before it.
     fn client(&self, asked: &Asked) -> Result<Client, RpcError> {
-        let meta = meta_of(&asked.params);
-        if asked.method == "initialize" && meta.get(VERSION_KEY).is_none() {
+        let meta = Meta::of(&asked.params).unwrap_or_default();
+        if asked.method == "initialize" && meta.version.is_none() {
             let client = Client::of_handshake(asked.params.value());
             let mut conversation = locked(&self.conversation);
             if conversation.is_some() {
@@ -348,7 +348,7 @@ impl Connection {
             *conversation = Some(Arc::new(Conversation::new(client.clone())));
             return Ok(client);
         }
-        let modern = meta.get(VERSION_KEY).is_some() || asked.method == "server/discover";
+        let modern = meta.version.is_some() || asked.method == "server/discover";
         match self.conversation() {
             Some(conversation) if !modern => Ok(conversation.client()),
             None if asked.method == "ping" && !modern => Ok(Client::unknown(super::era::LEGACY)),
@@ -377,7 +377,7 @@ impl Connection {
             ..
         } = begun;
         let id = asked.id.clone();
-        let said = Said::of(&meta_of(&asked.params));
+        let said = Said::of(Meta::of(&asked.params).as_ref());
         let (client, said) = match (client, said) {
             (Ok(client), Ok(said)) => (client, said),
             (Err(error), _) | (_, Err(error)) => {

@@ -22,7 +22,7 @@ fn held(site: &Site, lines: &mut Lines) -> serde_json::Value {
 }
 
 /// The children of a process that are browsers.
-fn browsers(parent: u32) -> Vec<String> {
+pub(crate) fn browsers(parent: u32) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else {
@@ -39,7 +39,7 @@ fn browsers(parent: u32) -> Vec<String> {
     found
 }
 
-fn kill(env: &TestEnv, process: &str) {
+pub(crate) fn kill(env: &TestEnv, process: &str) {
     let killed = env
         .other("/bin/sh", &["-c", "kill -9 \"$0\"", process])
         .output();

@@ -8,6 +8,8 @@ mod lists;
 mod login;
 mod tools;
 
+pub(crate) use faults::{browsers, kill};
+
 use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream},
@@ -65,7 +67,7 @@ impl Site {
     }
 
     /// Waits until so many different pages have been asked for below this path.
-    fn wait_for(&self, below: &str, count: usize) {
+    pub(crate) fn wait_for(&self, below: &str, count: usize) {
         let mut asked = self.state.asked.lock().unwrap();
         loop {
             let mut paths: Vec<&String> = asked.iter().filter(|it| it.starts_with(below)).collect();

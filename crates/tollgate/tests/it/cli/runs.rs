@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::support::{TestEnv, approval_id, at_a_terminal, can_run};
+use crate::support::{Lines, TestEnv, approval_id, at_a_terminal, can_run};
 
 fn snippet(code: &str, more: Value) -> String {
     let mut inputs = json!({"language": "python", "code": code});
@@ -117,6 +117,18 @@ fn files_go_in_and_come_out_as_artifacts_and_a_failure_says_what_was_said() {
     assert_eq!(error["details"]["stepErrorCode"], "EXECUTION_ERROR");
     assert_eq!(error["details"]["result"]["stdout"], "said\n");
     assert_eq!(error["details"]["result"]["exit_code"], 3);
+    // A failure can be played back, with all that it said.
+    let id = error["details"]["runId"].as_str().unwrap();
+    let played = env.run(&["runs", "replay", id, "--json"]).exits(0).json();
+    let exec = &played["steps"][0];
+    assert_eq!(exec["run_step"], "exec", "{played}");
+    assert_eq!(exec["replayable"], true, "{played}");
+    assert_eq!(exec["data"]["stdout"], "said\n", "{played}");
+    assert_eq!(exec["data"]["exit_code"], 3, "{played}");
+    // Limits of a run reach its sandbox.
+    let limits = json!({"limits": {"output_bytes": 5}});
+    let cut = agreed(&env, &token, &snippet("print('x' * 100)", limits));
+    assert_eq!(cut["data"]["result"]["stdout"], "xxxxx", "{cut}");
     env.whole();
 }
 
@@ -375,4 +387,101 @@ fn lint_names_the_line_of_a_tool_that_is_not_there_and_of_a_schema_that_is_none(
         lint.out.contains("bad.yaml:7:1: `outputsSchema`"),
         "{lint:?}"
     );
+}
+
+#[test]
+fn a_failed_run_that_is_made_again_shows_step_by_step_what_differs() {
+    let env = TestEnv::new();
+    let folder = env.path("docs");
+    std::fs::create_dir(&folder).unwrap();
+    env.configure(&format!(
+        "[docs.roots]\nhandbook = {:?}\n",
+        folder.display()
+    ));
+    let text = "id: edit\nversion: 1.0.0\nname: Edit\nsteps:\n  - {id: count, tool: text.stats, args: {text: a b}}\n  - {id: propose, tool: docs.propose_edit, args: {file: handbook/late.md, edits: [{old: First, new: 1st}]}}\n  - {id: never, tool: time.now}\n";
+    env.write("config/tollgate/templates/edit.yaml", text);
+    let failed = env.call("run_task_template", r#"{"templateId":"edit"}"#, &[]);
+    let failed = failed.exits(1).json();
+    let details = &failed["error"]["details"];
+    assert_eq!(details["failedStep"], "propose", "{failed}");
+    let id = details["runId"].as_str().unwrap();
+    // Played back, it is the run as it was, with the reason at its step.
+    let played = env.run(&["runs", "replay", id]).exits(0).out;
+    let code = "failed: tool.provider.input.not_found";
+    assert!(played.contains(code), "{played}");
+    assert!(!played.contains("never"), "what never ran: {played}");
+    let live = ["runs", "replay", id, "--live", "--json"];
+    let again = env.run(&live).exits(0).json();
+    let steps = again["steps"].as_array().unwrap();
+    let same = |at: usize| steps[at]["again"]["same"] == true;
+    assert!(same(0) && same(1), "it fails as before: {again}");
+    // Now the file is there.
+    env.write("docs/late.md", "First step.\n");
+    let again = env.run(&live).exits(1).json();
+    let steps = again["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 2, "{again}");
+    assert_eq!(steps[0]["again"]["same"], true, "{again}");
+    assert_eq!(steps[1]["run_step"], "propose");
+    let told = &steps[1]["again"];
+    assert_eq!(
+        (&told["same"], &told["status"]),
+        (&json!(false), &json!("ok"))
+    );
+    assert_eq!(
+        told["difference"][0],
+        "- ended: error (tool.provider.input.not_found)"
+    );
+    assert_eq!(told["difference"][1], "+ ended: ok");
+    assert!(
+        told["difference"].to_string().contains("1st step."),
+        "{told}"
+    );
+    let shown = env.run(&["runs", "replay", id, "--live"]).exits(1).out;
+    let (one, other) = shown.split_once("propose").unwrap();
+    assert!(one.contains("the same again"), "{shown}");
+    assert!(other.contains("not the same"), "{shown}");
+    assert!(other.contains("+ ended: ok"), "{shown}");
+    // The run itself is what it was.
+    let run = env.run(&["runs", "show", id, "--json"]).exits(0).json();
+    assert_eq!(run["status"], "failed", "{run}");
+    env.whole();
+}
+
+#[test]
+fn as_many_runs_are_listed_as_the_tool_lists_and_more_are_told_of() {
+    let env = TestEnv::new();
+    let text = "id: count\nversion: 1.0.0\nname: Count\nsteps:\n  - {id: count, tool: text.stats, args: {text: a}}\n";
+    env.write("config/tollgate/templates/count.yaml", text);
+    let mut lines = Lines::start(&env, &[]);
+    let ran = |lines: &mut Lines| {
+        let asked =
+            json!({"id": 1, "method": "run_task_template", "params": {"templateId": "count"}});
+        let ran = lines.ask(&asked.to_string());
+        assert_eq!(ran["data"]["status"], "succeeded", "{ran}");
+    };
+    let listed = |more: &[&str]| {
+        let mut all = vec!["runs", "list"];
+        all.extend(more);
+        env.run(&all).exits(0)
+    };
+    for _ in 0..50 {
+        ran(&mut lines);
+    }
+    let all = listed(&["--json"]).json();
+    assert_eq!(all["runs"].as_array().unwrap().len(), 50);
+    assert_eq!(all["hasMore"], false);
+    assert_eq!(listed(&[]).err, "");
+    ran(&mut lines);
+    let some = listed(&["--json"]).json();
+    assert_eq!(some["runs"].as_array().unwrap().len(), 50);
+    assert_eq!(some["hasMore"], true);
+    let told = listed(&[]);
+    assert_eq!(told.out.lines().count(), 51, "a head and fifty: {told:?}");
+    assert!(told.err.contains("--offset 50"), "{told:?}");
+    let rest = listed(&["--offset", "50", "--json"]).json();
+    assert_eq!(rest["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(rest["runs"][0], all["runs"][49]);
+    assert_eq!(listed(&["-n", "51"]).err, "");
+    let odd = env.run(&["runs", "list", "--status", "finished"]).exits(2);
+    assert!(odd.err.contains("partial_success"), "{odd:?}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{TestEnv, approval_id, can_run};
+use crate::support::{Ran, TestEnv, approval_id, can_run};
 
 /// Makes a call that a human agrees to; gives its envelope.
 #[track_caller]
@@ -330,4 +330,68 @@ fn limits_of_a_call_reach_the_sandbox_in_every_language() {
     let node = json!({"language": "node", "code": "console.log(6*7)"});
     let ran = agreed(&env, &token, "sandbox.exec", &node);
     assert_eq!(ran["data"]["stdout"], "42\n", "{ran}");
+}
+
+/// The program on a machine where nobody installed Node.js: what is there is covered by a file
+/// that nobody could start, and only for this one process.
+fn without_node(env: &TestEnv, arguments: &[&str]) -> Option<Ran> {
+    let cover = env.write("no-node", "");
+    let script = "for at in /usr/bin/node /usr/local/bin/node; do \
+                  [ ! -e \"$at\" ] || mount --bind \"$COVER\" \"$(readlink -f \"$at\")\" || exit 77; done; exec \"$@\"";
+    let program = env!("CARGO_BIN_EXE_tollgate");
+    let mut all = vec![
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        program,
+    ];
+    all.extend(arguments);
+    let output = env.other("unshare", &all).env("COVER", cover).output();
+    let ran = output.ok().map(Ran::from).filter(|ran| ran.code != 77);
+    if ran.is_none() {
+        eprintln!("skipped: nothing can be mounted here");
+    }
+    ran
+}
+
+#[test]
+fn a_language_that_nobody_installed_says_so_and_so_does_the_doctor() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let token = env.approver();
+    let said = "not installed: neither /usr/bin/node nor /usr/local/bin/node is a program that a sandbox can see";
+    let Some(doctor) = without_node(&env, &["doctor", "--json"]) else {
+        return;
+    };
+    let doctor = doctor.json();
+    let findings = doctor["findings"].as_array().unwrap();
+    let find = |word: &str| {
+        let mut found = findings.iter();
+        let is_it = |it: &&Value| {
+            it["said"]
+                .as_str()
+                .is_some_and(|said| said.starts_with(word))
+        };
+        found.find(is_it).unwrap_or_else(|| panic!("{doctor:#}"))
+    };
+    assert_eq!(find("node: ")["said"], format!("node: {said}"));
+    assert_eq!(find("node: ")["state"], "absent");
+    assert_eq!(find("python: /usr/")["state"], "works");
+    let code = json!({"language": "node", "code": "console.log(6*7)"}).to_string();
+    let call = ["call", "sandbox.exec", "--args", &code, "--json"];
+    let asked = without_node(&env, &call).unwrap().exits(3).json();
+    env.run(&["approve", &approval_id(&asked), "--token", &token])
+        .exits(0);
+    let refused = without_node(&env, &call).unwrap().exits(1).json();
+    let error = &refused["error"];
+    assert_eq!(error["kind"], "unsupported", "{refused}");
+    assert_eq!(error["message"], format!("node is {said}"));
+    assert_eq!(error["details"]["languages"], json!(["python"]));
+    let advice = error["recovery_suggestion"].as_str().unwrap();
+    assert!(advice.contains("tollgate doctor"), "{refused}");
 }

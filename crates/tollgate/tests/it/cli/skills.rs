@@ -1,6 +1,6 @@
 //! Skills: on, off, changed while a process runs, and checked.
 
-use std::fs;
+use std::{fs, thread, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -292,4 +292,96 @@ fn skills_come_change_and_go_while_a_process_runs() {
     fs::remove_file(env.path("config/tollgate/skills/greeting.yaml")).unwrap();
     client.hears("notifications/tools/list_changed");
     assert!(client.sees("shelf.greet"), "nothing names it any more");
+}
+
+const GREET: &str =
+    "id: greet\nversion: 1.0.0\nname: Greet\nsteps:\n  - {id: greet, tool: shelf.greet}\n";
+
+impl Client {
+    /// Why a run of the skill is refused; nothing if it is made.
+    fn refuses(&mut self) -> Option<String> {
+        let run = json!({"name": "run_task_template", "arguments": {"templateId": "greet"}});
+        let ran = self.ask("tools/call", &run)["structuredContent"].clone();
+        if ran["ok"] == true {
+            assert_eq!(ran["data"]["status"], "succeeded", "{ran:#}");
+            return None;
+        }
+        let step = &ran["error"]["details"]["stepErrorCode"];
+        if step == "unknown_tool" {
+            // It was made before the change, and its step after it.
+            return Some("its tool is hidden".to_owned());
+        }
+        assert_eq!(ran["error"]["kind"], "inactive_tool", "{ran:#}");
+        assert_eq!(ran["error"]["details"]["skill"], "greeting", "{ran:#}");
+        let reason = &ran["error"]["details"]["inactive_reason"];
+        Some(reason.as_str().unwrap().to_owned())
+    }
+
+    /// Waits until a run is refused for a reason with these words, or made if there are none.
+    fn until_refuses(&mut self, words: Option<&str>) {
+        loop {
+            let reason = self.refuses();
+            let is_so = match (&reason, words) {
+                (Some(reason), Some(words)) => reason.contains(words),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            if is_so {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Puts a whole file in the place of another, so that nobody reads half of it.
+fn replace(env: &TestEnv, text: &str) {
+    let fresh = env.write("config/tollgate/skills/greeting.fresh", text);
+    fs::rename(fresh, env.path("config/tollgate/skills/greeting.yaml")).unwrap();
+}
+
+#[test]
+fn a_manifest_that_is_edited_under_a_running_process_holds_or_says_why_not() {
+    let env = env();
+    env.write("config/tollgate/templates/greet.yaml", GREET);
+    let mut client = Client::new(&env);
+    assert_eq!(client.refuses(), None);
+    assert!(client.sees("shelf.greet"));
+    // It wants a tool that is not there.
+    let more = MANIFEST.replace("[shelf.greet]", "[shelf.greet, shelf.gone]");
+    replace(&env, &more);
+    client.until_refuses(Some("there is no tool `shelf.gone`"));
+    assert!(!client.sees("shelf.greet"), "only it names the tool");
+    replace(&env, MANIFEST);
+    client.until_refuses(None);
+    assert!(client.sees("shelf.greet"));
+    // It cannot be read any more: what it allowed is refused, with the place of the fault.
+    replace(&env, &format!("{MANIFEST}colour: red\n"));
+    client.until_refuses(Some("greeting.yaml:5:1"));
+    assert!(!client.sees("shelf.greet"));
+    replace(&env, "skill_name: [greeting\n");
+    client.until_refuses(Some("greeting.yaml:"));
+    assert!(!client.sees("shelf.greet"));
+    // Rules that permit turn it off; rules that forbid hold at once.
+    let permits = "risk_policy: '@id(\"mine\") permit (principal, action, resource);'\n";
+    replace(&env, &format!("{MANIFEST}{permits}"));
+    client.until_refuses(Some("may only forbid"));
+    let forbids = "risk_policy: '@id(\"no-other\") forbid (principal, action, resource == Tool::\"shelf.other\");'\n";
+    replace(&env, &format!("{MANIFEST}{forbids}"));
+    client.until_refuses(None);
+    let other = json!({"name": "shelf.other", "arguments": {}});
+    let denied = client.ask("tools/call", &other)["structuredContent"].clone();
+    assert_eq!(denied["error"]["kind"], "policy_denied", "{denied:#}");
+    assert_eq!(denied["error"]["details"]["rule"], "no-other");
+    // Without it the tools and the runs are free again, and so is what it forbade.
+    fs::remove_file(env.path("config/tollgate/skills/greeting.yaml")).unwrap();
+    loop {
+        let free = client.ask("tools/call", &other)["structuredContent"].clone();
+        if free["ok"] == true {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(client.refuses(), None);
+    assert!(client.sees("shelf.greet"));
 }

@@ -1,10 +1,13 @@
 //! Runs and the death of processes: killed anywhere, a run still ends, and no step twice.
 
-use std::{collections::BTreeMap, thread, time::Duration};
+use std::{collections::BTreeMap, fs, thread, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::support::{Lines, TestEnv};
+use crate::{
+    support::{Lines, TestEnv},
+    upstream,
+};
 
 const STEPS: usize = 6;
 
@@ -26,7 +29,11 @@ fn world(delay: u32) -> TestEnv {
 }
 
 fn start(lines: &mut Lines) -> String {
-    let args = json!({"templateId": "many", "options": {"mode": "async"}});
+    start_of(lines, "many", json!({}))
+}
+
+fn start_of(lines: &mut Lines, template: &str, inputs: Value) -> String {
+    let args = json!({"templateId": template, "inputs": inputs, "options": {"mode": "async"}});
     let asked = json!({"id": 1, "method": "run_task_template", "params": args});
     let answer = lines.ask(&asked.to_string());
     answer["data"]["runId"].as_str().unwrap().to_owned()
@@ -99,5 +106,52 @@ fn two_processes_share_the_queue_and_no_step_runs_twice() {
         lines.end();
         lines.wait();
     }
+    env.whole();
+}
+
+const HELD: &str = "id: held\nversion: 1.0.0\nname: Held\nsteps:\n  - {id: wait, tool: mcp.s.wait, args: {until: '{{ inputs.until }}'}}\n  - {id: then, tool: text.stats, args: {text: a}}\n";
+
+#[test]
+fn another_process_calls_a_run_off_and_the_step_under_way_ends_first() {
+    let env = upstream::with("legacy", "default_capability = \"L0\"");
+    env.write("config/tollgate/templates/held.yaml", HELD);
+    env.run(&["mcp", "status"]).exits(0);
+    let file = env.path("let-it-end");
+    let mut lines = Lines::start(&env, &[]);
+    let id = start_of(
+        &mut lines,
+        "held",
+        json!({"until": file.display().to_string()}),
+    );
+    while shown(&env, &id)["steps"][0]["state"] != "running" {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let told = env.run(&["runs", "cancel", &id, "--json"]).exits(0).json();
+    let taken = json!({"cancelRequested": true, "currentStatus": "running"});
+    assert_eq!(told["data"], taken, "{told}");
+    // Nobody breaks off what is under way: it ends when it ends.
+    let run = shown(&env, &id);
+    assert_eq!(run["status"], "running", "{run}");
+    assert_eq!(run["steps"][0]["state"], "running", "{run}");
+    fs::write(&file, "").unwrap();
+    let run = env.run(&["runs", "watch", &id, "--json"]).exits(1).json();
+    assert_eq!(run["status"], "canceled", "{run}");
+    assert_eq!(run["error"]["errorCode"], "RUN_CANCELED", "{run}");
+    let states: Vec<&Value> = run["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["state"])
+        .collect();
+    assert_eq!(states, ["succeeded", "skipped"], "{run}");
+    // It is over for good, for whoever asks.
+    let late = env.run(&["runs", "cancel", &id, "--json"]).exits(0).json();
+    let over = json!({"cancelRequested": false, "currentStatus": "canceled"});
+    assert_eq!(late["data"], over, "{late}");
+    let listed = env.run(&["runs", "list", "--status", "canceled", "--json"]);
+    assert_eq!(listed.exits(0).json()["runs"][0]["runId"], *id);
+    assert_eq!(ended(&env, &id), BTreeMap::from([("wait".to_owned(), 1)]));
+    lines.end();
+    lines.wait();
     env.whole();
 }

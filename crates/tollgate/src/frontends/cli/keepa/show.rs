@@ -107,13 +107,18 @@ fn is_table(value: &Value) -> bool {
 /// Whether everything but what stands aside fits on a line.
 fn is_flat(data: &Value) -> bool {
     let fits = |value: &Value| {
-        value.as_array().is_none_or(Vec::is_empty)
+        value.as_array().is_none_or(|all| is_short(all))
             && value.as_object().is_none_or(|map| map.len() <= 6)
     };
     data.as_object().is_some_and(|map| {
         map.iter()
             .all(|(name, value)| ASIDE.contains(&name.as_str()) || fits(value))
     })
+}
+
+/// Whether a list is a few words.
+fn is_short(all: &[Value]) -> bool {
+    all.len() <= 8 && all.iter().all(Value::is_string)
 }
 
 /// What fits on a line, a line each.
@@ -134,8 +139,14 @@ fn facts(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
                     .map(|(name, value)| format!("{} {}", name.replace('_', " "), cell(value)))
                     .collect::<Vec<_>>()
                     .join(", "),
-                None if value.is_array() || value.is_null() => return None,
-                None => cell(value),
+                None => match value.as_array() {
+                    Some(all) if !all.is_empty() && is_short(all) => {
+                        all.iter().map(cell).collect::<Vec<_>>().join(", ")
+                    }
+                    Some(_) => return None,
+                    None if value.is_null() => return None,
+                    None => cell(value),
+                },
             };
             Some(vec![name.replace('_', " "), shown])
         })

@@ -126,6 +126,8 @@ pub(crate) enum Chart {
     Mermaid,
     /// A spreadsheet saved as CSV
     Csv,
+    /// The first sheet of a workbook, .xlsx or .ods
+    Workbook,
 }
 
 #[derive(Debug, Args)]

@@ -120,8 +120,9 @@ fn imported(it: &Import, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Some(Chart::Dot) => ImportFormat::Dot,
         Some(Chart::Mermaid) => ImportFormat::Mermaid,
         Some(Chart::Csv) => ImportFormat::Csv,
+        Some(Chart::Workbook) => ImportFormat::Workbook,
         None => ImportFormat::of(&path).ok_or_else(|| {
-            Stop::usage("this name says no format; add --format dot, mermaid or csv")
+            Stop::usage("this name says no format; add --format dot, mermaid, csv or workbook")
         })?,
     };
     let wrong = |error: std::io::Error| Stop::failed(format!("{}: {error}", it.file.display()));

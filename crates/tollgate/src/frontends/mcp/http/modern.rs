@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use axum::response::Response;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header, request::Parts};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 use tollgate_core::Payload;
@@ -23,7 +23,8 @@ use crate::frontends::{
     auth::limits::Guard,
     mcp::{
         Exchange, Reply, call,
-        era::{Client, Said, VERSION_KEY},
+        era::{Client, Said},
+        meta::Meta,
         outlet::{AskFailed, Outlet},
         rpc::{self, Asked, Id, RpcError, code},
         select::Selection,
@@ -38,7 +39,7 @@ pub(super) async fn run(
     caller: Caller,
     parts: Parts,
     asked: Asked,
-    meta: &Value,
+    meta: &Meta,
     left: Option<Duration>,
 ) -> Response {
     let about = match About::of(&web, &parts, &asked, meta) {
@@ -70,12 +71,11 @@ struct About {
 }
 
 impl About {
-    fn of(web: &Web, parts: &Parts, asked: &Asked, meta: &Value) -> Result<Self, RpcError> {
-        let said_version = meta.get(VERSION_KEY).and_then(Value::as_str);
-        headers::check_version(&parts.headers, said_version)?;
+    fn of(web: &Web, parts: &Parts, asked: &Asked, meta: &Meta) -> Result<Self, RpcError> {
+        headers::check_version(&parts.headers, meta.version())?;
         let client = Client::of_request(meta)?;
         headers::check(&parts.headers, asked, &web.server.gateway.catalog())?;
-        let said = Said::of(meta)?;
+        let said = Said::of(Some(meta))?;
         let selection = Selection::of_query(parts.uri.query().unwrap_or_default())?;
         Ok(Self {
             client,

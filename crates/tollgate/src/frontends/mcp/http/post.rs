@@ -11,7 +11,6 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde_json::Value;
 use tollgate_core::ErrorCode;
 use tollgate_engine::Caller;
 
@@ -20,8 +19,8 @@ use crate::frontends::{
     auth::Identity,
     mcp::{
         caller,
-        era::{LEGACY_VERSIONS, VERSION_KEY, unsupported},
-        meta_of,
+        era::{LEGACY_VERSIONS, unsupported},
+        meta::Meta,
         rpc::{self, Asked, Id, Incoming, RpcError, code},
     },
 };
@@ -121,8 +120,8 @@ async fn ask(
     asked: Asked,
     left: Option<Duration>,
 ) -> Response {
-    let meta = meta_of(&asked.params);
-    let said = meta.get(VERSION_KEY).and_then(Value::as_str);
+    let meta = Meta::of(&asked.params);
+    let said = meta.as_ref().and_then(Meta::version);
     let version = headers::text(&parts.headers, headers::VERSION);
     let legacy = version.is_some_and(|version| LEGACY_VERSIONS.contains(&version));
     let handshake = asked.method == "initialize" && said.is_none();
@@ -134,7 +133,7 @@ async fn ask(
     if !modern {
         return old::ask(web, caller, parts, asked).await;
     }
-    if let Some(version) = version.filter(|_| said.is_none() && !legacy && meta.is_null()) {
+    if let Some(version) = version.filter(|_| said.is_none() && !legacy && meta.is_none()) {
         // Nothing but the header says which era this is; it must be one we know.
         if version != crate::frontends::mcp::era::MODERN {
             let id = asked.id.clone();
@@ -148,6 +147,7 @@ async fn ask(
             .await;
         }
     }
+    let meta = meta.unwrap_or_default();
     modern::run(web, caller, parts, asked, &meta, left).await
 }
 

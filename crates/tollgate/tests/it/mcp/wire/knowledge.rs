@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::peer::{CAPABILITIES_KEY, Stdio, names};
+use super::peer::{CAPABILITIES_KEY, Stdio, names, until};
 use crate::support::TestEnv;
 
 const PAGE: &str = "ui://tollgate/knowledge";
@@ -201,4 +201,22 @@ fn a_base_that_is_called_otherwise_is_listed_so() {
     let listed = client.result("resources/list", json!({}));
     assert!(!uris(&listed).contains(&"knowledge://tea"), "{listed}");
     assert!(uris(&listed).contains(&"knowledge://coffee"), "{listed}");
+}
+
+#[test]
+fn a_large_base_comes_onto_the_list_by_itself() {
+    let env = TestEnv::new();
+    let leaves = "leaf ".repeat(300_000);
+    let large = format!(r#"{{"nodes": {{"root": {{"response": "{leaves}"}}}}}}"#);
+    assert!(large.len() > 1 << 20);
+    let path = env.write("project/large.json", large);
+    env.configure(&format!("[knowledge]\npaths = [\"{path}\"]\n"));
+    let mut client = Stdio::modern(&env, &[]);
+    // The tools are there from the start; the base itself when it has been read, unasked.
+    let tools = client.result("tools/list", json!({}));
+    assert!(names(&tools).contains(&"initiate_session"), "{tools}");
+    until(|| {
+        let listed = client.result("resources/list", json!({}));
+        uris(&listed).contains(&"knowledge://large")
+    });
 }

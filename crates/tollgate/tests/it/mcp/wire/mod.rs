@@ -1,8 +1,10 @@
 //! What goes over the wire, on both transports and in both eras.
 
 mod access;
+mod artifacts;
 mod bad;
 mod batches;
+mod codes;
 mod consent;
 mod delivery;
 mod discovery;
@@ -14,6 +16,7 @@ mod lists;
 mod peer;
 mod profiles;
 mod results;
+mod skills;
 mod spelling;
 mod spill;
 mod tasks;

@@ -1,37 +1,32 @@
 //! Drives one run: events in, actions out, everything kept in between.
 
+mod open;
+mod write;
+
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
     SessionKey, StoreError,
     store::{Durability, RunChange, RunRow},
 };
-use tollgate_runs::{Action, Advance, Call, Ending, Event, Key, Need, Outcome, Run, Status, Waits};
+use tollgate_runs::{Action, Call, Event, Key, Need, Outcome, Run, Status, Waits};
 
 use super::{
     Driven, Live, Shared, again,
-    artifacts::Origin,
     body::Body,
-    errors,
-    keep::{Kept, fail, over},
+    keep::{Kept, fail},
     log::About,
-    seal,
     step::{self, Answered, Relay, Surroundings},
-    task::{self, Given},
-    view::read_steps,
-    waiting,
+    task, waiting,
 };
-use crate::{call::Inner, record::LogEvent};
+use crate::call::Inner;
 
 /// How often a run looks whether another process wants it called off.
 const LOOK: Duration = Duration::from_millis(500);
@@ -69,9 +64,9 @@ pub(super) async fn drive(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, d
     let id = row.id.clone();
     let fence = row.fence + 1;
     let live = driven.live.clone();
-    match open(&shared, &inner, row, &live).await {
+    match open::open(&shared, &inner, row, &live).await {
         Ok((drive, events)) => drive.run(events, driven.cancel).await,
-        Err(Unopened { body, reason }) => {
+        Err(open::Unopened { body, reason }) => {
             fail(&shared, &inner, (&id, fence), body, &reason).await;
         }
     }
@@ -83,93 +78,6 @@ pub(super) async fn drive(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, d
         .remove(&id);
     shared.moved.send_modify(|moves| *moves += 1);
     shared.wake.notify_one();
-}
-
-/// A run that cannot go on, and why.
-struct Unopened {
-    body: Option<Box<Body>>,
-    reason: String,
-}
-
-async fn open(
-    shared: &Arc<Shared>,
-    inner: &Arc<Inner>,
-    row: RunRow,
-    live: &watch::Sender<Live>,
-) -> Result<(Drive, mpsc::UnboundedReceiver<Heard>), Unopened> {
-    let unopened = |body: Option<&Body>, reason: &str| Unopened {
-        body: body.cloned().map(Box::new),
-        reason: reason.to_owned(),
-    };
-    let Some(mut body) = Body::read(&row.record) else {
-        return Err(unopened(None, "what was kept of it cannot be read"));
-    };
-    body.taken_up(row.updated, inner.clock.now());
-    let source = body.source.as_deref().unwrap_or_default();
-    let Some(template) = shared.followed(&body.digest, &row.template, source) else {
-        return Err(unopened(Some(&body), "its template can no longer be read"));
-    };
-    let sealed = row.sealed.as_deref().unwrap_or_default();
-    let plain = seal::open(inner, &row.id, sealed).unwrap_or_default();
-    let Ok(inputs) = serde_json::from_slice::<Value>(&plain) else {
-        return Err(unopened(Some(&body), "its inputs can no longer be opened"));
-    };
-    let task: Option<Given> = match &body.task {
-        Some(_) => serde_json::from_slice(&plain).ok(),
-        None => None,
-    };
-    if body.task.is_some() && task.is_none() {
-        return Err(unopened(Some(&body), "its inputs can no longer be opened"));
-    }
-    let mut records = read_steps(inner, &row.id)
-        .await
-        .map_err(|error| unopened(Some(&body), &error.to_string()))?;
-    for (_, record) in &mut records {
-        if let Some(artifact) = &record.spilled {
-            let whole = shared
-                .blobs
-                .part(artifact, 0, u64::MAX)
-                .await
-                .ok()
-                .flatten();
-            let data = whole.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            record.data = data.map(Arc::new);
-        }
-    }
-    let about = json!({
-        "id": row.id,
-        "sessionId": body.session_id,
-        "conversation": body.conversation,
-    });
-    let run = Run::new(template, inputs, about, shared.settings.threshold).restored(records);
-    let (events, inbox) = mpsc::unbounded_channel();
-    let around = Arc::new(Surroundings {
-        shared: Arc::clone(shared),
-        inner: Arc::clone(inner),
-        run: row.id,
-        session: row.session,
-        fence: row.fence + 1,
-        body: body.clone(),
-        is_resting: AtomicBool::new(false),
-        task,
-        answers: Mutex::default(),
-    });
-    let drive = Drive {
-        around,
-        run,
-        fence: row.fence + 1,
-        body,
-        is_begun_kept: false,
-        live: live.clone(),
-        events,
-        calls: HashMap::new(),
-        next: if row.is_canceled {
-            VecDeque::from([Event::Cancel])
-        } else {
-            VecDeque::from([Event::Begin])
-        },
-    };
-    Ok((drive, inbox))
 }
 
 impl Drive {
@@ -460,130 +368,6 @@ impl Drive {
             tokio::time::sleep(Duration::from_millis(after_ms)).await;
             drop(events.send(Heard::Event(Event::Due(key))));
         });
-    }
-
-    /// Keeps what changed; an ending is on disk before anyone is told of it.
-    async fn keep(&mut self, advance: &Advance, ending: Option<&Ending>) -> Result<(), StoreError> {
-        let now = self.around.inner.clock.now();
-        let mut changes = Vec::new();
-        for key in &advance.changed {
-            self.run.began(*key, now.0);
-            let Some(record) = self.run.record(*key) else {
-                continue;
-            };
-            let mut record = record.clone();
-            if record.spilled.is_some() {
-                record.data = None;
-            }
-            changes.push(RunChange::Step {
-                id: self.around.run.clone(),
-                fence: self.fence,
-                name: self.run.name(*key),
-                record: serde_json::to_vec(&record).unwrap_or_default(),
-                at: now,
-            });
-        }
-        let progress = self.run.progress();
-        let is_new = progress.total != self.body.total || !self.is_begun_kept;
-        self.body.total = progress.total;
-        self.body.done = progress.done;
-        let mut kept = Kept {
-            changes,
-            ..Kept::default()
-        };
-        match ending {
-            Some(ending) => self.close(ending, &mut kept).await?,
-            None if is_new => kept.changes.push(RunChange::Move {
-                id: self.around.run.clone(),
-                fence: self.fence,
-                status: Status::Running.as_str().to_owned(),
-                is_over: false,
-                record: self.body.written(),
-                at: now,
-            }),
-            None => {}
-        }
-        kept.commit(&self.around.inner).await?;
-        self.is_begun_kept = true;
-        Ok(())
-    }
-
-    async fn close(&mut self, ending: &Ending, kept: &mut Kept) -> Result<(), StoreError> {
-        let inner = Arc::clone(&self.around.inner);
-        let shared = Arc::clone(&self.around.shared);
-        let now = inner.clock.now();
-        let id = self.around.run.clone();
-        self.body.go_on(now);
-        self.body.ended = Some(now);
-        self.body.source = None;
-        self.body.tainted = self.run.is_tainted();
-        if ending.status == Status::Succeeded {
-            self.body.misfit = shared.misfit(self.run.template(), &ending.result);
-        }
-        self.body.error = ending
-            .error
-            .as_ref()
-            .map(|error| errors::of_run(&id, error));
-        let steps = self.run.steps();
-        let notes = steps.iter().flat_map(|step| &step.record.artifacts);
-        self.body.artifacts = notes.cloned().collect();
-        self.about().begins(&inner, LogEvent::AgentAggregateStart);
-        self.body.result = Some(self.result(ending).await?);
-        self.about().is_done(&inner, LogEvent::AgentAggregateDone);
-        kept.changes.extend(over(
-            &shared,
-            (&id, self.fence, now),
-            ending.status,
-            &self.body,
-        ));
-        kept.notes.push(json!({
-                "principal": self.around.session.principal.as_str(),
-                "session": self.around.session.handle,
-                "run": id,
-                "status": ending.status.as_str(),
-                "template_digest": self.body.digest,
-                "done": self.body.done,
-                "total": self.body.total,
-                "artifacts": self.body.artifacts.len(),
-                "tainted": self.body.tainted,
-                "result_misfit": self.body.misfit,
-        }));
-        kept.durability = Durability::Disk;
-        Ok(())
-    }
-
-    /// What the run came to; what is too large for one answer is an artifact as well.
-    async fn result(&mut self, ending: &Ending) -> Result<Value, StoreError> {
-        let text = ending.result.to_string();
-        let most = usize::try_from(self.around.shared.settings.inline_bytes).unwrap_or(usize::MAX);
-        if text.len() <= most {
-            return Ok(ending.result.clone());
-        }
-        let origin = Origin {
-            run: &self.around.run,
-            principal: &self.around.session.principal,
-            step: "result",
-            attempt: 1,
-        };
-        let whole = tollgate_runs::NewArtifact {
-            name: "result.json".to_owned(),
-            kind: "json".to_owned(),
-            mime_type: Some("application/json".to_owned()),
-            content: tollgate_runs::Content::Text(text),
-        };
-        let shared = Arc::clone(&self.around.shared);
-        let notes = shared
-            .keep(&self.around.inner, &origin, vec![whole])
-            .await?;
-        let mut summary = json!({"truncated": true});
-        if let Some(known) = ending.result.get("summary") {
-            summary["summary"] = known.clone();
-        }
-        if let Some(note) = notes.first() {
-            summary["artifactId"] = note.artifact_id.as_str().into();
-        }
-        self.body.artifacts.extend(notes);
-        Ok(summary)
     }
 }
 

@@ -1,0 +1,104 @@
+//! Opening a claimed run: what was kept of it, put together again.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, atomic::AtomicBool},
+};
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+use tollgate_core::store::RunRow;
+use tollgate_runs::{Event, Run};
+
+use super::{Drive, Heard};
+use crate::{
+    call::Inner,
+    runs::{Live, Shared, body::Body, seal, step::Surroundings, task::Given, view::read_steps},
+};
+
+/// A run that cannot go on, and why.
+pub(super) struct Unopened {
+    pub(super) body: Option<Box<Body>>,
+    pub(super) reason: String,
+}
+
+pub(super) async fn open(
+    shared: &Arc<Shared>,
+    inner: &Arc<Inner>,
+    row: RunRow,
+    live: &watch::Sender<Live>,
+) -> Result<(Drive, mpsc::UnboundedReceiver<Heard>), Unopened> {
+    let unopened = |body: Option<&Body>, reason: &str| Unopened {
+        body: body.cloned().map(Box::new),
+        reason: reason.to_owned(),
+    };
+    let Some(mut body) = Body::read(&row.record) else {
+        return Err(unopened(None, "what was kept of it cannot be read"));
+    };
+    body.taken_up(row.updated, inner.clock.now());
+    let source = body.source.as_deref().unwrap_or_default();
+    let Some(template) = shared.followed(&body.digest, &row.template, source) else {
+        return Err(unopened(Some(&body), "its template can no longer be read"));
+    };
+    let sealed = row.sealed.as_deref().unwrap_or_default();
+    let plain = seal::open(inner, &row.id, sealed).unwrap_or_default();
+    let Ok(inputs) = serde_json::from_slice::<Value>(&plain) else {
+        return Err(unopened(Some(&body), "its inputs can no longer be opened"));
+    };
+    let task: Option<Given> = match &body.task {
+        Some(_) => serde_json::from_slice(&plain).ok(),
+        None => None,
+    };
+    if body.task.is_some() && task.is_none() {
+        return Err(unopened(Some(&body), "its inputs can no longer be opened"));
+    }
+    let mut records = read_steps(inner, &row.id)
+        .await
+        .map_err(|error| unopened(Some(&body), &error.to_string()))?;
+    for (_, record) in &mut records {
+        if let Some(artifact) = &record.spilled {
+            let whole = shared
+                .blobs
+                .part(artifact, 0, u64::MAX)
+                .await
+                .ok()
+                .flatten();
+            let data = whole.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            record.data = data.map(Arc::new);
+        }
+    }
+    let about = json!({
+        "id": row.id,
+        "sessionId": body.session_id,
+        "conversation": body.conversation,
+    });
+    let run = Run::new(template, inputs, about, shared.settings.threshold).restored(records);
+    let (events, inbox) = mpsc::unbounded_channel();
+    let around = Arc::new(Surroundings {
+        shared: Arc::clone(shared),
+        inner: Arc::clone(inner),
+        run: row.id,
+        session: row.session,
+        fence: row.fence + 1,
+        body: body.clone(),
+        is_resting: AtomicBool::new(false),
+        task,
+        answers: Mutex::default(),
+    });
+    let drive = Drive {
+        around,
+        run,
+        fence: row.fence + 1,
+        body,
+        is_begun_kept: false,
+        live: live.clone(),
+        events,
+        calls: HashMap::new(),
+        next: if row.is_canceled {
+            VecDeque::from([Event::Cancel])
+        } else {
+            VecDeque::from([Event::Begin])
+        },
+    };
+    Ok((drive, inbox))
+}

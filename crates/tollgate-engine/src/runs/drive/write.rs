@@ -1,0 +1,150 @@
+//! Writing down what becomes of a run, and what it came to in the end.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tollgate_core::{
+    StoreError,
+    store::{Durability, RunChange},
+};
+use tollgate_runs::{Advance, Content, Ending, NewArtifact, Status};
+
+use super::Drive;
+use crate::{
+    record::LogEvent,
+    runs::{
+        artifacts::Origin,
+        errors,
+        keep::{Kept, over},
+    },
+};
+
+impl Drive {
+    /// Keeps what changed; an ending is on disk before anyone is told of it.
+    pub(super) async fn keep(
+        &mut self,
+        advance: &Advance,
+        ending: Option<&Ending>,
+    ) -> Result<(), StoreError> {
+        let now = self.around.inner.clock.now();
+        let mut changes = Vec::new();
+        for key in &advance.changed {
+            self.run.began(*key, now.0);
+            let Some(record) = self.run.record(*key) else {
+                continue;
+            };
+            let mut record = record.clone();
+            if record.spilled.is_some() {
+                record.data = None;
+            }
+            changes.push(RunChange::Step {
+                id: self.around.run.clone(),
+                fence: self.fence,
+                name: self.run.name(*key),
+                record: serde_json::to_vec(&record).unwrap_or_default(),
+                at: now,
+            });
+        }
+        let progress = self.run.progress();
+        let is_new = progress.total != self.body.total || !self.is_begun_kept;
+        self.body.total = progress.total;
+        self.body.done = progress.done;
+        let mut kept = Kept {
+            changes,
+            ..Kept::default()
+        };
+        match ending {
+            Some(ending) => self.close(ending, &mut kept).await?,
+            None if is_new => kept.changes.push(RunChange::Move {
+                id: self.around.run.clone(),
+                fence: self.fence,
+                status: Status::Running.as_str().to_owned(),
+                is_over: false,
+                record: self.body.written(),
+                at: now,
+            }),
+            None => {}
+        }
+        kept.commit(&self.around.inner).await?;
+        self.is_begun_kept = true;
+        Ok(())
+    }
+
+    async fn close(&mut self, ending: &Ending, kept: &mut Kept) -> Result<(), StoreError> {
+        let inner = Arc::clone(&self.around.inner);
+        let shared = Arc::clone(&self.around.shared);
+        let now = inner.clock.now();
+        let id = self.around.run.clone();
+        self.body.go_on(now);
+        self.body.ended = Some(now);
+        self.body.source = None;
+        self.body.tainted = self.run.is_tainted();
+        if ending.status == Status::Succeeded {
+            self.body.misfit = shared.misfit(self.run.template(), &ending.result);
+        }
+        self.body.error = ending
+            .error
+            .as_ref()
+            .map(|error| errors::of_run(&id, error));
+        let steps = self.run.steps();
+        let notes = steps.iter().flat_map(|step| &step.record.artifacts);
+        self.body.artifacts = notes.cloned().collect();
+        self.about().begins(&inner, LogEvent::AgentAggregateStart);
+        self.body.result = Some(self.result(ending).await?);
+        self.about().is_done(&inner, LogEvent::AgentAggregateDone);
+        kept.changes.extend(over(
+            &shared,
+            (&id, self.fence, now),
+            ending.status,
+            &self.body,
+        ));
+        kept.notes.push(json!({
+                "principal": self.around.session.principal.as_str(),
+                "session": self.around.session.handle,
+                "run": id,
+                "status": ending.status.as_str(),
+                "template_digest": self.body.digest,
+                "done": self.body.done,
+                "total": self.body.total,
+                "artifacts": self.body.artifacts.len(),
+                "tainted": self.body.tainted,
+                "result_misfit": self.body.misfit,
+        }));
+        kept.durability = Durability::Disk;
+        Ok(())
+    }
+
+    /// What the run came to; what is too large for one answer is an artifact as well.
+    async fn result(&mut self, ending: &Ending) -> Result<Value, StoreError> {
+        let text = ending.result.to_string();
+        let most = usize::try_from(self.around.shared.settings.inline_bytes).unwrap_or(usize::MAX);
+        if text.len() <= most {
+            return Ok(ending.result.clone());
+        }
+        let origin = Origin {
+            run: &self.around.run,
+            principal: &self.around.session.principal,
+            step: "result",
+            attempt: 1,
+        };
+        let whole = NewArtifact {
+            name: "result.json".to_owned(),
+            kind: "json".to_owned(),
+            mime_type: Some("application/json".to_owned()),
+            content: Content::Text(text),
+        };
+        let shared = Arc::clone(&self.around.shared);
+        let notes = shared
+            .keep(&self.around.inner, &origin, vec![whole])
+            .await?;
+        let mut summary = json!({"truncated": true});
+        if let Some(known) = ending.result.get("summary") {
+            summary["summary"] = known.clone();
+        }
+        if let Some(note) = notes.first() {
+            summary["artifactId"] = note.artifact_id.as_str().into();
+        }
+        self.body.artifacts.extend(notes);
+        Ok(summary)
+    }
+}
