@@ -302,12 +302,14 @@ pub(super) async fn permit(
     if !refused && (valid.effect || verdict.decision == Decision::NeedsConsent(Consent::Human)) {
         let of_call = consent::digest(inner, session, &valid)?;
         digest = Some(of_call);
-        if let Some(recorded) = consent::happened(inner, session, &valid, &of_call).await? {
+        let happened = Box::pin(consent::happened(inner, session, &valid, &of_call));
+        if let Some(recorded) = happened.await? {
             note(trail, consent, &verdict);
             return Ok(Permission::Happened(recorded));
         }
         if matches!(verdict.decision, Decision::NeedsConsent(_)) {
-            match consent::find(inner, session, &valid, &of_call, tainted).await? {
+            let found = Box::pin(consent::find(inner, session, &valid, &of_call, tainted));
+            match found.await? {
                 consent::Given::Grant => consent = Consent::Human,
                 consent::Given::Approval => {
                     consent = Consent::Human;
@@ -336,7 +338,8 @@ pub(super) async fn permit(
         })),
         Decision::NeedsConsent(_) if valid.control.from_cache => Err(cache::missed()),
         Decision::NeedsConsent(needed) => {
-            Err(consent::ask(inner, session, &valid, &verdict, needed, trail).await?)
+            let ask = consent::ask(inner, session, &valid, &verdict, needed, trail);
+            Err(Box::pin(ask).await?)
         }
         Decision::Deny => Err(denied(&valid, &verdict)),
         Decision::Error => Err(erred(&valid, &verdict)),

@@ -156,7 +156,11 @@ pub(super) async fn finish(
             if replayable.is_ok() {
                 locate(&trail, session, &shown);
             }
-            let shown = name_question(inner, shown).await;
+            let shown = if shown.asked.is_some() {
+                Box::pin(name_question(inner, shown)).await
+            } else {
+                shown
+            };
             answer(inner, &trail, session, shown, receipt, ids)
         }
         Err(error) => without_store(inner, &trail, withheld(&error, &trail)),

@@ -145,7 +145,8 @@ impl Gateway {
         let run = Arc::clone(&self.0).run(caller.clone(), request);
         let outcome = match Owned::new(run).await {
             Ok(outcome) => outcome,
-            Err(Panicked(cause)) => self.0.broken(caller, tool, &cause).await,
+            // What is rare stands in a box: its room would be part of every call.
+            Err(Panicked(cause)) => Box::pin(self.0.broken(caller, tool, &cause)).await,
         };
         cancel.disarm();
         outcome
@@ -312,7 +313,7 @@ impl Inner {
 
     /// The name a caller gave, fit to be written down; one of ours is as it is.
     fn tool_name(&self, given: &str) -> String {
-        if self.catalog().has_exactly(given) {
+        if self.catalog().find(given).is_some() {
             return given.to_owned();
         }
         self.cleaner.preview(&self.cleaner.line(given), 128)

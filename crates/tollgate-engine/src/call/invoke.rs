@@ -55,12 +55,14 @@ pub(super) async fn run(
             finished = &mut running => return ended(finished, trail),
             () = &mut deadline => {
                 let message = format!("`{}` did not answer within {} ms", spec.name, limit.as_millis());
-                return Err(give_up(inner, running, &stop, trail, ErrorCode::TimedOut, message).await);
+                let over = give_up(inner, running, &stop, trail, ErrorCode::TimedOut, message);
+                return Err(Box::pin(over).await);
             }
             () = cancel.cancelled(), if wanted => wanted = false,
             () = unfollowed(lead), if !wanted => {
                 let message = format!("the call of `{}` was cancelled", spec.name);
-                return Err(give_up(inner, running, &stop, trail, ErrorCode::Cancelled, message).await);
+                let over = give_up(inner, running, &stop, trail, ErrorCode::Cancelled, message);
+                return Err(Box::pin(over).await);
             }
         }
     }

@@ -142,11 +142,6 @@ impl Catalog {
             .or_else(|| self.tools.get(self.spellings.get(name)?))
     }
 
-    /// Whether this is the canonical id of a tool.
-    pub(crate) fn has_exactly(&self, name: &str) -> bool {
-        self.tools.contains_key(name)
-    }
-
     /// What an operator should know.
     pub fn problems(&self) -> &[Problem] {
         &self.problems

@@ -82,9 +82,7 @@ pub(super) async fn accept(
             async move {
                 state.requests.fetch_add(1, Ordering::Relaxed);
                 state.busy.store(true, Ordering::Relaxed);
-                let mut request: Request = request.map(axum::body::Body::new);
-                request.extensions_mut().insert(Peer(peer));
-                let response = route(web, router, request).await;
+                let response = route(web, router, Peer(peer), request).await;
                 state.busy.store(false, Ordering::Relaxed);
                 response
             }
@@ -124,12 +122,16 @@ pub(super) async fn accept(
 async fn route(
     web: Arc<Web>,
     mut router: Router,
-    request: Request,
+    peer: Peer,
+    request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
     if request.uri().path() == PATH {
-        return Ok(mcp(web, request).await);
+        return Ok(mcp(web, peer, request).await);
     }
-    router.call(request).await
+    let mut request: Request = request.map(axum::body::Body::new);
+    request.extensions_mut().insert(peer);
+    // What is rare stands in a box: its room would be part of every request.
+    Box::pin(router.call(request)).await
 }
 
 /// What a connection is doing.

@@ -1,6 +1,6 @@
 //! Which hosts and origins are answered, so that no web page can reach a local server.
 
-use std::net::IpAddr;
+use std::{borrow::Cow, net::IpAddr};
 
 use axum::{
     body::Body,
@@ -29,11 +29,9 @@ impl Hosts {
 
     /// Says what is wrong with the host or the origin of a request.
     pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), &'static str> {
-        let host = uri
-            .authority()
-            .map(|authority| authority.as_str().to_owned());
-        let host = host.or_else(|| text(headers, header::HOST));
-        let Some(host) = host.filter(|host| self.answers(&host.to_ascii_lowercase())) else {
+        let named = uri.authority().map(|authority| authority.as_str());
+        let named = named.or_else(|| headers.get(header::HOST)?.to_str().ok());
+        let Some(host) = named.map(lowered).filter(|host| self.answers(host)) else {
             return Err("this host is not served here");
         };
         if headers.get_all(header::HOST).iter().count() > 1 {
@@ -47,7 +45,7 @@ impl Hosts {
             Some(origin) => {
                 let origin = origin.to_str().unwrap_or("null").to_ascii_lowercase();
                 let own = origin.split_once("://").map(|(_, authority)| authority);
-                let same = own == Some(host.to_ascii_lowercase().as_str());
+                let same = own == Some(&*host);
                 if same || self.origins.contains(&origin) {
                     Ok(())
                 } else {
@@ -86,8 +84,13 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<String> {
-    headers.get(name)?.to_str().ok().map(str::to_owned)
+/// A name in lower case, which nearly all are written in already.
+fn lowered(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 /// Answers a browser that asks first; its origin has been checked.

@@ -147,14 +147,17 @@ fn mirrored(
 }
 
 /// A header's value; what no header can carry travels as `=?base64?…?=`.
-fn decoded(bytes: &[u8]) -> Option<String> {
+fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     let wrapped = text
         .strip_prefix("=?base64?")
         .and_then(|rest| rest.strip_suffix("?="));
     match wrapped {
-        Some(coded) => String::from_utf8(STANDARD.decode(coded).ok()?).ok(),
-        None => Some(text.to_owned()),
+        Some(coded) => {
+            let text = String::from_utf8(STANDARD.decode(coded).ok()?).ok()?;
+            Some(Cow::Owned(text))
+        }
+        None => Some(Cow::Borrowed(text)),
     }
 }
 

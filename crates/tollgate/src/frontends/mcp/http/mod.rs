@@ -8,6 +8,7 @@ mod body;
 mod connection;
 mod guard;
 mod headers;
+mod mailbox;
 mod metrics;
 mod modern;
 mod old;
@@ -32,6 +33,7 @@ use axum::{
     routing::get,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
+use hyper::body::Incoming;
 use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 use tollgate_core::{ErrorCode, Principal, TrustLevel};
@@ -209,7 +211,8 @@ async fn ready(State(web): State<Arc<Web>>) -> Response {
 /// Figures for Prometheus, for whoever may speak to us at all.
 async fn measured(State(web): State<Arc<Web>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    if let Err(refused) = admit(&web, &parts).await {
+    let peer = parts.extensions.get::<Peer>().copied();
+    if let Err(refused) = admit(&web, &parts, peer).await {
         return refused;
     }
     let text = web.metrics.printed(web.sessions.count());
@@ -235,15 +238,14 @@ fn own_url(headers: &HeaderMap, path: &str) -> String {
 }
 
 /// Checks host, origin and sender before anything else of a request is looked at.
-async fn admit(web: &Web, parts: &Parts) -> Result<Identity, Response> {
+async fn admit(web: &Web, parts: &Parts, peer: Option<Peer>) -> Result<Identity, Response> {
     if let Err(message) = web.hosts.check(&parts.headers, &parts.uri) {
-        return Err(strange(web, message).await);
+        return Err(Box::pin(strange(web, message)).await);
     }
-    let peer = parts.extensions.get::<Peer>().copied();
     let loopback = peer.is_some_and(|Peer(peer)| peer.ip().to_canonical().is_loopback());
     match web.auth.identify(&parts.headers, loopback).await {
         Ok(identity) => Ok(identity),
-        Err(refused) => Err(turned_away(web, parts, &refused).await),
+        Err(refused) => Err(Box::pin(turned_away(web, parts, &refused)).await),
     }
 }
 
@@ -285,23 +287,23 @@ async fn turned_away(web: &Web, parts: &Parts, refused: &Refused) -> Response {
 }
 
 /// Answers whatever is sent to the protocol's address.
-async fn mcp(web: Arc<Web>, request: Request) -> Response {
+async fn mcp(web: Arc<Web>, peer: Peer, request: hyper::Request<Incoming>) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     if request.method() == Method::OPTIONS {
         return match web.hosts.check(request.headers(), request.uri()) {
             Ok(()) => guard::preflight(origin),
-            Err(message) => strange(&web, message).await,
+            Err(message) => Box::pin(strange(&web, message)).await,
         };
     }
     let (parts, body) = request.into_parts();
-    let identity = match admit(&web, &parts).await {
+    let identity = match admit(&web, &parts, Some(peer)).await {
         Ok(identity) => identity,
         Err(refused) => return refused,
     };
     let response = match parts.method {
         Method::POST => post::run(web, identity, parts, body).await,
-        Method::GET => old::listen(&web, &identity, &parts.headers).await,
-        Method::DELETE => old::end(&web, &identity, &parts.headers).await,
+        Method::GET => Box::pin(old::listen(&web, &identity, &parts.headers)).await,
+        Method::DELETE => Box::pin(old::end(&web, &identity, &parts.headers)).await,
         _ => not_allowed(),
     };
     guard::shared(response, origin)

@@ -13,12 +13,15 @@ use axum::response::Response;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header, request::Parts};
 use serde_json::json;
-use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 use tollgate_core::Payload;
 use tollgate_engine::Caller;
 
-use super::{Web, body, headers, post};
+use super::{
+    Web, body, headers,
+    mailbox::{self, mailbox},
+    post,
+};
 use crate::frontends::{
     auth::limits::Guard,
     mcp::{
@@ -30,9 +33,6 @@ use crate::frontends::{
         select::Selection,
     },
 };
-
-/// Messages on their way to one client; progress beyond that is dropped.
-const QUEUE: usize = 64;
 
 pub(super) async fn run(
     web: Arc<Web>,
@@ -46,7 +46,8 @@ pub(super) async fn run(
         Ok(about) => about,
         Err(error) => {
             let status = StatusCode::BAD_REQUEST;
-            return post::refused(&web, &caller, status, Some(&asked.id), error).await;
+            let refused = post::refused(&web, &caller, status, Some(&asked.id), error);
+            return Box::pin(refused).await;
         }
     };
     let (exchange, messages) = exchange(&web, caller, asked, about);
@@ -55,7 +56,7 @@ pub(super) async fn run(
         .enter(&exchange.caller.session.principal, Instant::now())
     {
         Ok(guard) => guard,
-        Err(seconds) => return overloaded(&web, &exchange, seconds).await,
+        Err(seconds) => return Box::pin(overloaded(&web, &exchange, seconds)).await,
     };
     // Whoever only listens holds no place that a call could have.
     let listens = exchange.asked.method == "subscriptions/listen";
@@ -91,7 +92,7 @@ fn exchange(
     mut caller: Caller,
     asked: Asked,
     about: About,
-) -> (Box<Exchange>, mpsc::Receiver<String>) {
+) -> (Box<Exchange>, mailbox::Receiver) {
     let About {
         client,
         said,
@@ -100,7 +101,7 @@ fn exchange(
     if let Some(session) = &said.session {
         caller.session.handle.clone_from(session);
     }
-    let (sender, messages) = mpsc::channel(QUEUE);
+    let (sender, messages) = mailbox();
     let exchange = Box::new(Exchange {
         selection: selection.over(&web.server.base),
         cancel: web.server.cut.child_token(),
@@ -114,16 +115,16 @@ fn exchange(
 }
 
 /// Messages that travel before the answer, on the same stream.
-struct Channel(mpsc::Sender<String>);
+struct Channel(mailbox::Sender);
 
 #[async_trait]
 impl Outlet for Channel {
     fn offer(&self, message: String) {
-        drop(self.0.try_send(message));
+        self.0.offer(message);
     }
 
     async fn send(&self, message: String) -> bool {
-        self.0.send(message).await.is_ok()
+        self.0.send(message).await
     }
 
     async fn ask(&self, _: &str, _: &Payload) -> Result<Payload, AskFailed> {
@@ -161,7 +162,7 @@ struct Open {
     id: Id,
     running: Option<Running>,
     reply: Option<Reply>,
-    messages: mpsc::Receiver<String>,
+    messages: mailbox::Receiver,
     /// When whoever asked is no longer let in.
     ends: Option<tokio::time::Instant>,
     _cancel: DropGuard,
@@ -172,7 +173,7 @@ struct Open {
 async fn answer(
     web: Arc<Web>,
     exchange: Box<Exchange>,
-    mut messages: mpsc::Receiver<String>,
+    messages: mailbox::Receiver,
     guard: Option<Guard>,
     left: Option<Duration>,
 ) -> Response {
@@ -182,8 +183,8 @@ async fn answer(
     // What was said just before the answer travels before it.
     let (first, reply) = tokio::select! {
         biased;
-        Some(message) = messages.recv() => (Some(message), None),
-        reply = &mut running => (messages.try_recv().ok(), Some(reply)),
+        message = messages.recv() => (Some(message), None),
+        reply = &mut running => (messages.try_recv(), Some(reply)),
     };
     let reply = match (&first, reply) {
         (None, Some(reply)) => {
@@ -217,7 +218,7 @@ async fn answer(
 impl Open {
     async fn next(&mut self) -> Option<String> {
         loop {
-            if let Ok(message) = self.messages.try_recv() {
+            if let Some(message) = self.messages.try_recv() {
                 return Some(body::event(&message));
             }
             if let Some(reply) = self.reply.take() {
@@ -230,7 +231,7 @@ impl Open {
             let running = self.running.as_mut()?;
             tokio::select! {
                 biased;
-                Some(message) = self.messages.recv() => return Some(body::event(&message)),
+                message = self.messages.recv() => return Some(body::event(&message)),
                 reply = running => {
                     self.running = None;
                     self.reply = Some(reply);

@@ -32,19 +32,21 @@ pub(super) async fn run(
     web: Arc<Web>,
     identity: Identity,
     parts: Parts,
-    incoming: axum::body::Body,
+    incoming: hyper::body::Incoming,
 ) -> Response {
     let caller = caller_of(&identity);
     let left = left(&web, &identity);
     let text = match read(&web, &parts.headers, incoming).await {
         Ok(text) => text,
         Err((status, error)) => {
-            return refused(&web, &caller, status, None, error).await;
+            return Box::pin(refused(&web, &caller, status, None, error)).await;
         }
     };
     if super::super::batch::is_one(&text) {
-        match batch::session(&web, &caller, &parts).await {
-            Ok(Some(session)) => return batch::run(web, caller, parts, session, &text).await,
+        match Box::pin(batch::session(&web, &caller, &parts)).await {
+            Ok(Some(session)) => {
+                return Box::pin(batch::run(web, caller, parts, session, &text)).await;
+            }
             // For everybody else it is no message.
             Ok(None) => {}
             Err(gone) => return gone,
@@ -52,20 +54,15 @@ pub(super) async fn run(
     }
     match rpc::read(&text) {
         Ok(Incoming::Asked(asked)) => ask(web, caller, parts, asked, left).await,
-        Ok(Incoming::Told(told)) => old::hear(&web, &caller, &parts.headers, &told).await,
+        // What is rare stands in a box: its room would be part of every request.
+        Ok(Incoming::Told(told)) => Box::pin(old::hear(&web, &caller, &parts.headers, &told)).await,
         Ok(Incoming::Answered(answered)) => {
-            old::answered(&web, &caller, &parts.headers, answered).await
+            Box::pin(old::answered(&web, &caller, &parts.headers, answered)).await
         }
         Err(unreadable) => {
             let status = StatusCode::BAD_REQUEST;
-            refused(
-                &web,
-                &caller,
-                status,
-                unreadable.id.as_ref(),
-                unreadable.error,
-            )
-            .await
+            let id = unreadable.id.as_ref();
+            Box::pin(refused(&web, &caller, status, id, unreadable.error)).await
         }
     }
 }
@@ -82,7 +79,7 @@ pub(super) fn caller_of(identity: &Identity) -> Caller {
 async fn read(
     web: &Web,
     headers: &HeaderMap,
-    incoming: axum::body::Body,
+    incoming: hyper::body::Incoming,
 ) -> Result<String, (StatusCode, RpcError)> {
     let refuse =
         |status, message: &str| Err((status, RpcError::new(code::INVALID_REQUEST, message)));
@@ -126,25 +123,19 @@ async fn ask(
     let legacy = version.is_some_and(|version| LEGACY_VERSIONS.contains(&version));
     let handshake = asked.method == "initialize" && said.is_none();
     if handshake && (legacy || version.is_none()) {
-        return old::begin(web, caller, &parts, asked).await;
+        return Box::pin(old::begin(web, caller, &parts, asked)).await;
     }
     let modern =
         said.is_some() || asked.method == "server/discover" || (version.is_some() && !legacy);
     if !modern {
-        return old::ask(web, caller, parts, asked).await;
+        return Box::pin(old::ask(web, caller, parts, asked)).await;
     }
     if let Some(version) = version.filter(|_| said.is_none() && !legacy && meta.is_none()) {
         // Nothing but the header says which era this is; it must be one we know.
         if version != crate::frontends::mcp::era::MODERN {
             let id = asked.id.clone();
-            return refused(
-                &web,
-                &caller,
-                StatusCode::BAD_REQUEST,
-                Some(&id),
-                unsupported(version),
-            )
-            .await;
+            let (status, error) = (StatusCode::BAD_REQUEST, unsupported(version));
+            return Box::pin(refused(&web, &caller, status, Some(&id), error)).await;
         }
     }
     let meta = meta.unwrap_or_default();
