@@ -37,7 +37,7 @@ pub(super) struct Resolved {
 
 /// A call that policy has let through.
 pub(super) struct Permitted {
-    valid: Valid,
+    valid: Box<Valid>,
     estimate: Estimate,
     approval: Option<Hash>,
     digest: Option<Hash>,
@@ -85,7 +85,7 @@ impl Permitted {
         Some((session.key().clone(), place))
     }
 
-    pub(super) fn into_valid(self) -> Valid {
+    pub(super) fn into_valid(self) -> Box<Valid> {
         self.valid
     }
 
@@ -95,7 +95,7 @@ impl Permitted {
     }
 
     /// The same call without the answer it counted on, to be permitted anew.
-    pub(super) fn unanswered(self) -> (Valid, Peeked) {
+    pub(super) fn unanswered(self) -> (Box<Valid>, Peeked) {
         let peeked = Peeked {
             place: self.place,
             answered: false,
@@ -266,7 +266,7 @@ pub(super) async fn permit(
     inner: &Arc<Inner>,
     caller: &Caller,
     session: &SessionState,
-    mut valid: Valid,
+    mut valid: Box<Valid>,
     place: Peeked,
     trail: &mut Trail,
 ) -> Result<Permission, Stop> {

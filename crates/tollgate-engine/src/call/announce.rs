@@ -26,7 +26,7 @@ use crate::{
 
 /// A call that may now happen, once.
 pub(super) struct Announced {
-    valid: Valid,
+    valid: Box<Valid>,
     keeping: Option<Keeping>,
 }
 
@@ -39,7 +39,7 @@ impl Announced {
         self.keeping.clone()
     }
 
-    pub(super) fn into_valid(self) -> Valid {
+    pub(super) fn into_valid(self) -> Box<Valid> {
         self.valid
     }
 }

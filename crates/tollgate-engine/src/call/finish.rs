@@ -85,7 +85,7 @@ pub(super) fn clean(
 
 pub(super) async fn finish(
     inner: &Inner,
-    mut trail: Trail,
+    mut trail: Box<Trail>,
     session: &SessionState,
     end: End,
 ) -> Outcome {

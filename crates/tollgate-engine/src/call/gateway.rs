@@ -264,9 +264,10 @@ impl Inner {
             .await
     }
 
-    pub(super) fn open_trail(&self, caller: &Caller, request: &Request) -> Trail {
+    /// Boxed, because it goes all the way.
+    pub(super) fn open_trail(&self, caller: &Caller, request: &Request) -> Box<Trail> {
         let at = self.clock.now();
-        Trail {
+        Box::new(Trail {
             call: ids::call_id(at),
             trace: ids::trace(request.traceparent.as_deref()),
             started: Instant::now(),
@@ -308,7 +309,7 @@ impl Inner {
                 is_stored: caller.lifetime == Lifetime::Stored,
             },
             step: request.step.clone(),
-        }
+        })
     }
 
     /// The name a caller gave, fit to be written down; one of ours is as it is.

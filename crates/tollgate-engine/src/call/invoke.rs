@@ -77,7 +77,7 @@ async fn unfollowed(lead: Option<&Lead>) {
 
 fn start(
     inner: &Arc<Inner>,
-    valid: Valid,
+    valid: Box<Valid>,
     trail: &Trail,
     limit: Duration,
     cancel: CancellationToken,

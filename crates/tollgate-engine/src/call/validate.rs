@@ -86,7 +86,12 @@ fn check_key(key: Option<&str>) -> Result<(), Stop> {
     }
 }
 
-pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Result<Valid, Stop> {
+/// Boxed, because every stage after this one hands it on.
+pub(super) fn input(
+    inner: &Inner,
+    resolved: Resolved,
+    trail: &mut Trail,
+) -> Result<Box<Valid>, Stop> {
     let Resolved { listing, request } = resolved;
     if request.arguments.raw().len() > inner.settings.argument_bytes {
         let limit = inner.settings.argument_bytes;
@@ -110,7 +115,7 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
     if listing.spec.service_command.is_some() {
         lift_control(known.arguments.value(), &mut control);
     }
-    Ok(Valid {
+    Ok(Box::new(Valid {
         action: request.action,
         arguments: known.arguments.clone(),
         control,
@@ -126,7 +131,7 @@ pub(super) fn input(inner: &Inner, resolved: Resolved, trail: &mut Trail) -> Res
         step: request.step,
         plan: None,
         listing,
-    })
+    }))
 }
 
 /// All that follows from tool and arguments alone; as far as it gets, it is in the trail.
