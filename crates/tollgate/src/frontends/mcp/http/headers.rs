@@ -167,7 +167,9 @@ mod tests {
 
     #[test]
     fn wrapped_values_are_read_strictly() {
-        let read = |text: &str| decoded(text.as_bytes());
+        fn read(text: &str) -> Option<Cow<'_, str>> {
+            decoded(text.as_bytes())
+        }
         assert_eq!(read("=?base64?SGVsbG8=?=").as_deref(), Some("Hello"));
         assert_eq!(read("  plain  ").as_deref(), Some("plain"));
         assert_eq!(read("SGVsbG8=").as_deref(), Some("SGVsbG8="));
