@@ -1,6 +1,7 @@
 //! Turns documents into postings. Providers are read once each, not once per tool, so that a large provider neither
 //! slows the build nor makes its own vocabulary look common.
 
+use super::action::Action;
 use super::english;
 use super::lexicon::Lexicon;
 use super::postings::{Found, Postings};
@@ -102,6 +103,7 @@ impl Index {
             .iter()
             .map(|document| document.name.as_str().into())
             .collect();
+        let actions = documents.iter().map(Action::of_tool).collect();
         Self {
             weights,
             vocabulary,
@@ -110,6 +112,7 @@ impl Index {
             provider_of,
             name_rarity,
             names,
+            actions,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! and Chinese. It holds postings only (no model, no dictionary of the language), is built once per catalogue and never
 //! changes afterwards, so any number of callers can search it at once.
 
+mod action;
 mod argument;
 mod build;
 mod corpus;
@@ -22,6 +23,7 @@ mod tests;
 pub use corpus::documents_from_corpus;
 pub use weights::Weights;
 
+use action::Action;
 use postings::Postings;
 use vocabulary::Vocabulary;
 
@@ -51,6 +53,8 @@ pub struct Index {
     /// How much each tool's name says in all, to tell a full match from a partial one.
     name_rarity: Vec<f32>,
     names: Vec<Box<str>>,
+    /// Whether each tool reads or acts.
+    actions: Vec<Action>,
 }
 
 /// One tool that answers a query.

@@ -3,7 +3,7 @@
 use super::Index;
 use super::english;
 use super::lexicon::{Alternative, Lexicon, MAX_PHRASE, Relation};
-use super::question::{self, Kind, Token};
+use super::question::{Kind, Token};
 use super::text;
 
 const MAX_CONCEPTS: usize = 64;
@@ -28,9 +28,8 @@ impl Concept {
     }
 }
 
-/// Reads `query` against the vocabulary of `index`; concepts no tool knows are left out.
-pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
-    let tokens = question::tokens(query);
+/// Reads the `tokens` of a question against the vocabulary of `index`; concepts no tool knows are left out.
+pub(super) fn concepts(tokens: &[Token], index: &Index) -> Vec<Concept> {
     let mut reader = Reader {
         index,
         lexicon: Lexicon::get(),
@@ -40,7 +39,7 @@ pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
     // How many of the next tokens belong to a phrase whose meaning is known.
     let mut idle = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
-        if let Some(phrase) = reader.phrase(&tokens, at).filter(|phrase| phrase.is_idiom) {
+        if let Some(phrase) = reader.phrase(tokens, at).filter(|phrase| phrase.is_idiom) {
             reader.idiom(&phrase);
             idle = idle.max(phrase.words);
         }
@@ -51,7 +50,7 @@ pub(super) fn concepts(query: &str, index: &Index) -> Vec<Concept> {
         };
         idle = idle.saturating_sub(1);
         match token.kind {
-            Kind::Word | Kind::Light | Kind::Argument => reader.word(&tokens, at, part),
+            Kind::Word | Kind::Light | Kind::Argument => reader.word(tokens, at, part),
             Kind::Ideographs => reader.ideographs(&token.text),
             Kind::Stop => reader.asking(token, part),
         }

@@ -1,19 +1,29 @@
 //! Adds up what each tool says about each concept. A concept counts once however many of its words a tool uses, so a
 //! long list of synonyms never outweighs the question.
 
+use super::action::Action;
 use super::postings::Postings;
 use super::query::{self, Concept};
+use super::question;
 use super::weights::Weights;
 use super::{Hit, Index};
 use std::collections::HashMap;
 
 /// The tools that answer `query` best, best first.
 pub(super) fn search(index: &Index, query: &str, limit: usize) -> Vec<Hit> {
-    let concepts = query::concepts(query, index);
+    let tokens = question::tokens(query);
+    let concepts = query::concepts(&tokens, index);
     if concepts.is_empty() {
         return Vec::new();
     }
-    best(index, &Tally::new(index).ask(&concepts), limit)
+    let mut scores = Tally::new(index).ask(&concepts);
+    let wanted = Action::of_request(&tokens);
+    for (score, does) in scores.iter_mut().zip(&index.actions) {
+        if wanted.is_opposed_to(*does) {
+            *score *= index.weights.opposed;
+        }
+    }
+    best(index, &scores, limit)
 }
 
 /// Sums of one question, one entry a tool or provider.

@@ -1,5 +1,6 @@
 //! What the search promises: which tool a request finds, in which words and languages, and what it may cost at most.
 
+use super::action::Action;
 use super::argument::Argument;
 use super::english::stem;
 use super::question::tokens;
@@ -190,6 +191,46 @@ fn understands_idioms_whose_words_mislead() {
         "get_financial_statements"
     );
     assert_eq!(first("make a directory"), "create_folder");
+}
+
+#[test]
+fn who_wants_to_see_is_not_offered_to_delete() {
+    let tools = [
+        tool("delete_task", ""),
+        tool("get_assigned_task", ""),
+        tool("delete_branch", ""),
+        tool("get_protected_branch", ""),
+        tool("invoices1", "删除发票"),
+        tool("invoices2", "获取一张发票的全部内容和开票日期"),
+    ];
+    let index = Index::build(&tools);
+    let first = |query: &str| tools[index.search(query, 1)[0].document].name.clone();
+    assert_eq!(first("view the task"), "get_assigned_task");
+    assert_eq!(first("what is in the task"), "get_assigned_task");
+    assert_eq!(first("I want to inspect a branch"), "get_protected_branch");
+    assert_eq!(first("看看发票"), "invoices1");
+    assert_eq!(first("查看发票"), "invoices2");
+    // Nothing is held back where the wish is not clear: no verb, or one in each of several clauses.
+    assert_eq!(first("task"), "delete_task");
+    assert_eq!(first("view the list, drop the task"), "delete_task");
+}
+
+#[test]
+fn verbs_tell_reading_from_acting() {
+    let reads = |query: &str| Action::of_request(&tokens(query));
+    let of_tool = |name: &str, description: &str| Action::of_tool(&tool(name, description));
+    let reading = of_tool("playwright_get_text", "");
+    assert_eq!(reads("Please show me the file"), reading);
+    assert_eq!(reads("How many slides are there"), reading);
+    assert_eq!(of_tool("npmVersions", "Get all versions."), reading);
+    let acting = of_tool("add_slide", "Get a new slide.");
+    assert_eq!(reads("I would like to rename the file"), acting);
+    assert_eq!(of_tool("发票", "删除发票"), acting);
+    assert!(reading.is_opposed_to(acting) && acting.is_opposed_to(reading));
+    for unclear in ["the list of changes", "open it", "show it, then delete it"] {
+        assert_eq!(reads(unclear), Action::default(), "{unclear}");
+    }
+    assert!(!Action::default().is_opposed_to(acting));
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub struct Weights {
     pub stand_in: f32,
     /// What the question's own word says at least, wherever it is found.
     pub floor: f32,
+    /// What is left of a tool that acts where the question asks to read, and the other way round.
+    pub opposed: f32,
     /// What an identical name is worth after a better one.
     pub repeat: f32,
 }
@@ -73,6 +75,7 @@ impl Default for Weights {
             idiom_part: 0.5,
             stand_in: 1.2,
             floor: 0.4,
+            opposed: 0.7,
             repeat: 0.85,
         }
     }
