@@ -321,19 +321,38 @@ impl Builder {
 
 /// The three bytes of a literal that are least likely in ordinary text, and where they stand.
 fn rarest(literal: &[u8]) -> (u32, u32) {
-    let (offset, gram) = literal
-        .windows(3)
-        .enumerate()
-        .min_by_key(|(_, gram)| gram.iter().map(|byte| commonness(*byte)).sum::<u32>())
-        .map_or((0, &literal[..0]), |(offset, gram)| (offset, gram));
-    match gram {
-        &[first, second, third] => (
-            u32::try_from(offset).unwrap_or(0),
-            fold(u32::from_le_bytes([first, second, third, 0])),
-        ),
-        _ => (0, 0),
+    let mut best = (u32::MAX, 0, 0);
+    for (offset, gram) in (0..).zip(literal.windows(3)) {
+        let bytes = gram.iter().map(|byte| commonness(*byte)).sum::<u32>();
+        // Most are out of the question by their bytes alone.
+        if bytes < best.0
+            && let &[first, second, third] = gram
+        {
+            let is_common = COMMON.iter().any(|common| gram == *common);
+            let likeliness = bytes + if is_common { TOGETHER } else { 0 };
+            if likeliness < best.0 {
+                let gram = u32::from_le_bytes([first, second, third, 0]);
+                best = (likeliness, offset, fold(gram));
+            }
+        }
     }
+    (best.1, best.2)
 }
+
+/// Bytes that stand together in English far more often than each of them suggests.
+const COMMON: &[&[u8; 3]] = &[
+    b" a ", b" an", b" co", b" in", b" is", b" of", b" re", b" th", b" to", b"ack", b"ain", b"al ",
+    b"all", b"and", b"any", b"ard", b"are", b"at ", b"ate", b"ati", b"but", b"can", b"com", b"con",
+    b"cti", b"d t", b"der", b"e t", b"ear", b"ect", b"ed ", b"ell", b"end", b"ent", b"er ", b"ere",
+    b"ers", b"es ", b"ess", b"est", b"eve", b"for", b"hat", b"he ", b"her", b"his", b"ica", b"ick",
+    b"ill", b"in ", b"ing", b"ink", b"int", b"ion", b"is ", b"ist", b"ith", b"iti", b"ive", b"ll ",
+    b"low", b"ly ", b"men", b"n t", b"nce", b"nd ", b"ng ", b"not", b"now", b"nt ", b"ntr", b"ock",
+    b"of ", b"on ", b"one", b"ons", b"or ", b"ore", b"our", b"out", b"ove", b"per", b"pro", b"re ",
+    b"rea", b"res", b"rev", b"s t", b"st ", b"sta", b"ted", b"ter", b"tha", b"the", b"thi", b"tio",
+    b"to ", b"ts ", b"use", b"ut ", b"ver", b"was", b"wit", b"you",
+];
+/// What that adds to how common the bytes are by themselves.
+const TOGETHER: u32 = 10;
 
 /// Roughly how often a byte stands in prose, markup and code.
 fn commonness(byte: u8) -> u32 {

@@ -99,6 +99,59 @@ fn names_are_cleaned_too() {
 }
 
 #[test]
+fn a_name_met_before_tells_the_same() {
+    let secret = "q8Zt4Lw0Xk2Nv7Bs9Rm3Jd6F";
+    // More names than are remembered, twice over, and each stands for itself.
+    let names: Vec<String> = (0..40)
+        .map(|number| match number % 4 {
+            0 => format!("api_key_{number}"),
+            1 => format!("title{number}"),
+            2 => format!("Password{number}"),
+            _ => format!("1380013{number:04}"),
+        })
+        .chain(
+            [
+                "api_key",
+                "API_KEY",
+                "keyboard",
+                "password",
+                "ann@example.org",
+            ]
+            .map(str::to_owned),
+        )
+        .collect();
+    let alone: Vec<String> = names
+        .iter()
+        .map(|name| clean(&json!({ name: secret }).to_string()))
+        .collect();
+    assert!(alone.iter().any(|text| !text.contains(secret)));
+    assert!(alone.iter().any(|text| text.contains(secret)));
+    let objects: Vec<String> = names
+        .iter()
+        .chain(&names)
+        .chain(names.iter().rev())
+        .map(|name| json!({ name: secret }).to_string())
+        .collect();
+    let want: Vec<&str> = alone
+        .iter()
+        .chain(&alone)
+        .chain(alone.iter().rev())
+        .map(String::as_str)
+        .collect();
+    assert_eq!(
+        clean(&format!("[{}]", objects.join(","))),
+        format!("[{}]", want.join(","))
+    );
+}
+
+#[test]
+fn numbers_alone_are_found_in_fields_of_any_name() {
+    let want = r#"{"a":"[REDACTED:payment-card]","b":["13217501","[REDACTED:phone]"],"order_id":"4111111111111111"}"#;
+    let raw = r#"{"a":"4111111111111111","b":["13217501","+44 20 7946 0958"],"order_id":"4111111111111111"}"#;
+    assert_eq!(clean(raw), want);
+}
+
+#[test]
 fn identifiers_are_exempt() {
     let raw = r#"{"list":[{"ref":"4111111111111111","note":"4111111111111111"}]}"#;
     let schema =

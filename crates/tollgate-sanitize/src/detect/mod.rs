@@ -152,17 +152,7 @@ impl Detector {
         hits: Hits<'_>,
         around: &Surroundings<'_>,
     ) -> Search<'r> {
-        let mut finder = Finder {
-            detector: self,
-            text,
-            around,
-            found: Vec::new(),
-            masked: Vec::new(),
-            named_until: 0,
-            followed: Vec::new(),
-            authorities: Vec::new(),
-            phrases: false,
-        };
+        let mut finder = Finder::new(self, text, around);
         for hit in hits.list {
             let hit = hit.shifted(hits.offset);
             if hit.end <= text.len() {
@@ -178,6 +168,13 @@ impl Detector {
             phrases: finder.phrases,
             found: finder.finish(),
         }
+    }
+
+    /// Whether a text has numbers to be replaced; of a plain text without hits beside no telling name, nothing else is.
+    pub(crate) fn has_numbers(&self, text: &str, around: &Surroundings<'_>) -> bool {
+        let mut finder = Finder::new(self, text, around);
+        finder.numbers();
+        !finder.found.is_empty()
     }
 }
 
@@ -209,6 +206,22 @@ struct Finder<'r, 't> {
     /// The host parts of links that carry user information, in which an `@` is no e-mail address.
     authorities: Vec<(usize, usize)>,
     phrases: bool,
+}
+
+impl<'r, 't> Finder<'r, 't> {
+    fn new(detector: &'r Detector, text: &'t str, around: &'t Surroundings<'t>) -> Self {
+        Finder {
+            detector,
+            text,
+            around,
+            found: Vec::new(),
+            masked: Vec::new(),
+            named_until: 0,
+            followed: Vec::new(),
+            authorities: Vec::new(),
+            phrases: false,
+        }
+    }
 }
 
 impl<'r> Finder<'r, '_> {

@@ -175,16 +175,22 @@ impl<'r> Finder<'r, '_> {
         if cluster.lengths.count == 1 && is_cn_id_card(digits) {
             return Some((start, end, &personal.id_card));
         }
-        if self.around.identifier || self.is_identifier_field() {
+        if self.around.identifier {
             return None;
         }
+        // Few numbers are anything, so the field is asked last whether it holds identifiers.
+        let named = self.card_or_phone(cluster)?;
+        (!self.is_identifier_field()).then_some(named)
+    }
+
+    fn card_or_phone(&self, cluster: &Cluster) -> Option<(usize, usize, &'r Label)> {
         if self.is_card(cluster) {
             return Some(self.card(cluster));
         }
         // A field name that is a number is as often an id, and a phone number has no checksum to tell.
         if !self.around.is_name && self.is_phone(cluster) {
-            let end = end + extension(&self.text.as_bytes()[end..]);
-            return Some((start, end, &personal.phone));
+            let end = cluster.end + extension(&self.text.as_bytes()[cluster.end..]);
+            return Some((cluster.start, end, &self.detector.personal.phone));
         }
         self.card_before_more(cluster)
     }

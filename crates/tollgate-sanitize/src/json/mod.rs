@@ -47,6 +47,7 @@ pub(crate) fn clean<'a>(
         out: String::new(),
         copied: 0,
         names: Vec::new(),
+        known: Vec::new(),
         findings: Findings::default(),
     };
     sanitizer.detector().prefilter.scan(raw, &mut rewriter.hits);
@@ -66,6 +67,9 @@ pub(crate) fn clean<'a>(
     })
 }
 
+/// How many names are remembered; looking through more would cost what it saves.
+const MOST_KNOWN: usize = 16;
+
 /// The field name in force at one depth of the walk.
 #[derive(Debug, Clone, Default)]
 struct Name<'a> {
@@ -82,6 +86,8 @@ struct Rewriter<'a, 's> {
     out: String,
     copied: usize,
     names: Vec<Name<'a>>,
+    /// The last names that needed a closer look and passed it: the objects of a list repeat them.
+    known: Vec<(&'a str, Option<Telling>)>,
     findings: Findings,
 }
 
@@ -118,6 +124,13 @@ impl<'a> Rewriter<'a, '_> {
             is_name: false,
             is_plain: token.is_plain(),
         };
+        if from == to
+            && token.is_plain()
+            && telling.is_none()
+            && !self.sanitizer.detector().has_numbers(body, &around)
+        {
+            return;
+        }
         let hits = (!token.has_escapes()).then(|| self.hits(from..to, token));
         let cleaned = self.sanitizer.pass(text, hits, &around);
         if self.scope.open_world && (cleaned.phrases || taint::has_wide_letters(&cleaned.text)) {
@@ -149,8 +162,10 @@ impl<'a> Rewriter<'a, '_> {
         if self.names.len() < depth {
             self.names.resize(depth, Name::default());
         }
-        let name = if token.has_escapes() || !hits.is_empty() || token.is_suspect() {
+        let name = if token.has_escapes() {
             self.cleaned_name(token, body, hits)
+        } else if !hits.is_empty() || token.is_suspect() {
+            self.looked_up_name(token, body, hits)
         } else {
             Name {
                 text: Cow::Borrowed(body),
@@ -160,6 +175,27 @@ impl<'a> Rewriter<'a, '_> {
         if let Some(known) = self.names.get_mut(depth.wrapping_sub(1)) {
             *known = name;
         }
+    }
+
+    /// A name without escapes means the same wherever it stands.
+    fn looked_up_name(
+        &mut self,
+        token: &Token,
+        body: &'a str,
+        hits: std::ops::Range<usize>,
+    ) -> Name<'a> {
+        if let Some(&(_, telling)) = self.known.iter().find(|(known, _)| *known == body) {
+            return Name {
+                text: Cow::Borrowed(body),
+                telling,
+            };
+        }
+        let name = self.cleaned_name(token, body, hits);
+        if matches!(name.text, Cow::Borrowed(_)) {
+            self.known.truncate(MOST_KNOWN - 1);
+            self.known.insert(0, (body, name.telling));
+        }
+        name
     }
 
     fn cleaned_name(
