@@ -13,6 +13,9 @@ const NAME_WORDS: usize = 4;
 /// How many words of a description are read where the name has no verb.
 const DESCRIPTION_WORDS: usize = 2;
 
+/// Where these words are looked for, so that a long text is not read to its end.
+const FIRST_CHARS: usize = 80;
+
 /// What is done: something is looked at, something is made or changed, both, or nobody knows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Action {
@@ -87,7 +90,8 @@ impl Action {
 /// The first verb among the first words of a text.
 fn first_verb(text: &str, style: Style, mut words: usize) -> Option<Action> {
     let mut found = None;
-    text::pieces(text, style, &mut |piece| {
+    let start = text::first_chars(text, FIRST_CHARS);
+    text::pieces(start, style, &mut |piece| {
         if found.is_some() || words == 0 {
             return;
         }
