@@ -38,6 +38,8 @@ const ALWAYS: &[&str] = &[
      DialMediaRouteProvider,InterestFeedContentSuggestions,AutofillServerCommunication,\
      CertificateTransparencyComponentUpdater,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,\
      GlobalMediaControls,LensOverlay,PreconnectToSearch,Prerender2,NetworkTimeServiceQuerying",
+    // Pictures of tabs that are not in front.
+    "--enable-features=CDPScreenshotNewSurface",
     // The boundary: pages go through the proxy of their context, nothing goes anywhere else.
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",

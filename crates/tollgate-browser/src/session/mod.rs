@@ -27,6 +27,7 @@ use crate::{
     error::Error,
     process::folder::private,
     protocol::{
+        WireError,
         commands::{
             ActivateTarget, CloseTarget, CreateContext, CreateTarget, DisposeContext, SetDownloads,
         },
@@ -382,16 +383,24 @@ impl Session {
         }
     }
 
+    /// Tabs of a session lie in one window, of which Chromium draws only the one in front:
+    /// drawing all of them costs as much again as loading their pages.
     async fn make_once(&self, place: &Place) -> Result<Arc<Tab>, Error> {
-        let create = CreateTarget {
+        let has_window = self.tabs().all.iter().any(|it| !it.tab.has_ended());
+        let mut create = CreateTarget {
             url: "about:blank".to_owned(),
             browser_context_id: place.context.clone(),
-            // A window of its own is drawn even if another tab is in front.
-            new_window: Some(true),
+            new_window: Some(!has_window),
             background: None,
         };
         let connection = &place.running.process.connection;
-        let target = connection.ask(None, &create, PATIENCE).await?.target_id;
+        let mut made = connection.ask(None, &create, PATIENCE).await;
+        // All there was may have been popups, or have closed itself a moment ago.
+        if has_window && matches!(made, Err(WireError::Refused(_))) {
+            create.new_window = Some(true);
+            made = connection.ask(None, &create, PATIENCE).await;
+        }
+        let target = made?.target_id;
         // It was attached before it was answered.
         let tabs = self.tabs();
         let found = tabs.all.iter().find(|entry| entry.tab.target == target);
@@ -527,8 +536,7 @@ impl Session {
             .ask(None, &CloseTarget { target_id }, PATIENCE)
             .await
         {
-            Ok(_)
-            | Err(crate::protocol::WireError::Refused(_) | crate::protocol::WireError::Gone) => {}
+            Ok(_) | Err(WireError::Refused(_) | WireError::Gone) => {}
             Err(error) => return Err(error.into()),
         }
         Ok(!is_last)

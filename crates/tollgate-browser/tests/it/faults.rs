@@ -138,3 +138,56 @@ async fn pages_that_never_come_do_not_hold_anyone() {
     assert!(!id(&tab, "Hang").await.is_empty());
     world.browser.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_page_that_fails_holds_the_one_that_follows() {
+    let world = World::new().await;
+    let (session, mut tab) = world.show("/near").await;
+    let closed = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let nobody = format!("http://shop.test:{}/", closed.port());
+    let pid = world.browser.processes().await[0];
+    for round in 0..30 {
+        match round % 6 {
+            0 | 3 => {
+                let failed = tab.navigate(&nobody).await;
+                assert!(matches!(failed, Err(Error::Load(_))), "{round}: {failed:?}");
+            }
+            1 => {
+                let refused = tab.navigate("http://10.9.8.7/").await;
+                assert!(
+                    matches!(refused, Err(Error::Refused(_))),
+                    "{round}: {refused:?}"
+                );
+            }
+            2 => {
+                let refused = tab.navigate(&world.site.url("/to-private")).await;
+                assert!(
+                    matches!(refused, Err(Error::Refused(_))),
+                    "{round}: {refused:?}"
+                );
+            }
+            4 => {
+                let endless = tab.navigate(&world.site.url("/round")).await;
+                assert!(
+                    matches!(endless, Err(Error::Load(_))),
+                    "{round}: {endless:?}"
+                );
+            }
+            _ => {
+                for renderer in descendants(pid, "--type=renderer") {
+                    kill(renderer);
+                }
+                eventually("the end is noticed", || async { tab.has_ended() }).await;
+                tab = session.tab(None, false).await.unwrap().1;
+            }
+        }
+        let loaded = tab.navigate(&world.site.url("/near")).await.unwrap();
+        assert!(!loaded.partial, "{round}");
+        assert_eq!(tab.title().await.unwrap(), "near", "{round}");
+    }
+    assert_eq!(world.browser.processes().await, [pid]);
+    world.browser.close().await;
+}

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tollgate_browser::{Error, Limits};
+use serde_json::json;
+use tollgate_browser::{Error, Format, Limits};
 
 use crate::world::{World, eventually, id, owner};
 
@@ -152,4 +153,56 @@ async fn dialogs_wait_for_an_answer_and_are_dismissed_without_one() {
     .await;
     world.browser.close().await;
     assert!(!file.path.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tabs_behind_another_are_as_alive_as_the_one_in_front() {
+    let world = World::new().await;
+    let (session, first) = world.show("/covered").await;
+    let (_, second) = session.open().await.unwrap();
+    let (_, third) = session.open().await.unwrap();
+    for tab in [&second, &third] {
+        tab.navigate(&world.site.url("/keys")).await.unwrap();
+    }
+    let script = "(async () => { \
+        const frames = await new Promise((yes) => { let n = 0; \
+            const next = () => { if (++n === 5) yes(n); else requestAnimationFrame(next); }; \
+            requestAnimationFrame(next); }); \
+        const seen = await new Promise((yes) => \
+            new IntersectionObserver((all) => yes(all[0].isIntersecting)).observe(document.body)); \
+        return [document.visibilityState, document.hasFocus(), frames, seen]; })()";
+    let picture = |tab: &std::sync::Arc<tollgate_browser::Tab>| {
+        let tab = tab.clone();
+        async move { tab.picture(Format::Png, 80, false, None).await.unwrap() }
+    };
+    for tab in [&first, &second, &third] {
+        let lives = tab.execute(script, Duration::from_secs(20)).await.unwrap();
+        assert_eq!(lives, json!(["visible", true, 5, true]));
+    }
+    let (one, two, three) = tokio::join!(picture(&first), picture(&second), picture(&third));
+    assert_ne!(one.base64, two.base64);
+    assert!((one.width, one.height) == (three.width, three.height) && one.width > 300.0);
+    second.hover(&id(&second, "Point").await).await.unwrap();
+    eventually("the tab in the middle is pointed at", || async {
+        second.title().await.is_ok_and(|it| it == "pointed")
+    })
+    .await;
+
+    // A popup has a window of its own, where no tab can be put.
+    let popup = "open('/near', 'popup', 'width=300,height=300'); 0";
+    second
+        .execute(popup, Duration::from_secs(20))
+        .await
+        .unwrap();
+    eventually("the popup is a tab", || async {
+        session.list().1.len() == 4
+    })
+    .await;
+    for (name, _) in session.list().1.drain(..3) {
+        assert!(session.close_tab(&name).await.unwrap());
+    }
+    let (_, last) = session.open().await.unwrap();
+    last.navigate(&world.site.url("/near")).await.unwrap();
+    assert_eq!(last.title().await.unwrap(), "near");
+    world.browser.close().await;
 }
