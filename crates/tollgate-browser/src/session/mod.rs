@@ -395,7 +395,7 @@ impl Session {
         };
         let connection = &place.running.process.connection;
         let mut made = connection.ask(None, &create, PATIENCE).await;
-        // All there was may have been popups, or have closed itself a moment ago.
+        // All there was may have closed itself a moment ago, and its window with it.
         if has_window && matches!(made, Err(WireError::Refused(_))) {
             create.new_window = Some(true);
             made = connection.ask(None, &create, PATIENCE).await;

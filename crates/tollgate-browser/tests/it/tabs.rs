@@ -188,7 +188,7 @@ async fn tabs_behind_another_are_as_alive_as_the_one_in_front() {
     })
     .await;
 
-    // A popup has a window of its own, where no tab can be put.
+    // A popup has a window of its own, which is no place for tabs.
     second.navigate(&world.site.url("/small")).await.unwrap();
     second.click(&id(&second, "Small").await).await.unwrap();
     eventually("the popup is a tab", || async {
