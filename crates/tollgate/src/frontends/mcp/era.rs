@@ -3,7 +3,7 @@
 //! From 2026-07-28 on every request says all of it; before that a handshake did, once.
 
 use serde_json::{Value, json};
-use tollgate_core::{AskKinds, Control, LogLevel};
+use tollgate_core::{AskKinds, Control, LogLevel, Payload};
 
 use super::{
     meta::Meta,
@@ -179,10 +179,16 @@ pub(super) struct Said {
 }
 
 impl Said {
-    pub(super) fn of(meta: Option<&Meta>) -> Result<Self, RpcError> {
-        let Some(meta) = meta else {
-            return Ok(Self::default());
-        };
+    /// What a request with these parameters says.
+    pub(super) fn of(params: &Payload) -> Result<Self, RpcError> {
+        match Meta::of(params)? {
+            Some(meta) => Self::in_meta(&meta),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// What this `_meta` says.
+    pub(super) fn in_meta(meta: &Meta) -> Result<Self, RpcError> {
         let control = match &meta.call {
             None => Control::default(),
             Some(control) => serde_json::from_value(control.clone()).map_err(|error| {

@@ -12,7 +12,6 @@ use tollgate_engine::{Caller, Gateway};
 use super::{
     Exchange, Server, Transport, caller,
     era::{Client, LEGACY, Said},
-    meta::Meta,
     outlet::{AskFailed, Outlet},
     rpc::{Asked, Id},
     select::Selection,
@@ -56,7 +55,7 @@ impl Local {
     /// Asks one thing; the answer is what a connection would carry, `result` or `error`.
     pub(crate) async fn ask(&self, method: &str, params: &Value) -> Value {
         let params = Payload::from(params.clone());
-        let (Some(id), Ok(said)) = (Id::of(&json!(1)), Said::of(Meta::of(&params).as_ref())) else {
+        let (Some(id), Ok(said)) = (Id::of(&json!(1)), Said::of(&params)) else {
             return json!({"error": {"message": "the request cannot be read"}});
         };
         let mut exchange = Exchange {

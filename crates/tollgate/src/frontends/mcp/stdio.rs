@@ -337,7 +337,7 @@ impl Connection {
 
     /// Who makes this request, by what it says or by the handshake before it.
     fn client(&self, asked: &Asked) -> Result<Client, RpcError> {
-        let meta = Meta::of(&asked.params).unwrap_or_default();
+        let meta = Meta::of(&asked.params)?.unwrap_or_default();
         if asked.method == "initialize" && meta.version.is_none() {
             let client = Client::of_handshake(asked.params.value());
             let mut conversation = locked(&self.conversation);
@@ -377,7 +377,7 @@ impl Connection {
             ..
         } = begun;
         let id = asked.id.clone();
-        let said = Said::of(Meta::of(&asked.params).as_ref());
+        let said = Said::of(&asked.params);
         let (client, said) = match (client, said) {
             (Ok(client), Ok(said)) => (client, said),
             (Err(error), _) | (_, Err(error)) => {

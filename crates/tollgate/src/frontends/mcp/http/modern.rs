@@ -76,7 +76,7 @@ impl About {
         headers::check_version(&parts.headers, meta.version())?;
         let client = Client::of_request(meta)?;
         headers::check(&parts.headers, asked, &web.server.gateway.catalog())?;
-        let said = Said::of(Some(meta))?;
+        let said = Said::in_meta(meta)?;
         let selection = Selection::of_query(parts.uri.query().unwrap_or_default())?;
         Ok(Self {
             client,

@@ -24,7 +24,6 @@ use crate::frontends::{
         Exchange, Reply,
         era::{Client, LEGACY, LEGACY_VERSIONS, Said},
         legacy::{Conversation, locked},
-        meta::Meta,
         outlet::{AskFailed, Outlet},
         rpc::{self, Answered, Asked, Id, RpcError, Told, code},
         select::Selection,
@@ -128,7 +127,7 @@ pub(super) fn exchange(
     asked: Asked,
     client: Client,
 ) -> Result<Exchange, RpcError> {
-    let said = Said::of(Meta::of(&asked.params).as_ref())?;
+    let said = Said::of(&asked.params)?;
     let selection = Selection::of_query(parts.uri.query().unwrap_or_default())?;
     if let Some(session) = &said.session {
         caller.session.handle.clone_from(session);

@@ -117,7 +117,13 @@ async fn ask(
     asked: Asked,
     left: Option<Duration>,
 ) -> Response {
-    let meta = Meta::of(&asked.params);
+    let meta = match Meta::of(&asked.params) {
+        Ok(meta) => meta,
+        Err(error) => {
+            let id = Some(&asked.id);
+            return refused(&web, &caller, StatusCode::BAD_REQUEST, id, error).await;
+        }
+    };
     let said = meta.as_ref().and_then(Meta::version);
     let version = headers::text(&parts.headers, headers::VERSION);
     let legacy = version.is_some_and(|version| LEGACY_VERSIONS.contains(&version));

@@ -112,6 +112,27 @@ fn ids_come_back_as_they_were_spelled() {
 }
 
 #[test]
+fn what_a_request_says_twice_about_itself_is_refused() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let mut client = Stdio::modern(&env, &[]);
+    let params = with_meta(json!({"name": "time.now"}), &meta());
+    let line = request(1, "tools/call", &params).to_string();
+    // Whoever reads only the last of them would make the call for real.
+    let twice = r#""_meta":{"tollgate/call":{"dry_run":true},"tollgate/call":{},"#;
+    let line = line.replacen(r#""_meta":{"#, twice, 1);
+    client.line(&line);
+    assert_eq!(code(&client.next()), -32602);
+    let ask = Ask::post(line)
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call");
+    assert_eq!(code(&gate.ask(&ask).has(400).json()), -32602);
+    let rows = env.recorded();
+    let made = rows.iter().filter(|row| row["tool"] == "time.now");
+    assert_eq!(made.count(), 0);
+}
+
+#[test]
 fn an_id_that_is_in_use_is_refused_and_the_first_call_goes_on() {
     let env = TestEnv::with_config(SLOW);
     let mut client = Stdio::modern(&env, &[]);
