@@ -119,6 +119,20 @@ impl Provider for Sandbox {
         Err(ProviderError::not_found(message))
     }
 
+    async fn preview(
+        &self,
+        call: &ToolCall,
+        _cx: &CallContext,
+    ) -> Result<Option<String>, ProviderError> {
+        #[cfg(target_os = "linux")]
+        if self.tools.is_some() {
+            tools::possible(&self.settings, call)?;
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = call;
+        Ok(None)
+    }
+
     async fn leave(&self, conversation: &SessionKey) {
         #[cfg(target_os = "linux")]
         if self.tools.is_some() {

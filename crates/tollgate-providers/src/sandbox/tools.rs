@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tollgate_core::toolset::Output;
 use tollgate_core::{
-    CallContext, Capability, ErrorCode, Payload, ProviderError, Status, Tool, ToolResult, ToolSet,
-    Warning,
+    CallContext, Capability, ErrorCode, Payload, ProviderError, Status, Tool, ToolCall, ToolResult,
+    ToolSet, Warning,
 };
 use tollgate_sandbox::{Ended, Job, Limit, Limits, Network, Report, Stop, Workspace};
 
@@ -208,6 +208,15 @@ fn execute(
     Ok(report)
 }
 
+/// Refuses a language that is not there, so that nobody is asked for code that cannot run.
+pub(super) fn possible(settings: &Settings, call: &ToolCall) -> Result<(), ProviderError> {
+    let wanted = call.arguments.value().get("language");
+    match wanted.map(Language::deserialize) {
+        Some(Ok(language)) => interpreter(settings, language).map(drop),
+        Some(Err(_)) | None => Ok(()),
+    }
+}
+
 /// The interpreter, if the operator turned it on and somebody installed it.
 fn interpreter(settings: &Settings, language: Language) -> Result<PathBuf, ProviderError> {
     let is_on = settings.languages.contains(&language);
@@ -215,13 +224,10 @@ fn interpreter(settings: &Settings, language: Language) -> Result<PathBuf, Provi
     found.ok_or_else(|| {
         let there = settings.languages.iter().filter(|one| one.find().is_some());
         let there: Vec<&str> = there.map(|one| one.as_str()).collect();
-        let why = match is_on {
-            true => language.missing(),
-            false => "turned off here".to_owned(),
-        };
+        let why = if is_on { "not installed" } else { "turned off" };
         let mut error = ProviderError::new(
             ErrorCode::Unsupported,
-            format!("{} is {why}", language.as_str()),
+            format!("{} is {why} here", language.as_str()),
         );
         error.details.insert("languages".to_owned(), there.into());
         error

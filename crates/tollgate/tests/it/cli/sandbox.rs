@@ -143,8 +143,11 @@ fn what_is_not_allowed_never_runs() {
     let env = TestEnv::new();
     let token = env.approver();
     let bash = json!({"language": "bash", "code": "echo hi"});
-    let refused = agreed(&env, &token, "sandbox.exec", &bash);
+    // Nobody is asked to agree to what cannot be.
+    let refused = env.call("sandbox.exec", &bash.to_string(), &[]);
+    let refused = refused.exits(1).json();
     assert_eq!(refused["error"]["kind"], "unsupported", "{refused}");
+    assert_eq!(refused["error"]["message"], "bash is turned off here");
     for argv in [
         json!(["../x.py"]),
         json!(["/etc/passwd"]),
@@ -363,7 +366,6 @@ fn a_language_that_nobody_installed_says_so_and_so_does_the_doctor() {
         return;
     }
     let env = TestEnv::new();
-    let token = env.approver();
     let said = "not installed: neither /usr/bin/node nor /usr/local/bin/node is a program that a sandbox can see";
     let Some(doctor) = without_node(&env, &["doctor", "--json"]) else {
         return;
@@ -384,13 +386,11 @@ fn a_language_that_nobody_installed_says_so_and_so_does_the_doctor() {
     assert_eq!(find("python: /usr/")["state"], "works");
     let code = json!({"language": "node", "code": "console.log(6*7)"}).to_string();
     let call = ["call", "sandbox.exec", "--args", &code, "--json"];
-    let asked = without_node(&env, &call).unwrap().exits(3).json();
-    env.run(&["approve", &approval_id(&asked), "--token", &token])
-        .exits(0);
+    // Nobody is asked to agree to it, and no place of this machine is told.
     let refused = without_node(&env, &call).unwrap().exits(1).json();
     let error = &refused["error"];
     assert_eq!(error["kind"], "unsupported", "{refused}");
-    assert_eq!(error["message"], format!("node is {said}"));
+    assert_eq!(error["message"], "node is not installed here");
     assert_eq!(error["details"]["languages"], json!(["python"]));
     let advice = error["recovery_suggestion"].as_str().unwrap();
     assert!(advice.contains("tollgate doctor"), "{refused}");
