@@ -61,6 +61,8 @@ pub struct ArtifactRow {
     pub size: u64,
     /// The digest of its content, in hex.
     pub sha256: String,
+    /// Whether text that reads like instructions may be in it.
+    pub is_tainted: bool,
     /// When it was made.
     pub created: Timestamp,
     /// When its time is up; unknown while the run goes on.
@@ -118,16 +120,14 @@ pub enum RunChange {
         /// How many may be driven at once.
         most: u32,
     },
-    /// What is known of one of its steps; refused as `Conflict` if the fence is not this.
-    Step {
+    /// What is known of some of its steps; refused as `Conflict` if the fence is not this.
+    Steps {
         /// Which run.
         id: String,
         /// The fence.
         fence: u64,
-        /// Which step.
-        name: String,
-        /// What is known of it.
-        record: Vec<u8>,
+        /// The name of each, and what is known of it.
+        steps: Vec<(String, Vec<u8>)>,
         /// When; the run changed then, too.
         at: Timestamp,
     },

@@ -53,6 +53,7 @@ pub(crate) use admit::{CALL_BY_NAME, decision_word};
 pub(crate) use finish::StoredEnding;
 pub(crate) use gateway::Inner;
 pub(crate) use listing::{Viewer, found, shows, visible_offers, within};
+pub(crate) use owned::{Owned, Panicked};
 pub(crate) use validate::{Checked, fingerprint};
 
 use admit::{Permission, Permitted};

@@ -16,18 +16,18 @@ use tokio::runtime::Handle;
 type Run<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// A run that ends even if whoever waits for it does not.
-pub(super) struct Owned<T: Send + 'static> {
+pub(crate) struct Owned<T: Send + 'static> {
     run: Option<Run<T>>,
     runtime: Handle,
 }
 
 /// The run itself failed; says how, as far as it is known.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Panicked(pub(super) String);
+pub(crate) struct Panicked(pub(crate) String);
 
 impl<T: Send + 'static> Owned<T> {
     /// Takes over a run; must be called inside a runtime.
-    pub(super) fn new(run: impl Future<Output = T> + Send + 'static) -> Self {
+    pub(crate) fn new(run: impl Future<Output = T> + Send + 'static) -> Self {
         Self {
             run: Some(Box::pin(run)),
             runtime: Handle::current(),

@@ -25,6 +25,8 @@ pub(super) struct Origin<'a> {
     pub(super) principal: &'a Principal,
     pub(super) step: &'a str,
     pub(super) attempt: u32,
+    /// Whether anything the run has read so far reads like instructions.
+    pub(super) is_tainted: bool,
 }
 
 #[async_trait]
@@ -85,6 +87,8 @@ impl Shared {
             mime_type: content.mime_type,
             size: content.bytes.len() as u64,
             sha256: hex(&Sha256::digest(&content.bytes)),
+            // Strangers wrote it, and no step of a run was there to look at it.
+            is_tainted: true,
             created: now,
             until: Some(now.plus(self.settings.artifact_ttl)),
             is_gone: false,
@@ -122,6 +126,7 @@ impl Shared {
             mime_type: note.mime_type.clone(),
             size: note.size,
             sha256: note.sha256.clone(),
+            is_tainted: origin.is_tainted,
             created: now,
             until: None,
             is_gone: false,

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use tollgate_core::{
-    Answer, CallContext, Offers, Payload, Plan, Provider, ProviderError, TemplateSpec, ToolCall,
-    ToolResult, ToolSet, ToolSpec, TrustLevel, offer,
+    Answer, CallContext, Offers, Payload, Plan, Provider, ProviderError, Status, TemplateSpec,
+    ToolCall, ToolResult, ToolSet, ToolSpec, TrustLevel, Warning, offer,
 };
 
 use super::{Shared, errors, start::RunArgs, tools};
@@ -64,8 +64,12 @@ impl RunProvider {
                 "tollgate/next_offset": end,
             });
         }
-        let contents = json!({"contents": [content]});
-        Ok(Answer::Done(ToolResult::ok(Payload::from(contents))))
+        let mut result = ToolResult::ok(Payload::from(json!({"contents": [content]})));
+        if row.is_tainted {
+            result.status = Status::Degraded;
+            result.warnings.push(Warning::TaintedContent);
+        }
+        Ok(Answer::Done(result))
     }
 }
 
@@ -88,6 +92,8 @@ impl Provider for RunProvider {
                  Go on with `offset` where `_meta` names a `tollgate/next_offset`.",
                 "application/octet-stream",
             )],
+            // Steps read what strangers wrote, and what they leave behind is read again.
+            open_world: true,
             ..Offers::default()
         })
     }

@@ -262,14 +262,21 @@ pub(super) fn plain((data, tainted, call): (Arc<Value>, bool, String)) -> Outcom
     }
 }
 
+/// What the template wants kept of a step.
+pub(super) struct Wanted {
+    pub(super) artifacts: Vec<NewArtifact>,
+    /// Whether anything the run has read so far reads like instructions.
+    pub(super) is_tainted: bool,
+}
+
 /// Keeps what the template wants kept, and what is too large to be kept in the run.
 pub(super) async fn settled(
     around: &Surroundings,
     call: &Call,
-    wanted: Vec<NewArtifact>,
+    wanted: Wanted,
     (data, tainted, id): (Arc<Value>, bool, String),
 ) -> Outcome {
-    let mut artifacts = wanted;
+    let mut artifacts = wanted.artifacts;
     let is_large = is_large(around, &data);
     if is_large {
         artifacts.push(NewArtifact {
@@ -284,6 +291,7 @@ pub(super) async fn settled(
         principal: &around.session.principal,
         step: &call.name,
         attempt: call.attempt,
+        is_tainted: wanted.is_tainted,
     };
     match around.shared.keep(&around.inner, &origin, artifacts).await {
         Ok(notes) => {
@@ -317,8 +325,9 @@ impl EventSink for Relay {
     fn emit(&self, event: CallEvent) {
         if let CallEvent::Progress { message, .. } = event {
             let message = message.unwrap_or_default();
-            self.live.send_modify(|live| {
+            self.live.send_if_modified(|live| {
                 live.message = format!("{}: {message}", self.step);
+                false
             });
         }
     }

@@ -232,11 +232,10 @@ async fn runs_go_long_after_they_are_over_and_never_before_their_artifacts() {
     let world = World::new();
     let clock = Arc::new(HeldClock::new(Timestamp(1_000_000)));
     let store = SqliteStore::open(world.settings(), Arc::clone(&clock) as Arc<_>).unwrap();
-    let step = Change::Run(RunChange::Step {
+    let step = Change::Run(RunChange::Steps {
         id: "over".to_owned(),
         fence: 0,
-        name: "a".to_owned(),
-        record: b"{}".to_vec(),
+        steps: vec![("a".to_owned(), b"{}".to_vec())],
         at: Timestamp(1_000_000),
     });
     let end = Change::Run(RunChange::Move {
@@ -257,6 +256,7 @@ async fn runs_go_long_after_they_are_over_and_never_before_their_artifacts() {
             mime_type: "text/plain".to_owned(),
             size: 1,
             sha256: "00".to_owned(),
+            is_tainted: false,
             created: Timestamp(1_000_000),
             until: None,
             is_gone,

@@ -67,15 +67,16 @@ impl State {
                     run.is_resting = false;
                 }
             }
-            RunChange::Step {
+            RunChange::Steps {
                 id,
                 fence,
-                name,
-                record,
+                steps,
                 at,
             } => {
                 self.open_run(&id, fence)?.updated = at;
-                self.run_steps.insert((id, name), record);
+                let named = steps.into_iter();
+                let named = named.map(|(name, record)| ((id.clone(), name), record));
+                self.run_steps.extend(named);
             }
             RunChange::Cancel { id, at } => {
                 let run = self

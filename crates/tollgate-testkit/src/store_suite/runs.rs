@@ -40,12 +40,12 @@ fn claim(subject: &Subject, id: &str, fence: u64, most: u32) -> Change {
     })
 }
 
-fn step(id: &str, fence: u64, record: &str) -> Change {
-    Change::Run(RunChange::Step {
+fn steps(id: &str, fence: u64, record: &str) -> Change {
+    let named = |name: &str| (name.to_owned(), record.as_bytes().to_vec());
+    Change::Run(RunChange::Steps {
         id: id.to_owned(),
         fence,
-        name: "a".to_owned(),
-        record: record.as_bytes().to_vec(),
+        steps: vec![named("a"), named("b")],
         at: later(3),
     })
 }
@@ -73,18 +73,19 @@ pub async fn a_run_is_opened_once_and_found(subject: Subject) {
 pub async fn a_claim_raises_the_fence(subject: Subject) {
     subject.change([open(run("r1"))]).await.unwrap();
     subject
-        .change([claim(&subject, "r1", 0, 5), step("r1", 1, "one")])
+        .change([claim(&subject, "r1", 0, 5), steps("r1", 1, "one")])
         .await
         .unwrap();
     let stale = subject.change([claim(&subject, "r1", 0, 5)]).await;
     assert_eq!(refusal(stale), "conflict");
     subject.change([claim(&subject, "r1", 1, 5)]).await.unwrap();
-    for old in [step("r1", 1, "late"), over("r1", 1)] {
+    for old in [steps("r1", 1, "late"), over("r1", 1)] {
         assert_eq!(refusal(subject.change([old]).await), "conflict");
     }
-    subject.change([step("r1", 2, "two")]).await.unwrap();
-    let steps = subject.store.run_steps("r1").await.unwrap();
-    assert_eq!(steps, [("a".to_owned(), b"two".to_vec())]);
+    subject.change([steps("r1", 2, "two")]).await.unwrap();
+    let known = subject.store.run_steps("r1").await.unwrap();
+    let two = |name: &str| (name.to_owned(), b"two".to_vec());
+    assert_eq!(known, [two("a"), two("b")]);
     let found = subject.store.run("r1").await.unwrap().unwrap();
     assert_eq!((found.fence, found.status.as_str()), (2, "running"));
     assert_eq!(found.updated, later(3), "a step is a change of its run");
@@ -243,6 +244,7 @@ pub async fn artifacts_end_and_go(subject: Subject) {
         mime_type: "text/plain".to_owned(),
         size: 3,
         sha256: "00".to_owned(),
+        is_tainted: true,
         created: NOW,
         until: None,
         is_gone: false,
@@ -265,5 +267,6 @@ pub async fn artifacts_end_and_go(subject: Subject) {
     assert!(stale(later(10)).await.is_empty());
     let found = subject.store.artifact("art_1").await.unwrap().unwrap();
     assert!(found.is_gone && found.until == Some(later(10)));
+    assert!(found.is_tainted);
     assert_eq!(subject.store.artifacts("r1").await.unwrap().len(), 1);
 }

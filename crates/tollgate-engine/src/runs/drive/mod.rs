@@ -1,5 +1,6 @@
 //! Drives one run: events in, actions out, everything kept in between.
 
+mod made;
 mod open;
 mod write;
 
@@ -16,15 +17,16 @@ use tollgate_core::{
     SessionKey, StoreError,
     store::{Durability, RunChange, RunRow},
 };
-use tollgate_runs::{Action, Call, Event, Key, Need, Outcome, Run, Status, Waits};
+use tollgate_runs::{Action, Call, Event, Key, Outcome, Run, Status, Waits};
 
+use self::made::{Heard, Here, ended, heard_from};
 use super::{
     Driven, Live, Shared, again,
     body::Body,
     keep::{Kept, fail},
     log::About,
-    step::{self, Answered, Relay, Surroundings},
-    task, waiting,
+    step::{self, Relay, Surroundings, Wanted},
+    waiting,
 };
 use crate::call::Inner;
 
@@ -45,18 +47,6 @@ struct Drive {
     calls: HashMap<Key, CancellationToken>,
     /// What has happened and was not taken note of yet.
     next: VecDeque<Event>,
-}
-
-/// What a driver hears from its calls.
-enum Heard {
-    Event(Event),
-    /// A call has answered; what is kept of it is the run's to say.
-    Answer {
-        call: Call,
-        data: Arc<Value>,
-        tainted: bool,
-        id: String,
-    },
 }
 
 /// Drives a claimed run to its end. `row` is as it was before the claim.
@@ -88,9 +78,10 @@ impl Drive {
         let mut look = tokio::time::interval(LOOK);
         look.tick().await;
         let mut is_late = false;
+        let mut here = None;
         loop {
             while let Some(event) = self.next.pop_front() {
-                match self.step(event).await {
+                match self.step(event, &mut here).await {
                     Ok(false) => {}
                     Ok(true) => return self.leave().await,
                     Err(error) => return self.give_up(&error).await,
@@ -104,6 +95,12 @@ impl Drive {
             was_resting = is_resting;
             tokio::select! {
                 Some(heard) = inbox.recv() => self.hear(heard, &cancel).await,
+                heard = heard_from(&mut here) => {
+                    here = None;
+                    self.hear(heard, &cancel).await;
+                    // Many quick steps in a row leave others their turn.
+                    tokio::task::coop::consume_budget().await;
+                }
                 () = &mut deadline, if !is_late && !is_resting => {
                     is_late = true;
                     self.stop_calls();
@@ -203,7 +200,7 @@ impl Drive {
     }
 
     /// Takes one event; says whether the run is over.
-    async fn step(&mut self, event: Event) -> Result<bool, StoreError> {
+    async fn step(&mut self, event: Event, here: &mut Here) -> Result<bool, StoreError> {
         let advance = self.run.advance(event);
         let ending = advance.actions.iter().find_map(|action| match action {
             Action::Finish(ending) => Some(ending.as_ref().clone()),
@@ -220,7 +217,7 @@ impl Drive {
         self.tell();
         for action in advance.actions {
             match action {
-                Action::Call(call) => self.call(call),
+                Action::Call(call) => self.call(call, here),
                 Action::Wait { key, after_ms } => self.wait(key, after_ms),
                 Action::Await { key, waits } => self.await_answer(key, waits),
                 Action::Finish(_) => {}
@@ -280,46 +277,26 @@ impl Drive {
         Ok(())
     }
 
-    fn call(&mut self, call: Call) {
+    fn call(&mut self, call: Call, here: &mut Here) {
         let cancel = CancellationToken::new();
         self.calls.insert(call.key, cancel.clone());
-        let around = Arc::clone(&self.around);
-        let events = self.events.clone();
         let relay = Arc::new(Relay {
             live: self.live.clone(),
             step: call.name.clone(),
         });
-        self.live
-            .send_modify(|live| live.message.clone_from(&call.name));
-        tokio::spawn(async move {
-            let heard = match step::make(&around, &call, cancel, relay).await {
-                Answered::Data {
-                    data,
-                    tainted,
-                    call: id,
-                } => Heard::Answer {
-                    call,
-                    data,
-                    tainted,
-                    id,
-                },
-                Answered::Input { request, call: id } => Heard::Event(Event::Asked {
-                    key: call.key,
-                    waits: task::waits(request, &id, around.inner.clock.now().0),
-                    call: id,
-                }),
-                Answered::Asked { approval, call: id } => Heard::Event(Event::Asked {
-                    key: call.key,
-                    waits: Waits {
-                        need: Need::Approval(approval),
-                        since: around.inner.clock.now().0,
-                    },
-                    call: id,
-                }),
-                Answered::Failed(outcome) => Heard::Event(ended(&around, call.key, outcome)),
-            };
-            drop(events.send(heard));
+        self.live.send_if_modified(|live| {
+            live.message.clone_from(&call.name);
+            // Only how far it is wakes those who wait.
+            false
         });
+        let under_way = made::begin(Arc::clone(&self.around), call, cancel, relay);
+        // Steps that follow each other need no task of their own, and no way there and back.
+        if here.is_none() && self.calls.len() == 1 {
+            *here = Some(under_way);
+            return;
+        }
+        let events = self.events.clone();
+        tokio::spawn(async move { drop(events.send(under_way.await)) });
     }
 
     /// Keeps what an answer leaves behind; then its step has ended, at once if that is nothing.
@@ -329,6 +306,11 @@ impl Drive {
             let outcome = step::plain(answer);
             return Some(ended(&self.around, call.key, outcome));
         }
+        // What a template puts into an artifact may come from any step before it.
+        let wanted = Wanted {
+            artifacts: wanted,
+            is_tainted: answer.1 || self.run.is_tainted(),
+        };
         let around = Arc::clone(&self.around);
         let events = self.events.clone();
         tokio::spawn(async move {
@@ -368,13 +350,5 @@ impl Drive {
             tokio::time::sleep(Duration::from_millis(after_ms)).await;
             drop(events.send(Heard::Event(Event::Due(key))));
         });
-    }
-}
-
-fn ended(around: &Surroundings, key: Key, outcome: Outcome) -> Event {
-    Event::Ended {
-        key,
-        outcome: Box::new(outcome),
-        at: around.inner.clock.now().0,
     }
 }

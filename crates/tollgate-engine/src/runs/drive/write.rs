@@ -7,7 +7,7 @@ use tollgate_core::{
     StoreError,
     store::{Durability, RunChange},
 };
-use tollgate_runs::{Advance, Content, Ending, NewArtifact, Status};
+use tollgate_runs::{Advance, Content, Ending, NewArtifact, Record, Status};
 
 use super::Drive;
 use crate::{
@@ -27,21 +27,27 @@ impl Drive {
         ending: Option<&Ending>,
     ) -> Result<(), StoreError> {
         let now = self.around.inner.clock.now();
-        let mut changes = Vec::new();
+        let mut steps = Vec::new();
         for key in &advance.changed {
             self.run.began(*key, now.0);
             let Some(record) = self.run.record(*key) else {
                 continue;
             };
-            let mut record = record.clone();
-            if record.spilled.is_some() {
-                record.data = None;
-            }
-            changes.push(RunChange::Step {
+            let written = match record.spilled {
+                None => serde_json::to_vec(record),
+                Some(_) => serde_json::to_vec(&Record {
+                    data: None,
+                    ..record.clone()
+                }),
+            };
+            steps.push((self.run.name(*key), written.unwrap_or_default()));
+        }
+        let mut changes = Vec::new();
+        if !steps.is_empty() {
+            changes.push(RunChange::Steps {
                 id: self.around.run.clone(),
                 fence: self.fence,
-                name: self.run.name(*key),
-                record: serde_json::to_vec(&record).unwrap_or_default(),
+                steps,
                 at: now,
             });
         }
@@ -126,6 +132,7 @@ impl Drive {
             principal: &self.around.session.principal,
             step: "result",
             attempt: 1,
+            is_tainted: self.run.is_tainted(),
         };
         let whole = NewArtifact {
             name: "result.json".to_owned(),

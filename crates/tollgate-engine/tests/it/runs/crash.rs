@@ -86,11 +86,10 @@ fn a_run_of_a_dead_process_is_taken_over_where_it_was() {
         let row = store.run(&id).await.unwrap().unwrap();
         assert!(row.sealed.is_none());
         // Whoever was thought dead and is not can change nothing any more.
-        let stale = Change::Run(RunChange::Step {
+        let stale = Change::Run(RunChange::Steps {
             id: id.clone(),
             fence: 1,
-            name: "hang".to_owned(),
-            record: Vec::new(),
+            steps: vec![("hang".to_owned(), Vec::new())],
             at: SystemClock.now(),
         });
         let batch = Batch {

@@ -6,7 +6,10 @@
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
-use tollgate_core::store::{ArtifactRow, RunChange, RunRow, StoreError};
+use tollgate_core::{
+    Timestamp,
+    store::{ArtifactRow, RunChange, RunRow, StoreError},
+};
 
 use super::Refusal;
 use crate::sqlite::owner;
@@ -71,31 +74,15 @@ pub(super) fn change(db: &Connection, state_dir: &Path, change: &RunChange) -> R
             if !rests {
                 room(db, state_dir, id, *most)?;
             }
-            let held = db
-                .prepare_cached("SELECT 1 FROM runs WHERE id = ?1 AND fence = ?2 AND over = 0")?
-                .query_row(params![id, fence.cast_signed()], |_| Ok(()))
-                .optional()?;
-            some(usize::from(held.is_some()), StoreError::Conflict)?;
+            held(db, id, *fence)?;
             rest(db, id, *rests)
         }
-        RunChange::Step {
+        RunChange::Steps {
             id,
             fence,
-            name,
-            record,
+            steps: all,
             at,
-        } => {
-            let changed = db
-                .prepare_cached(
-                    "INSERT OR REPLACE INTO run_steps (run, name, record)
-                     SELECT number, ?3, ?4 FROM runs WHERE id = ?1 AND fence = ?2 AND over = 0",
-                )?
-                .execute(params![id, fence.cast_signed(), name, record])?;
-            some(changed, StoreError::Conflict)?;
-            db.prepare_cached("UPDATE runs SET updated = ?2 WHERE id = ?1")?
-                .execute(params![id, at.0])?;
-            Ok(())
-        }
+        } => steps(db, (id, *fence), all, *at),
         RunChange::Cancel { id, at } => {
             let changed = db
                 .prepare_cached(
@@ -152,6 +139,32 @@ fn driven(db: &Connection, state_dir: &Path, id: &str) -> Result<i64, Refusal> {
     Ok(alive.map(|(_, runs)| runs).sum())
 }
 
+/// The number of a run that is not over and whose fence is this.
+fn held(db: &Connection, id: &str, fence: u64) -> Result<i64, Refusal> {
+    let number = db
+        .prepare_cached("SELECT number FROM runs WHERE id = ?1 AND fence = ?2 AND over = 0")?
+        .query_row(params![id, fence.cast_signed()], |row| row.get(0))
+        .optional()?;
+    number.ok_or_else(|| StoreError::Conflict.into())
+}
+
+fn steps(
+    db: &Connection,
+    (id, fence): (&str, u64),
+    steps: &[(String, Vec<u8>)],
+    at: Timestamp,
+) -> Result<(), Refusal> {
+    let number = held(db, id, fence)?;
+    let sql = "INSERT OR REPLACE INTO run_steps (run, name, record) VALUES (?1, ?2, ?3)";
+    let mut insert = db.prepare_cached(sql)?;
+    for (name, record) in steps {
+        insert.execute(params![number, name, record])?;
+    }
+    db.prepare_cached("UPDATE runs SET updated = ?2 WHERE number = ?1")?
+        .execute(params![number, at.0])?;
+    Ok(())
+}
+
 fn rest(db: &Connection, id: &str, rests: bool) -> Result<(), Refusal> {
     let sql = if rests {
         "INSERT OR IGNORE INTO resting_runs (run) VALUES (?1)"
@@ -196,8 +209,8 @@ fn open(db: &Connection, run: &RunRow) -> Result<(), Refusal> {
 fn keep(db: &Connection, artifact: &ArtifactRow) -> Result<(), Refusal> {
     db.prepare_cached(
         "INSERT OR REPLACE INTO artifacts (id, run, principal, name, kind, mime_type, size,
-             sha256, created, until, gone)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             sha256, created, until, gone, tainted)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?
     .execute(params![
         artifact.id,
@@ -211,6 +224,7 @@ fn keep(db: &Connection, artifact: &ArtifactRow) -> Result<(), Refusal> {
         artifact.created.0,
         artifact.until.map(|until| until.0),
         artifact.is_gone,
+        artifact.is_tainted,
     ])?;
     Ok(())
 }

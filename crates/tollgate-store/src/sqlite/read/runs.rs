@@ -14,7 +14,7 @@ const RUN: &str = "SELECT id, principal, handle, template, status, over, created
     fence, canceled, record, sealed,
     EXISTS (SELECT 1 FROM resting_runs WHERE run = id) FROM runs";
 const ARTIFACT: &str = "SELECT id, run, principal, name, kind, mime_type, size, sha256, created,
-    until, gone FROM artifacts";
+    until, gone, tainted FROM artifacts";
 
 fn run(row: &Row<'_>) -> Content<RunRow> {
     Ok(Ok(RunRow {
@@ -50,6 +50,7 @@ fn artifact(row: &Row<'_>) -> Content<ArtifactRow> {
         created: Timestamp(row.get(8)?),
         until: row.get::<_, Option<i64>>(9)?.map(Timestamp),
         is_gone: row.get(10)?,
+        is_tainted: row.get(11)?,
     }))
 }
 

@@ -1,7 +1,7 @@
 //! Resources, prompts and completions: reads through the same door as calls.
 
 use serde_json::{Map, Value, json};
-use tollgate_core::{Payload, ResourceSpec};
+use tollgate_core::{Payload, ResourceSpec, Warning};
 use tollgate_engine::{Disposition, Outcome, Request, policy::Action};
 
 use super::{
@@ -152,7 +152,7 @@ fn shown(exchange: &Exchange, outcome: &Outcome) -> String {
     }
     let meta = result.entry("_meta").or_insert_with(|| json!({}));
     meta["tollgate/call_id"] = Value::String(envelope.meta.call_id.clone());
-    if envelope.meta.tainted {
+    if envelope.meta.tainted || envelope.warnings.contains(&Warning::TaintedContent) {
         meta["tollgate/tainted"] = Value::Bool(true);
     }
     meta["traceparent"] = Value::String(outcome.traceparent.clone());

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, thread, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    support::{Lines, TestEnv},
+    support::{Lines, Ran, TestEnv},
     upstream,
 };
 
@@ -153,5 +153,46 @@ fn another_process_calls_a_run_off_and_the_step_under_way_ends_first() {
     assert_eq!(ended(&env, &id), BTreeMap::from([("wait".to_owned(), 1)]));
     lines.end();
     lines.wait();
+    env.whole();
+}
+
+const LEAVES: &str = "id: leaves\nversion: 1.0.0\nname: Leaves\nsteps:\n  - {id: count, tool: text.stats, args: {text: a}, artifacts: [{name: note, content: '{{ inputs.text }}'}]}\n  - {id: then, tool: text.stats, args: {text: b}}\n";
+
+#[test]
+fn a_disk_without_room_for_an_artifact_fails_its_step_and_nothing_else() {
+    let env = TestEnv::new();
+    let folder = env.path("small");
+    fs::create_dir(&folder).unwrap();
+    env.configure(&format!(
+        "[runs]\nartifacts = {:?}\n",
+        folder.display().to_string()
+    ));
+    env.write("config/tollgate/templates/leaves.yaml", LEAVES);
+    let args = json!({"templateId": "leaves", "inputs": {"text": "x".repeat(100_000)}}).to_string();
+    // Only this one process sees the small disk.
+    let script = "mount -t tmpfs -o size=64k small \"$FOLDER\" || exit 77; exec \"$@\"";
+    let program = env!("CARGO_BIN_EXE_tollgate");
+    let start = ["--map-root-user", "--mount", "sh", "-c", script, "sh"];
+    let call = ["call", "run_task_template", "--args", &args, "--json"];
+    let all: Vec<&str> = start.into_iter().chain([program]).chain(call).collect();
+    let mut command = env.other("unshare", &all);
+    let ran = command.env("FOLDER", &folder).output().map(Ran::from);
+    let Some(ran) = ran.ok().filter(|ran| ran.code != 77) else {
+        eprintln!("skipped: nothing can be mounted here");
+        return;
+    };
+    let failed = ran.exits(1).json();
+    let error = &failed["error"];
+    assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
+    assert_eq!(error["details"]["failedStep"], "count", "{failed}");
+    assert_eq!(error["details"]["stepErrorCode"], "store_unavailable");
+    let run = shown(&env, error["details"]["runId"].as_str().unwrap());
+    let steps = run["steps"].as_array().unwrap();
+    let states: Vec<&Value> = steps.iter().map(|step| &step["state"]).collect();
+    assert_eq!(states, ["failed", "skipped"], "{run}");
+    assert!(run["artifacts"].is_null(), "{run}");
+    // With room it is made.
+    let ran = env.ok("run_task_template", &args);
+    assert_eq!(ran["data"]["artifacts"][0]["size"], 100_000, "{ran}");
     env.whole();
 }
