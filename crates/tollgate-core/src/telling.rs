@@ -1,5 +1,5 @@
-//! What a tool can tell from arguments or an answer alone: what they are called, what a call would do, and an answer in
-//! short.
+//! What a tool can tell from arguments or an answer alone: what they are called, for how long an answer holds, what a call
+//! would do, and an answer in short.
 //!
 //! Invariants: nothing here reads, writes or asks; these are functions of what they are given. Other spellings of names
 //! never make two arguments one: what would be there twice stays as it was sent, for the schema to refuse.
@@ -38,11 +38,16 @@ pub type CondenseRule = Arc<dyn Fn(&Value) -> Option<Condensed> + Send + Sync>;
 /// The name a tool knows an argument by, if this is another spelling of it.
 pub type RespellRule = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
+/// Whether the answer to these arguments depends on more than them, a file for one.
+pub type MomentRule = Arc<dyn Fn(&Map<String, Value>) -> bool + Send + Sync>;
+
 /// What a tool tells beside its answers.
 #[derive(Clone, Default)]
 pub struct Telling {
     /// Other spellings of its arguments' names.
     pub respell: Option<RespellRule>,
+    /// Which answers hold for the moment only, so that the next equal call asks again.
+    pub moment: Option<MomentRule>,
     /// What a dry run tells beside verdict and estimate.
     pub rehearse: Option<RehearseRule>,
     /// How an answer that refers to files is shown in text.
@@ -50,8 +55,13 @@ pub struct Telling {
 }
 
 impl Telling {
-    /// The arguments under the tool's own names; nothing if they have them already, or would have one twice.
-    pub fn respelled(&self, arguments: &Payload) -> Option<Payload> {
+    /// The arguments under the tool's own names. Whatever reckons with arguments does it with these.
+    pub fn respelled(&self, arguments: Payload) -> Payload {
+        self.other_names(&arguments).unwrap_or(arguments)
+    }
+
+    /// Nothing if they have the tool's own names already, or would have one twice.
+    fn other_names(&self, arguments: &Payload) -> Option<Payload> {
         let rule = self.respell.as_ref()?;
         let given = arguments.value().as_object()?;
         if !given.keys().any(|name| rule(name).is_some()) || Node::of(arguments).is_err() {
@@ -68,6 +78,11 @@ impl Telling {
             return None;
         }
         Payload::from_serialize(&named).ok()
+    }
+
+    /// Whether the answer to a call with these arguments holds for the moment only.
+    pub fn is_of_the_moment(&self, arguments: &Map<String, Value>) -> bool {
+        self.moment.as_ref().is_some_and(|rule| rule(arguments))
     }
 
     /// What a call with these arguments would do.
@@ -90,6 +105,7 @@ impl fmt::Debug for Telling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Telling")
             .field("respells", &self.respell.is_some())
+            .field("is_of_the_moment", &self.moment.is_some())
             .field("rehearses", &self.rehearse.is_some())
             .field("condenses", &self.condense.is_some())
             .finish()
@@ -108,10 +124,9 @@ mod tests {
         }
     }
 
-    fn respelled(telling: &Telling, text: &str) -> Option<String> {
+    fn respelled(telling: &Telling, text: &str) -> String {
         let arguments = Payload::parse(text.to_owned()).unwrap();
-        let named = telling.respelled(&arguments);
-        named.map(|named| named.raw().to_owned())
+        telling.respelled(arguments).raw().to_owned()
     }
 
     #[test]
@@ -119,11 +134,12 @@ mod tests {
         let telling = dashed();
         let sent = r#"{"b": 1, "dry-run": {"in-side": 12345678901234567890123.0}}"#;
         let named = r#"{"b":1,"dry_run":{"in-side": 12345678901234567890123.0}}"#;
-        assert_eq!(respelled(&telling, sent).as_deref(), Some(named));
-        assert_eq!(respelled(&telling, r#"{"dry_run": 1}"#), None);
-        assert_eq!(respelled(&telling, "[]"), None);
-        let plain = Telling::default();
-        assert_eq!(respelled(&plain, r#"{"dry-run": 1}"#), None);
+        assert_eq!(respelled(&telling, sent), named);
+        for same in [r#"{"dry_run": 1}"#, "[]"] {
+            assert_eq!(respelled(&telling, same), same);
+        }
+        let plain = r#"{"dry-run": 1}"#;
+        assert_eq!(respelled(&Telling::default(), plain), plain);
     }
 
     #[test]
@@ -133,7 +149,7 @@ mod tests {
             r#"{"out-dir": "a", "out_dir": "b"}"#,
             r#"{"out-dir": "a", "out-dir": "b"}"#,
         ] {
-            assert_eq!(respelled(&telling, twice), None, "{twice}");
+            assert_eq!(respelled(&telling, twice), twice);
         }
     }
 }

@@ -61,9 +61,15 @@ pub fn default_options() -> Options {
     }
 }
 
+/// As many points as all rows of a comparison may keep together: a few megabytes, so that an answer that was paid for is
+/// never too large to be given.
+const POINTS_KEPT: usize = 200_000;
+
 /// Compares products; rows keep the last points of the histories that can be drawn, at most so many of each.
 pub fn compare_with_points(products: &[Product], options: &Options, most: usize) -> Value {
     let mut compared = compare(products, options);
+    let histories = drawn_series().count() * products.len().max(1);
+    let most = most.min(POINTS_KEPT / histories);
     let rows = compared["rows"].as_array_mut().into_iter().flatten();
     for (row, product) in rows.zip(products) {
         row["history_points"] = history_points(product, most);
@@ -71,18 +77,20 @@ pub fn compare_with_points(products: &[Product], options: &Options, most: usize)
     compared
 }
 
-/// The ends of the histories that can be drawn, as flat as Keepa sends them.
+/// The ends of the histories that can be drawn, as flat as Keepa sends them, and how many points are not there.
 fn history_points(product: &Product, most: usize) -> Value {
+    let mut omitted = 0;
     let series = drawn_series().filter_map(|series| {
         let flat = product.history(series.index())?;
         let width = series.layout().width();
         let points = flat.len() / width;
-        let from = points.saturating_sub(most) * width;
-        let kept = flat.get(from..points * width)?;
+        let from = points.saturating_sub(most);
+        omitted += from;
+        let kept = flat.get(from * width..points * width)?;
         Some((series.name().to_owned(), json!(kept)))
     });
     let series: Map<String, Value> = series.collect();
-    json!({"domain_id": product.domain().id(), "series": series})
+    json!({"domain_id": product.domain().id(), "series": series, "omitted_points": omitted})
 }
 
 /// Compares products.
@@ -272,5 +280,38 @@ mod tests {
             compare(&[], &default_options())["risk_summary"]["highest_severity"],
             Value::Null
         );
+    }
+
+    #[test]
+    fn rows_keep_no_more_points_than_an_answer_can_hold() {
+        let long: Vec<i64> = (0..1000).flat_map(|at| [at, at % 900]).collect();
+        let product = json!({"asin": "B0FIXTURE1", "csv": vec![long; 4]});
+        let kept = |count: usize, most: usize| {
+            let body = json!({"products": vec![&product; count]}).to_string();
+            let products = Product::read_all(&body).unwrap();
+            let compared = compare_with_points(&products, &default_options(), most);
+            let rows = compared["rows"].as_array().unwrap().clone();
+            let points: usize = rows
+                .iter()
+                .flat_map(|row| {
+                    row["history_points"]["series"]
+                        .as_object()
+                        .unwrap()
+                        .values()
+                })
+                .map(|flat| flat.as_array().unwrap().len() / 2)
+                .sum();
+            let left_out = rows
+                .iter()
+                .map(|row| &row["history_points"]["omitted_points"]);
+            let left_out: u64 = left_out.map(|count| count.as_u64().unwrap()).sum();
+            (points, left_out)
+        };
+        // Three of the four histories can be drawn.
+        assert_eq!(kept(2, usize::MAX), (2 * 3 * 1000, 0));
+        assert_eq!(kept(2, 10), (2 * 3 * 10, 2 * 3 * 990));
+        let (points, left_out) = kept(100, usize::MAX);
+        assert!(points <= POINTS_KEPT, "{points}");
+        assert_eq!(points as u64 + left_out, 100 * 3 * 1000);
     }
 }

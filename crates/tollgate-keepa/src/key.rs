@@ -5,7 +5,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Command, request::digest, secrets::REDACTED, tool::respelled};
+use crate::{
+    Command,
+    request::digest,
+    secrets::REDACTED,
+    tool::{self, Spelling},
+};
 
 /// What is no part of a question.
 const CONTROL: [&str; 2] = ["from_cache", "yes"];
@@ -24,8 +29,9 @@ pub fn call_key(command: &str, params: &Map<String, Value>) -> String {
     let Some(known) = Command::named(command) else {
         return cache_key(command, params);
     };
+    let spelling = Spelling::of(&tool::input(known));
     let named = params.iter().map(|(name, value)| {
-        let own = respelled(known, name).unwrap_or_else(|| name.clone());
+        let own = spelling.own(name).unwrap_or_else(|| name.clone());
         (own, value.clone())
     });
     cache_key(command, &named.collect())

@@ -410,8 +410,9 @@ fn input_file<W: World>(
     if let Some(path) = found.paths.first() {
         return Ok(Some(path.clone()));
     }
-    let mut drawn = found.payloads.iter().filter(|one| has_histories(one));
-    let drawn = drawn.next().filter(|_| command == Command::BrowseSnapshot);
+    let is_page = command == Command::BrowseSnapshot;
+    let mut drawn = found.payloads.iter();
+    let drawn = drawn.find(|one| is_page && has_histories(one));
     // A comparison holds a graph of each row and one of all: the largest of the first payload that has any says most.
     let graph = || {
         let mut all = found.payloads.iter().map(graphs_in);

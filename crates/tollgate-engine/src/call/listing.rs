@@ -130,6 +130,7 @@ impl Gateway {
         let Some(listing) = catalog.find(tool) else {
             return Estimate::default();
         };
+        let arguments = listing.respelled(arguments.clone());
         let fields = arguments.value();
         if listing.spec.name.as_str() == CALL_BY_NAME {
             let inner = fields.get("name").and_then(Value::as_str);

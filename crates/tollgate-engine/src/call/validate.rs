@@ -163,9 +163,10 @@ fn work_out(
     let fields = as_object(arguments.value());
     let capability = spec.raise.apply(spec.capability, fields);
     let effect = spec.has_side_effects() || capability > Capability::L0;
+    let is_kept = key.cacheable && !effect && !spec.telling.is_of_the_moment(fields);
     Ok(Known {
         estimate: spec.cost.estimate(fields),
-        place: (key.cacheable && !effect).then(|| Place {
+        place: is_kept.then(|| Place {
             key: Arc::clone(&key.text),
             binding: cache::binding(inner, listing, &clean.fingerprint),
         }),

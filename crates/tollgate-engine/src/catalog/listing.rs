@@ -46,8 +46,7 @@ impl Listing {
 
     /// The arguments of a call under the names the tool knows, where it takes other spellings of them.
     pub(crate) fn respelled(&self, arguments: Payload) -> Payload {
-        let named = self.spec.telling.respelled(&arguments);
-        named.unwrap_or(arguments)
+        self.spec.telling.respelled(arguments)
     }
 
     /// The validators, compiled on first use.

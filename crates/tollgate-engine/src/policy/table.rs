@@ -245,6 +245,7 @@ impl Case {
             Some(arguments) => payload(arguments.get_ref())?,
             None => Payload::empty_object(),
         };
+        let arguments = tool.telling.respelled(arguments);
         let none = Map::new();
         let fields = arguments.value().as_object().unwrap_or(&none);
         let principal = match &self.principal {

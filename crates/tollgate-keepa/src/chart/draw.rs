@@ -14,6 +14,8 @@ const TOP: f64 = 28.0;
 const BOTTOM: f64 = 28.0;
 /// Dates below a picture.
 const DATES: i64 = 4;
+/// About as many steps an axis has.
+const STEPS: f64 = 4.0;
 
 /// Where moments and values lie in a picture.
 struct Scale {
@@ -21,9 +23,9 @@ struct Scale {
     to: i64,
     low: f64,
     high: f64,
+    step: f64,
     top: f64,
     is_rank: bool,
-    is_money: bool,
 }
 
 impl Scale {
@@ -56,37 +58,55 @@ impl Line {
     }
 }
 
-/// Lines of one kind on a common calendar, below `top`.
-pub(super) fn picture(title: &str, is_rank: bool, lines: &[Line], top: f64) -> String {
-    let moments = || {
-        lines
-            .iter()
-            .flat_map(|one| one.drawn.points.iter().map(|point| point.at.0))
-    };
-    let values = lines.iter().flat_map(|one| {
+/// Lines of one kind.
+pub(super) struct Group {
+    pub(super) title: String,
+    /// Whether less is better, so that its axis points down.
+    pub(super) is_rank: bool,
+    pub(super) lines: Vec<Line>,
+}
+
+impl Group {
+    /// When something was recorded in it.
+    pub(super) fn moments(&self) -> impl Iterator<Item = i64> + Clone {
+        let points = self.lines.iter().flat_map(|one| &one.drawn.points);
+        points.map(|point| point.at.0)
+    }
+
+    /// What it counts in, if that is money.
+    fn currency(&self) -> Option<&'static str> {
+        let first = self.lines.first()?;
+        let is_money = first.drawn.series.unit() == Unit::Currency;
+        is_money.then(|| first.domain.currency())
+    }
+}
+
+/// Lines of one kind on a calendar, below `top`.
+pub(super) fn picture(group: &Group, (from, to): (i64, i64), top: f64) -> String {
+    let values = group.lines.iter().flat_map(|one| {
         let all = one.drawn.points.iter();
         all.filter_map(|point| one.number(point.raw))
     });
-    let (mut low, mut high) = values.fold((f64::MAX, f64::MIN), |(low, high), one| {
+    let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), one| {
         (low.min(one), high.max(one))
     });
-    if (high - low).abs() < f64::EPSILON {
-        (low, high) = (low - 1.0, high + 1.0);
-    }
+    let (low, high, step) = round(low, high, group.currency().is_none());
     let scale = Scale {
-        from: moments().min().unwrap_or(0),
-        to: moments().max().unwrap_or(1),
-        low: low.max(0.0),
+        from,
+        to,
+        low,
         high,
+        step,
         top,
-        is_rank,
-        is_money: lines
-            .first()
-            .is_some_and(|one| one.drawn.series.unit() == Unit::Currency),
+        is_rank: group.is_rank,
+    };
+    let title = match group.currency() {
+        Some(currency) => format!("{}, {currency}", group.title),
+        None => group.title.clone(),
     };
     let mut svg = String::new();
-    frame(&mut svg, title, &scale);
-    for (at, one) in lines.iter().enumerate() {
+    frame(&mut svg, &title, &scale);
+    for (at, one) in group.lines.iter().enumerate() {
         line(&mut svg, one, &scale);
         let Some(name) = &one.name else {
             continue;
@@ -103,16 +123,33 @@ pub(super) fn picture(title: &str, is_rank: bool, lines: &[Line], top: f64) -> S
     svg
 }
 
+/// Ends of an axis around these values, and steps between them, that people can read. What is counted in whole pieces has
+/// whole steps.
+fn round(low: f64, high: f64, is_whole: bool) -> (f64, f64, f64) {
+    let least = if is_whole { 1.0 } else { 0.01 };
+    let wanted = ((high - low) / STEPS).max(least);
+    let power = 10_f64.powf(wanted.log10().floor());
+    let sizes = [1.0, 2.0, 2.5, 5.0, 10.0].map(|size| size * power);
+    // No step is finer than what is counted: a piece, or a hundredth of a price.
+    let is_even = |step: f64| (step / least - (step / least).round()).abs() < 1e-6;
+    let fits = |step: &f64| *step >= wanted && is_even(*step);
+    let step = sizes.into_iter().find(fits).unwrap_or(10.0 * power);
+    let low = (low / step).floor().max(0.0) * step;
+    let high = ((high / step).ceil() * step).max(low + step);
+    (low, high, step)
+}
+
 fn frame(svg: &mut String, title: &str, scale: &Scale) {
     let y = scale.top + 16.0;
     let _ = write!(
         svg,
         "<text x=\"8\" y=\"{y:.0}\" font-weight=\"bold\">{title}</text>"
     );
-    for step in 0..=4 {
-        let value = scale.low + (scale.high - scale.low) * f64::from(step) / 4.0;
+    let steps = ((scale.high - scale.low) / scale.step).round();
+    for step in 0..=steps.clamp(1.0, 2.0 * STEPS) as u32 {
+        let value = scale.low + scale.step * f64::from(step);
         let y = scale.y(value);
-        let label = label(value, scale);
+        let label = label(value, scale.step);
         let right = WIDTH - RIGHT;
         let _ = write!(
             svg,
@@ -144,9 +181,9 @@ fn frame(svg: &mut String, title: &str, scale: &Scale) {
     }
 }
 
-/// A number beside an axis: prices with cents while they are small, large ones with commas.
-fn label(value: f64, scale: &Scale) -> String {
-    if scale.is_money && scale.high < 1000.0 {
+/// A number beside an axis: with cents where steps have some, large ones with commas.
+fn label(value: f64, step: f64) -> String {
+    if step.fract() > 0.0 {
         return format!("{value:.2}");
     }
     let digits = format!("{value:.0}");
@@ -204,18 +241,23 @@ mod tests {
 
     #[test]
     fn numbers_beside_the_axis_can_be_read() {
-        let scale = |high: f64, is_money: bool| Scale {
-            from: 0,
-            to: 1,
-            low: 0.0,
-            high,
-            top: 0.0,
-            is_rank: false,
-            is_money,
-        };
-        assert_eq!(label(19.5, &scale(30.0, true)), "19.50");
-        assert_eq!(label(435.75, &scale(700.0, false)), "436");
-        assert_eq!(label(1_234_567.0, &scale(2e6, true)), "1,234,567");
-        assert_eq!(label(0.0, &scale(5000.0, true)), "0");
+        assert_eq!(label(19.5, 0.5), "19.50");
+        assert_eq!(label(435.0, 5.0), "435");
+        assert_eq!(label(1_234_567.0, 1.0), "1,234,567");
+        assert_eq!(label(0.0, 1000.0), "0");
+    }
+
+    #[test]
+    fn an_axis_begins_ends_and_steps_at_round_numbers() {
+        assert_eq!(round(12.16, 74.16, false), (0.0, 80.0, 20.0));
+        assert_eq!(round(24.51, 51.83, false), (20.0, 60.0, 10.0));
+        assert_eq!(round(9.0, 10.0, false), (9.0, 10.0, 0.25));
+        assert_eq!(round(349.0, 9910.0, true), (0.0, 10_000.0, 2500.0));
+        // There is no half of an offer.
+        assert_eq!(round(2.0, 9.0, true), (2.0, 10.0, 2.0));
+        assert_eq!(round(0.0, 1.0, true), (0.0, 1.0, 1.0));
+        // One value alone has room around it.
+        assert_eq!(round(5.0, 5.0, true), (5.0, 6.0, 1.0));
+        assert_eq!(round(0.0, 0.0, false), (0.0, 0.01, 0.01));
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     Error, KeepaMinute, Product,
     series::{Point, Series, Unit},
 };
-use draw::{Line, picture};
+use draw::{Group, Line, picture};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 220.0;
@@ -147,27 +147,24 @@ impl Chart {
 
 /// All pictures of a product that have something to show, one below the other.
 pub fn charts(product: &Product, only: &[Series]) -> Option<Chart> {
-    let mut panels = Vec::new();
-    for panel in &PANELS {
+    let groups = PANELS.iter().map(|panel| {
         let wanted = panel.series.iter().copied();
         let wanted = wanted.filter(|one| only.is_empty() || only.contains(one));
         let drawn = wanted.map(|one| Drawn::of(product, one, MARKS));
-        let lines: Vec<Line> = drawn
-            .filter(Drawn::has_values)
-            .zip(COLOURS)
-            .map(|(drawn, colour)| Line {
-                name: Some(drawn.series.name().replace('_', " ")),
-                domain: product.domain(),
-                drawn,
-                colour,
-            })
-            .collect();
-        if !lines.is_empty() {
-            let top = HEIGHT * panels.len() as f64;
-            panels.push(picture(panel.title, panel.is_rank, &lines, top));
+        let lines = drawn.filter(Drawn::has_values).zip(COLOURS);
+        let lines = lines.map(|(drawn, colour)| Line {
+            name: Some(drawn.series.name().replace('_', " ")),
+            domain: product.domain(),
+            drawn,
+            colour,
+        });
+        Group {
+            title: panel.title.to_owned(),
+            is_rank: panel.is_rank,
+            lines: lines.collect(),
         }
-    }
-    framed(panels, String::new(), 0.0, product.asin())
+    });
+    framed(groups.collect(), String::new(), 0.0, product.asin())
 }
 
 /// Several products in one picture, each with a colour of its own; of each kind of history one line to a product.
@@ -197,7 +194,7 @@ pub fn compared(products: &[Product], only: &[Series]) -> Result<Option<Chart>, 
         );
     }
     let above = NAMED_HIGH * products.len().div_ceil(2) as f64 + 8.0;
-    let mut panels = Vec::new();
+    let mut groups = Vec::new();
     for panel in &PANELS {
         let mut used: Vec<&str> = Vec::new();
         let mut lines = Vec::new();
@@ -217,18 +214,18 @@ pub fn compared(products: &[Product], only: &[Series]) -> Result<Option<Chart>, 
                 colour,
             });
         }
-        if !lines.is_empty() {
-            let title = match panel.series {
+        groups.push(Group {
+            title: match panel.series {
                 [_] => panel.title.to_owned(),
                 // Which of several stands there is not told by the heading alone.
                 _ => format!("{} ({})", panel.title, used.join(", ").replace('_', " ")),
-            };
-            let top = above + HEIGHT * panels.len() as f64;
-            panels.push(picture(&title, panel.is_rank, &lines, top));
-        }
+            },
+            is_rank: panel.is_rank,
+            lines,
+        });
     }
     let asins: Vec<&str> = products.iter().map(Product::asin).collect();
-    Ok(framed(panels, names, above, &asins.join(", ")))
+    Ok(framed(groups, names, above, &asins.join(", ")))
 }
 
 /// A product's number and the beginning of its title.
@@ -242,10 +239,15 @@ fn named(product: &Product) -> String {
     escaped(format!("{} {shown}", product.asin()).trim_end())
 }
 
-fn framed(panels: Vec<String>, names: String, above: f64, whose: &str) -> Option<Chart> {
-    if panels.is_empty() {
-        return None;
-    }
+/// Pictures below each other on one calendar, so that what happened together stands together.
+fn framed(mut groups: Vec<Group>, names: String, above: f64, whose: &str) -> Option<Chart> {
+    groups.retain(|group| !group.lines.is_empty());
+    let moments = groups.iter().flat_map(Group::moments);
+    let (from, to) = (moments.clone().min()?, moments.max()?);
+    let drawn = groups.iter().enumerate();
+    let panels: Vec<String> = drawn
+        .map(|(at, group)| picture(group, (from, to), above + HEIGHT * at as f64))
+        .collect();
     let height = above + HEIGHT * panels.len() as f64;
     let title = escaped(whose);
     let svg = format!(

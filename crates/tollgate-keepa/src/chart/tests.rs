@@ -55,6 +55,48 @@ fn only_so_many_drops_are_marked_and_the_deepest_stay() {
     assert!(drawn.drops.is_sorted_by_key(|drop| drop.at));
 }
 
+/// Coordinates that are not in the picture.
+fn outside(chart: &Chart) -> Vec<String> {
+    let is_in = |number: &str, most: f64| {
+        let number: f64 = number.parse().unwrap();
+        (0.0..=most).contains(&number)
+    };
+    let mut wrong = Vec::new();
+    let sides = [
+        ("x", chart.width),
+        ("cx", chart.width),
+        ("y", chart.height),
+        ("cy", chart.height),
+    ];
+    for (name, most) in sides {
+        let start = format!(" {name}=\"");
+        for rest in chart.svg.split(&start).skip(1) {
+            let number = rest.split('"').next().unwrap();
+            if !is_in(number, most) {
+                wrong.push(format!("{name}={number}"));
+            }
+        }
+    }
+    for rest in chart.svg.split(" d=\"").skip(1) {
+        let path = rest.split('"').next().unwrap();
+        for (at, letter) in path.match_indices(['M', 'H', 'V']) {
+            let own = &path[at + 1..];
+            let end = own.find(['M', 'H', 'V']).unwrap_or(own.len());
+            let numbers: Vec<&str> = own[..end].split(' ').collect();
+            let fits = match (letter, numbers.as_slice()) {
+                ("M", [x, y]) => is_in(x, chart.width) && is_in(y, chart.height),
+                ("H", [x]) => is_in(x, chart.width),
+                ("V", [y]) => is_in(y, chart.height),
+                _ => false,
+            };
+            if !fits {
+                wrong.push(format!("{letter}{}", &own[..end]));
+            }
+        }
+    }
+    wrong
+}
+
 proptest! {
     #[test]
     fn every_coordinate_is_inside(
@@ -64,8 +106,9 @@ proptest! {
         ),
     ) {
         let csv: Vec<String> = flat.iter().map(ToString::to_string).collect();
-        if let Some(Chart { svg, .. }) = charts(&product(&format!("[{}]", csv.join(","))), &[]) {
-            prop_assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        if let Some(chart) = charts(&product(&format!("[{}]", csv.join(","))), &[]) {
+            prop_assert!(!chart.svg.contains("NaN") && !chart.svg.contains("inf"));
+            prop_assert_eq!(outside(&chart), Vec::<String>::new());
         }
     }
 }
@@ -97,7 +140,7 @@ fn products_side_by_side_have_a_colour_each_and_one_line_of_a_kind() {
     let chart = compared(&products, &[]).unwrap().unwrap();
     assert_eq!(chart.svg.matches("<path").count(), 2 + 3);
     assert_eq!(chart.drops(), 2);
-    assert!(chart.svg.contains("Price (new, amazon)"));
+    assert!(chart.svg.contains(">Price (new, amazon), USD</text>"));
     assert!(chart.svg.contains(">Sales rank</text>"));
     assert_eq!(chart.svg.matches("class=\"product\"").count(), 3);
     assert!(chart.svg.contains("&lt;Tea&gt;") && !chart.svg.contains("<Tea>"));
@@ -108,11 +151,11 @@ fn products_side_by_side_have_a_colour_each_and_one_line_of_a_kind() {
     let only = compared(&products, &[Series::SalesRank]).unwrap().unwrap();
     assert_eq!(only.svg.matches("<path").count(), 3);
     assert_eq!(compared(&products, &[Series::ListPrice]), Ok(None));
-    let all: Vec<&str> = chart.svg.split(" y=\"").skip(1).collect();
-    for y in all {
-        let y: f64 = y.split('"').next().unwrap().parse().unwrap();
-        assert!((0.0..=chart.height).contains(&y), "{y}");
-    }
+    assert_eq!(outside(&chart), Vec::<String>::new());
+    // What happened on one day stands below one another, whatever it is: the picture of prices and that of ranks begin and
+    // end together.
+    let days = |day: &str| chart.svg.matches(&format!(">{day}</text>")).count();
+    assert_eq!([days("2011-01-01"), days("2011-01-02")], [4, 6]);
 }
 
 #[test]

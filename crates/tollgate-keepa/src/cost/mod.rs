@@ -74,7 +74,7 @@ pub fn estimate(command: Command, params: &Params) -> Result<Budget, Error> {
     let budget = match command {
         Command::ProductsGet | Command::ProductsCompare => products::products(params)?,
         // What an earlier answer holds is drawn for nothing.
-        Command::ChartsRender if params.text(&["input"]).is_some() => Budget::default(),
+        Command::ChartsRender if !params.list(&["input"]).is_empty() => Budget::default(),
         Command::HistoryExport | Command::HistoryTrend | Command::ChartsRender => {
             let asins = count(params, &["asin"]);
             Budget::of("base_product", asins, "A product costs one token.")

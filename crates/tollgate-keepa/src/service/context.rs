@@ -250,6 +250,20 @@ fn by_shape(query: &str) -> Vec<Candidate> {
     found
 }
 
+/// Words that say what kind of thing is meant, and so no sample in particular.
+const KINDS: [&str; 10] = [
+    "category",
+    "categories",
+    "compare",
+    "deals",
+    "history",
+    "product",
+    "products",
+    "search",
+    "seller",
+    "sellers",
+];
+
 fn samples<W: World>(world: &W, query: &str, asins: &[String], found: &mut Vec<Candidate>) {
     let lower = query.to_lowercase();
     let mut matches: Vec<(String, f64)> = Vec::new();
@@ -259,7 +273,7 @@ fn samples<W: World>(world: &W, query: &str, asins: &[String], found: &mut Vec<C
         let is_part = lower.contains(&stem)
             || lower
                 .split_whitespace()
-                .any(|word| word.len() > 4 && stem.contains(word));
+                .any(|word| word.len() > 4 && !KINDS.contains(&word) && stem.contains(word));
         if named {
             matches.push((name, 0.90));
         } else if is_part {

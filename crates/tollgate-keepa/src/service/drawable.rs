@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,11 +16,9 @@ use crate::{
 
 /// The products of a payload whose histories can be drawn, each once, wherever they stand in it.
 pub(super) fn products_in(payload: &Value) -> Vec<Product> {
-    let mut found = Vec::new();
-    collect(payload, &mut found);
-    let products = Product::read_all(&json!({ "products": found }).to_string());
+    let mut products = Vec::new();
+    collect(payload, &mut products);
     let mut seen = BTreeSet::new();
-    let mut products = products.unwrap_or_default();
     products.retain(|product| product.has_histories() && seen.insert(product.asin().to_owned()));
     products
 }
@@ -54,25 +53,26 @@ pub(super) fn pictures(payload: &Value) -> Vec<(String, String)> {
     drawn
 }
 
-fn collect(value: &Value, found: &mut Vec<Value>) {
+fn collect(value: &Value, found: &mut Vec<Product>) {
+    // What is no product after all does not keep the others from being drawn.
+    let mut add = |value: Value| found.extend(Product::deserialize(value));
     let parts = match value {
         Value::Array(all) => all.iter().collect(),
         Value::Object(map) if value["asin"].is_string() && value["csv"].is_array() => {
             let plain =
                 |name: &&String| ["asin", "title", "domainId", "csv"].contains(&name.as_str());
             let kept = map.iter().filter(|(name, _)| plain(name));
-            found.push(
-                kept.map(|(name, one)| (name.clone(), one.clone()))
-                    .collect(),
-            );
+            add(kept
+                .map(|(name, one)| (name.clone(), one.clone()))
+                .collect());
             Vec::new()
         }
         Value::Object(_) if value["history_points"]["series"].is_object() => {
-            found.push(from_row(value));
+            add(from_row(value));
             Vec::new()
         }
         Value::Object(_) if value["history_summary"]["series"].is_object() => {
-            found.push(from_view(value));
+            add(from_view(value));
             Vec::new()
         }
         Value::Object(map) => map.values().collect(),
@@ -158,6 +158,9 @@ mod tests {
             assert!(drawn[0].1.contains("Sales rank"));
         }
         assert!(pictures(&json!({"rows": [{"asin": "B0KETTLE01"}]})).is_empty());
+        // What cannot be read is left out, and nothing else.
+        let broken = json!({"asin": "B0BROKEN01", "csv": [["1", 2.5]]});
+        assert_eq!(pictures(&json!([broken, raw])).len(), 1);
     }
 
     fn compared() -> Vec<Product> {

@@ -160,14 +160,10 @@ pub(super) fn template(params: &Params) -> Result<Value, Error> {
 /// `schema.generate`.
 pub(super) fn schemas(params: &Params) -> Result<Value, Error> {
     let one = |command: Command| {
-        let schema = match Tool::of(command) {
-            Some(tool) => tool.schema(),
-            None => tool::schema(command, tool::arguments(command)),
-        };
         json!({
             "command": command.name(),
             "tool": Tool::of(command).map(Tool::name),
-            "input_schema": schema,
+            "input_schema": tool::input(command),
             "output_schema": tool::output(command),
         })
     };

@@ -36,11 +36,14 @@ pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outco
     };
     let wanted = params.text(&["out"]);
     let format = Drawing::wanted(params, wanted.as_deref())?;
-    if let Some(path) = params.text(&["input"]) {
-        if !params.list(&["asin"]).is_empty() {
-            return Err(Error::argument("give either asin or input").into());
-        }
-        let mut products = products_in(&read_json(world, &path)?);
+    let (asked, files) = (params.list(&["asin"]), params.list(&["input"]));
+    if asked.is_empty() == files.is_empty() {
+        return Err(Error::argument("give either asin or input").into());
+    }
+    if !files.is_empty() {
+        let payloads: Result<Vec<Value>, Error> =
+            files.iter().map(|path| read_json(world, path)).collect();
+        let mut products = products_in(&Value::Array(payloads?));
         if products.is_empty() {
             let message = "nothing in there has a history; compare again with keep_history_points";
             return Err(Error::new(Kind::HistoryUnavailable, message).into());
@@ -65,7 +68,6 @@ pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outco
         return Err(fetched.failed(error));
     }
     // A sample may hold more than was asked for, or something else.
-    let asked = params.list(&["asin"]);
     let is_asked = |product: &Product| asked.iter().any(|asin| asin == product.asin());
     if products.iter().any(is_asked) {
         products.retain(is_asked);

@@ -341,7 +341,7 @@ const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;ma
 h1,h2{line-height:1.2}table{border-collapse:collapse;width:100%;margin:1rem 0;font-size:14px}\
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #e7e5e4;vertical-align:top}\
 th{position:sticky;top:0;background:#fafaf9}svg{width:100%;height:auto;border:1px solid #e7e5e4;margin:.5rem 0}\
-p.meta{color:#57534e}input{font:inherit;padding:.3rem .6rem;width:20rem;max-width:100%}";
+div.wide{overflow-x:auto}p.meta{color:#57534e}input{font:inherit;padding:.3rem .6rem;width:20rem;max-width:100%}";
 const SCRIPT: &str = "document.getElementById('q').addEventListener('input',e=>{const q=e.target.value.toLowerCase();\
 document.querySelectorAll('tbody tr').forEach(r=>{r.hidden=!r.textContent.toLowerCase().includes(q)})})";
 
@@ -360,7 +360,10 @@ fn page(source: &Source, title: &str, generated: &str) -> String {
     for (name, svg) in pictures(&source.payload) {
         let _ = write!(page, "<h2>{}</h2>{svg}", escaped(&name));
     }
-    table(&mut page, "Rows", &columns(&source.rows), &source.rows);
+    let mut names = columns(&source.rows);
+    // What a row is about stands first; the sort keeps the order of the rest.
+    names.sort_by_key(|name| !["asin", "title", "brand"].contains(&name.as_str()));
+    table(&mut page, "Rows", &names, &source.rows);
     if let Some(graph) = &source.graph {
         let none = Vec::new();
         let nodes = graph["nodes"].as_array().unwrap_or(&none);
@@ -378,7 +381,10 @@ fn table(page: &mut String, title: &str, columns: &[String], rows: &[Value]) {
     if rows.is_empty() || columns.is_empty() {
         return;
     }
-    let _ = write!(page, "<h2>{title}</h2><table><thead><tr>");
+    let _ = write!(
+        page,
+        "<h2>{title}</h2><div class=\"wide\"><table><thead><tr>"
+    );
     for name in columns {
         let _ = write!(page, "<th>{}</th>", escaped(name));
     }
@@ -396,7 +402,7 @@ fn table(page: &mut String, title: &str, columns: &[String], rows: &[Value]) {
         }
         page.push_str("</tr>");
     }
-    page.push_str("</tbody></table>");
+    page.push_str("</tbody></table></div>");
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(super) fn arguments_of(text: &'static str) -> impl Iterator<Item = (&'static
 }
 
 /// The schema of a command's arguments between blanks.
-pub fn schema(command: Command, arguments: &'static str) -> Value {
+pub(super) fn schema(command: Command, arguments: &'static str) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for (name, is_required) in arguments_of(arguments) {

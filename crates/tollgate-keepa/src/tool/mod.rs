@@ -7,13 +7,15 @@ mod argument;
 mod output;
 mod table;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-pub use argument::{argument, argument_of, schema};
+pub use argument::{argument, argument_of};
 pub use output::output;
 pub use table::{TOOLS, about, arguments, bare};
 
-use argument::{arguments_of, runtime};
+use argument::{arguments_of, runtime, schema};
 
 use crate::Command;
 
@@ -189,18 +191,35 @@ impl Tool {
     }
 }
 
-/// The name a command knows an argument by, if this is its spelling with dashes.
-pub fn respelled(command: Command, name: &str) -> Option<String> {
-    if !name.contains('-') {
-        return None;
-    }
-    let plain = name.replace('-', "_");
-    let schema = match Tool::of(command) {
+/// The schema of a command's arguments, whether agents may call it or not.
+pub fn input(command: Command) -> Value {
+    match Tool::of(command) {
         Some(tool) => tool.schema(),
         None => schema(command, arguments(command)),
-    };
-    let is_known = schema["properties"].get(&plain).is_some();
-    is_known.then_some(plain)
+    }
+}
+
+/// Which names of arguments may also be written with dashes.
+///
+/// Looked up and not worked out: a caller may send as many names as an argument's size allows.
+#[derive(Clone, Debug)]
+pub struct Spelling(BTreeSet<String>);
+
+impl Spelling {
+    /// That of a command's arguments, by their schema.
+    pub fn of(input: &Value) -> Self {
+        let names = input["properties"].as_object().into_iter().flatten();
+        Self(names.map(|(name, _)| name.clone()).collect())
+    }
+
+    /// The name the command knows an argument by, if this is its spelling with dashes.
+    pub fn own(&self, name: &str) -> Option<String> {
+        if !name.contains('-') {
+            return None;
+        }
+        let plain = name.replace('-', "_");
+        self.0.contains(&plain).then_some(plain)
+    }
 }
 
 #[cfg(test)]
@@ -226,14 +245,16 @@ mod tests {
     #[test]
     fn every_name_with_a_blank_may_have_a_dash() {
         for command in Command::ALL {
+            let spelling = Spelling::of(&input(*command));
             for (name, _) in arguments_of(arguments(*command)) {
                 let dashed = name.replace('_', "-");
                 let expected = (dashed != name).then(|| name.to_owned());
-                assert_eq!(respelled(*command, &dashed), expected);
-                assert_eq!(respelled(*command, name), None);
+                assert_eq!(spelling.own(&dashed), expected);
+                assert_eq!(spelling.own(name), None);
             }
         }
-        let known = |name| respelled(Command::ProductsGet, name);
+        let spelling = Spelling::of(&input(Command::ProductsGet));
+        let known = |name| spelling.own(name);
         assert_eq!(
             known("cache-ttl-seconds").as_deref(),
             Some("cache_ttl_seconds")

@@ -1,10 +1,12 @@
 //! Which files commands may touch.
 //!
 //! Invariants: a caller that is no person at a shell reads only the folders an operator named and what its own session
-//! wrote, after links are resolved; what a session writes of its own accord stays in its own folder.
+//! wrote, after links are resolved; what a session writes of its own accord stays in its own folder, and never takes the
+//! place of something it wrote before.
 
 use std::{
     collections::BTreeSet,
+    ffi::OsStr,
     fs,
     io::{self, Read as _},
     path::{Component, Path, PathBuf},
@@ -231,7 +233,7 @@ impl Files {
     ) -> Result<Saved, Error> {
         let path = match target {
             Target::Path(path) => PathBuf::from(path),
-            Target::Own(name) if goes_down(name) => self.own(session).join(name),
+            Target::Own(name) if goes_down(name) => own_place(self.own(session).join(name), bytes),
             Target::Own(_) => return Err(refused("that name cannot be a file's")),
         };
         let failed = |error: io::Error| {
@@ -256,6 +258,23 @@ impl Files {
             bytes: bytes.len(),
         })
     }
+}
+
+/// Where a session's own file goes: under its name, and beside a file of that name that holds something else. An earlier
+/// answer still leads to what it was about.
+fn own_place(path: PathBuf, bytes: &[u8]) -> PathBuf {
+    let is_free = match fs::read(&path) {
+        Ok(there) => there == bytes,
+        Err(_) => true,
+    };
+    if is_free {
+        return path;
+    }
+    let digest = hex_digest(bytes);
+    let part = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, end) = (part(path.file_stem()), part(path.extension()));
+    let short = digest.get(..12).unwrap_or_default();
+    path.with_file_name(format!("{stem}-{short}.{end}"))
 }
 
 /// Writes a file so that nobody ever sees half of it.

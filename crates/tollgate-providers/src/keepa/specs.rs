@@ -13,7 +13,7 @@ use tollgate_keepa::{
     resolve::MOST_COMPARED,
     resources::condensed,
     service,
-    tool::{self, Tool},
+    tool::{self, Spelling, Tool},
 };
 
 use super::serve::shown;
@@ -23,6 +23,8 @@ const TIMEOUT_MS: u64 = 120_000;
 const SETS: [&str; 5] = ["research", "docs", "audit", "reports", "tracking-readonly"];
 /// Arguments by which a caller chooses where something is written.
 const PATHS: [&str; 4] = ["out", "output", "out_dir", "chunks_dir"];
+/// Arguments that name files a caller may change between two equal calls.
+const FILES: [&str; 2] = ["input", "selection_file"];
 /// Commands that write or remove something here, every time.
 const WRITING: [Command; 4] = [
     Command::CassettesSanitize,
@@ -72,14 +74,13 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
         }
         None => vec!["keepa-commands".to_owned()],
     };
+    let input_schema = tool::input(command);
     Ok(ToolSpec {
         name,
         title,
         description,
-        input_schema: match tool {
-            Some(tool) => tool.schema(),
-            None => tool::schema(command, tool::arguments(command)),
-        },
+        telling: telling(command, Spelling::of(&input_schema)),
+        input_schema,
         output_schema: Some(tool::output(command)),
         annotations: Annotations {
             read_only: !writes,
@@ -101,7 +102,6 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
                 Capability::L0
             }
         })),
-        telling: telling(command),
         provider_id: "keepa".to_owned(),
         requires_confirm: false,
         timeout_ms: TIMEOUT_MS,
@@ -144,8 +144,9 @@ fn is_about_now(command: Command) -> bool {
     about_now.contains(&command)
 }
 
-/// Names may be written with dashes; dry runs show the request and what would come of it; answers that refer to files name their addresses.
-fn telling(command: Command) -> Telling {
+/// Names may be written with dashes; dry runs show the request and what would come of it; answers that refer to files
+/// name their addresses.
+fn telling(command: Command, spelling: Spelling) -> Telling {
     let rehearse = move |arguments: &Map<String, Value>| {
         let Some(outcome) = service::rehearse(command, &Params::from(arguments.clone())) else {
             return Ok(None);
@@ -162,7 +163,10 @@ fn telling(command: Command) -> Telling {
     let condense =
         |data: &Value| condensed(data).map(|(data, resources)| Condensed { data, resources });
     Telling {
-        respell: Some(Arc::new(move |name: &str| tool::respelled(command, name))),
+        respell: Some(Arc::new(move |name: &str| spelling.own(name))),
+        moment: Some(Arc::new(|arguments: &Map<String, Value>| {
+            FILES.iter().any(|name| arguments.contains_key(*name))
+        })),
         rehearse: Some(Arc::new(rehearse)),
         condense: Some(Arc::new(condense)),
     }

@@ -183,17 +183,19 @@ fn names_with_dashes_are_the_same_names_at_every_entry() {
         serde_json::json!({"id": 3, "method": "bestsellers.get", "params": {"category": "289754", "dry-run": true}}),
         serde_json::json!({"id": 4, "method": "browse.snapshot", "params": {"input": "x.json", "out-dir": "page"}}),
         serde_json::json!({"id": 5, "method": "products.get", "params": {"asin": "B0KETTLE01", "no-such": 1}}),
+        serde_json::json!({"id": 6, "method": "products.get", "params": {"asin": "B0KETTLE01", "historical-variations": 1, "dry-run": true}}),
     ];
     let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let ran = env.feed(&["jsonl"], input).exits(0);
-    let answer = |id: u64| {
+    let event = |id: u64, name: &str| {
         let events = ran
             .out
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let mut events = events.filter(|one| one["id"] == id && one["event"] == "response");
-        events.next().unwrap()["payload"].clone()
+        let mut events = events.filter(|one| one["id"] == id && one["event"] == name);
+        events.next().unwrap()
     };
+    let answer = |id: u64| event(id, "response")["payload"].clone();
     assert_eq!(points(&answer(1)), 2);
     // Both spellings are one call, so one of them is answered by the other.
     assert_eq!(answer(1)["cache_key"], answer(2)["cache_key"]);
@@ -203,6 +205,36 @@ fn names_with_dashes_are_the_same_names_at_every_entry() {
     // Where something is written is asked about, however it is spelled.
     assert_eq!(answer(4)["error"]["kind"], "confirmation_required");
     assert_eq!(answer(5)["error"]["kind"], "invalid_arguments");
+    // What is told before a call, or instead of one, is told of the same call.
+    assert_eq!(event(6, "budget_estimated")["estimated_tokens"], 2);
+    let place = r#"{"input": "x.json", "out-dir": "page"}"#;
+    let told = env.run(&["explain", "keepa.browse_snapshot", place, "--json"]);
+    assert_eq!(told.exits(3).json()["capability"], "L1");
+    env.write(
+        "project/cases.toml",
+        "[[case]]\ntool = \"keepa.browse_snapshot\"\narguments = { input = \"x.json\", out-dir = \"page\" }\nexpect = \"needs_human\"\n",
+    );
+    env.run(&["policy", "test", "cases.toml"]).exits(0);
+}
+
+#[test]
+fn a_file_that_changed_is_read_again() {
+    let env = TestEnv::new();
+    let report = |tasks: &str| {
+        env.write("project/tasks.json", format!("{{\"tasks\": {tasks}}}"));
+        let words = [
+            "keepa",
+            "reports",
+            "build",
+            "tasks.json",
+            "--format",
+            "csv",
+            "--json",
+        ];
+        env.run(&words).exits(0).json()["data"]["row_count"].clone()
+    };
+    assert_eq!(report(r#"[{"command": "a"}]"#), 1);
+    assert_eq!(report(r#"[{"command": "a"}, {"command": "b"}]"#), 2);
 }
 
 #[test]
@@ -250,6 +282,27 @@ fn a_comparison_is_drawn_from_its_rows() {
     let asked = env.run(&words).exits(0).json();
     let path = asked["data"]["output"]["path"].as_str().unwrap();
     assert_eq!(std::fs::read(path).unwrap(), from_rows);
+    // One picture may be of several files; what is neither asked for nor handed in cannot be drawn.
+    let two = [
+        "keepa",
+        "charts",
+        "render",
+        "--input",
+        "compared.json,another.json",
+        "--json",
+    ];
+    env.write(
+        "project/another.json",
+        r#"{"products": [{"asin": "B0TEAPOT04", "csv": [null, [6000000, 1500, 6010000, 1200]]}]}"#,
+    );
+    let both = env.run(&two).exits(0).json();
+    assert_eq!(both["data"]["asins"][3], "B0TEAPOT04", "{both}");
+    let neither = env.run(&["keepa", "charts", "render", "--json"]).exits(1);
+    let neither = neither.json();
+    assert_eq!(
+        neither["error"]["errorCode"], "invalid_argument",
+        "{neither}"
+    );
     // Without their points there is nothing to draw, and that is said.
     let plain = env.run(&[&compare[..8], &["--json"]].concat()).exits(0);
     env.write("project/plain.json", &plain.out);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tollgate_core::{
-    Caching, Capability, ErrorCode, Payload, Raise, Telling, ToolResult, ToolSpec, depth::MAX_DEPTH,
+    Caching, Capability, Cost, ErrorCode, Estimate, Payload, Raise, Telling, ToolResult, ToolSpec,
+    depth::MAX_DEPTH,
 };
 use tollgate_testkit::fakes::says;
 
@@ -97,6 +98,14 @@ async fn arguments_are_known_by_one_name_before_anything_looks_at_them() {
         input_schema: schema.clone(),
         service_command: Some("shelf.list".to_owned()),
         caching: Caching::Session,
+        cost: Cost::Estimated(Arc::new(|arguments: &Map<String, Value>| {
+            let tokens = 7 * u64::from(arguments.contains_key("out_dir"));
+            Estimate {
+                estimated: tokens,
+                worst_case: tokens,
+                confirm: false,
+            }
+        })),
         raise: Raise::by(Arc::new(|arguments: &Map<String, Value>| {
             if arguments.contains_key("out_dir") {
                 Capability::L1
@@ -121,6 +130,15 @@ async fn arguments_are_known_by_one_name_before_anything_looks_at_them() {
         .tool(strict("shelf.strict"), says(json!({"ok": true})))
         .build()
         .await;
+    // What is told of a call before it is made is told of the same call.
+    let told = |arguments: &str| {
+        let arguments = Payload::parse(arguments.to_owned()).unwrap();
+        world
+            .gateway
+            .estimate("shelf.lenient", &arguments)
+            .estimated
+    };
+    assert_eq!([told(r#"{"out-dir":"a"}"#), told("{}")], [7, 0]);
     let dry = body(&world.call("shelf.lenient", r#"{"dry-run":true}"#).await);
     assert_eq!(dry["data"]["dry_run"], true, "{dry}");
     // A place to write to is one whatever it is called, and so is the consent it takes.
@@ -154,6 +172,30 @@ async fn arguments_are_known_by_one_name_before_anything_looks_at_them() {
         let refused = world.call(tool, arguments).await;
         assert_eq!(said(&refused), "invalid_arguments", "{tool} {arguments}");
     }
+}
+
+#[tokio::test]
+async fn an_answer_that_depends_on_more_than_arguments_is_not_kept() {
+    let spec = ToolSpec {
+        caching: Caching::Session,
+        telling: Telling {
+            moment: Some(Arc::new(|arguments: &Map<String, Value>| {
+                arguments.contains_key("file")
+            })),
+            ..Telling::default()
+        },
+        ..spec_read("shelf.read")
+    };
+    let world = Setup::new()
+        .tool(spec, says(json!({"ok": true})))
+        .build()
+        .await;
+    for (arguments, second) in [("{}", "hit"), (r#"{"file":"a"}"#, "ok")] {
+        assert_eq!(said(&world.call("shelf.read", arguments).await), "ok");
+        let again = world.call("shelf.read", arguments).await;
+        assert_eq!(said(&again), second, "{arguments}");
+    }
+    assert_eq!(world.fake.count(), 3);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use tollgate_keepa::resources::encode;
 use tollgate_providers::keepa::{Settings, provider};
 use tollgate_testkit::fakes::context;
 
-use super::{agent, ask};
+use super::{agent, ask, offline};
 
 fn at(folder: &Path, name: &str) -> String {
     folder.join(name).display().to_string()
@@ -142,4 +142,26 @@ async fn evidence_is_read_only_where_its_list_names_it() {
     let found = found.unwrap().payload.value()["candidates"].clone();
     let kinds = found.as_array().unwrap().iter().map(|one| &one["type"]);
     assert!(kinds.into_iter().any(|kind| kind == "evidence"), "{found}");
+}
+
+#[tokio::test]
+async fn a_later_file_of_the_same_name_leaves_the_earlier_one_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = offline(folder.path());
+    let cx = agent();
+    let draw = async |series: &str| {
+        let wanted =
+            json!({"asin": "B0KETTLE01", "fixture": "product_kettle.json", "series": series});
+        let drawn = ask(&provider, &cx, "keepa.charts_render", wanted).await;
+        let path = drawn.unwrap().payload.value()["output"]["path"].clone();
+        path.as_str().unwrap().to_owned()
+    };
+    let price = draw("new").await;
+    let before = fs::read_to_string(&price).unwrap();
+    let rank = draw("sales_rank").await;
+    assert_ne!(price, rank);
+    assert_eq!(fs::read_to_string(&price).unwrap(), before);
+    assert!(fs::read_to_string(&rank).unwrap().contains("Sales rank"));
+    // The same picture is the same file.
+    assert_eq!((draw("new").await, draw("sales_rank").await), (price, rank));
 }

@@ -18,6 +18,7 @@ pub(super) async fn run(args: &Explain, scene: &Scene<'_>) -> Result<Exit, Stop>
         )));
     };
     let spec = &listing.spec;
+    let arguments = spec.telling.respelled(arguments);
     let empty = serde_json::Map::new();
     let fields = arguments.value().as_object().unwrap_or(&empty);
     let capability = spec.raise.apply(spec.capability, fields);

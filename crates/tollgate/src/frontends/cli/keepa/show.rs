@@ -44,6 +44,7 @@ pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> 
             .map(|row| ROWS.map(|name| cell(&row[name])).to_vec())
             .collect();
         console.table(&ROWS, &rows)?;
+        best(&data["agent_brief"]["key_facts"], scene)?;
         counts(&data["risk_summary"]["by_code"], "risks", scene)?;
     } else if data["view"] == "workflow_plan" {
         plan(data, scene)?;
@@ -71,6 +72,19 @@ pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> 
         console.line(&format!("written to {path}"))?;
     }
     call::tail(envelope, scene);
+    Ok(())
+}
+
+/// Who is best in what.
+fn best(facts: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    let all = facts.as_object().into_iter().flatten();
+    let best: Vec<String> = all
+        .filter(|(_, one)| one["asin"].is_string())
+        .map(|(name, one)| format!("{} {}", name.replace('_', " "), cell(&one["asin"])))
+        .collect();
+    if !best.is_empty() {
+        scene.console.line(&best.join(", "))?;
+    }
     Ok(())
 }
 
