@@ -196,14 +196,21 @@ fn take_risks(map: &Map<String, Value>, path: &str, found: &mut Found) {
             let Some(code) = item["code"].as_str() else {
                 continue;
             };
-            let entry = found.risks.entry(code.to_owned()).or_insert_with(|| {
-                let mut item = item.clone();
-                item["path"] = Value::from(format!("{path}.risk_taxonomy"));
-                item["count"] = Value::from(0);
-                item
-            });
-            entry["count"] = Value::from(entry["count"].as_u64().unwrap_or(0) + 1);
+            let entry = found.risks.entry(code.to_owned()).or_default();
+            let count = entry["count"].as_u64().unwrap_or(0) + 1;
+            // Of several products with a risk the one that has most of it is told.
+            if weight(item) > weight(entry) {
+                *entry = item.clone();
+                entry["path"] = Value::from(format!("{path}.risk_taxonomy"));
+            }
+            entry["count"] = Value::from(count);
         }
+    }
+    // Where the rows tell their risks themselves, a summary of them would count each twice.
+    let rows = map.get("rows").and_then(Value::as_array);
+    let mut rows = rows.into_iter().flatten();
+    if rows.any(|row| row["risk_taxonomy"]["items"].is_array()) {
+        return;
     }
     let by_code = map.get("risk_summary").map(|summary| &summary["by_code"]);
     for (code, count) in by_code.and_then(Value::as_object).into_iter().flatten() {
@@ -213,6 +220,16 @@ fn take_risks(map: &Map<String, Value>, path: &str, found: &mut Found) {
                 "path": format!("{path}.risk_summary"),
             })
         });
+    }
+}
+
+/// How grave a risk is; what is none weighs nothing.
+fn weight(risk: &Value) -> u8 {
+    match risk["severity"].as_str() {
+        Some("high") => 3,
+        Some("low") => 1,
+        _ if risk["code"].is_string() => 2,
+        _ => 0,
     }
 }
 
@@ -323,10 +340,26 @@ mod tests {
         }
         let present = brief["data_quality"]["present"].as_array().unwrap();
         assert!(present.contains(&json!("decision_summary")));
+        // Risks are counted once each, as the comparison itself counts them.
+        let risks = &brief["risk_summary"];
+        assert_eq!(risks["by_code"], compared["risk_summary"]["by_code"]);
+        for item in risks["items"].as_array().unwrap() {
+            assert!(item["reason"].is_string(), "{item}");
+        }
         // Something else with rows is no comparison.
         let other = json!({"view": "report", "rows": compared["rows"]});
         let items = made(&[other])["decision_summary"]["items"].clone();
         assert_eq!(items, json!([]));
+    }
+
+    #[test]
+    fn of_equal_risks_the_gravest_is_told() {
+        let with = |severity: &str| json!({"risk_taxonomy": {"items": [{"code": "price_unstable", "severity": severity}]}});
+        let brief = made(&[json!([with("low"), with("high"), with("medium")])]);
+        let risks = &brief["risk_summary"];
+        assert_eq!(risks["by_severity"], json!({"high": 1}));
+        assert_eq!(risks["by_code"], json!({"price_unstable": 3}));
+        assert_eq!(risks["items"][0]["path"], "$.0.1.risk_taxonomy");
     }
 
     #[test]

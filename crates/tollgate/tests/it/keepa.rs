@@ -72,6 +72,21 @@ fn a_product_is_shown_to_people_and_to_programs() {
 }
 
 #[test]
+fn trends_and_comparisons_are_told_in_figures() {
+    let env = TestEnv::new();
+    let words = "keepa history trend B0KETTLE01 --fixture product_history.json --series new";
+    let words: Vec<&str> = words.split(' ').collect();
+    let told = env.run(&words).exits(0).out;
+    for part in ["change %", "30 days", "180 days", "all "] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let words = "keepa products compare B0KETTLE01 B0GRINDER2 --fixture products_compare.json";
+    let words: Vec<&str> = words.split(' ').collect();
+    let told = env.run(&words).exits(0).out;
+    assert!(told.contains("best sales rank B0KETTLE01"), "{told}");
+}
+
+#[test]
 fn high_prices_ask_and_tracking_needs_a_human() {
     let env = TestEnv::new();
     let asked = env.run(&["keepa", "bestsellers", "get", "289754"]).exits(3);

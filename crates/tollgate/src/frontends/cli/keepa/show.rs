@@ -46,6 +46,8 @@ pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> 
         console.table(&ROWS, &rows)?;
         best(&data["agent_brief"]["key_facts"], scene)?;
         counts(&data["risk_summary"]["by_code"], "risks", scene)?;
+    } else if data["analysis"]["series"].is_object() {
+        trends(data, scene)?;
     } else if data["view"] == "workflow_plan" {
         plan(data, scene)?;
     } else if data["agent_brief"].is_object() {
@@ -72,6 +74,28 @@ pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> 
         console.line(&format!("written to {path}"))?;
     }
     call::tail(envelope, scene);
+    Ok(())
+}
+
+/// How each history went, whole and by window.
+fn trends(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
+    let mut rows = Vec::new();
+    for (name, one) in data["analysis"]["series"].as_object().into_iter().flatten() {
+        let windows = one["windows"].as_object().into_iter().flatten();
+        let windows = windows.map(|(days, figures)| (format!("{days} days"), figures));
+        for (span, figures) in windows.chain([("all".to_owned(), &one["all_time"])]) {
+            let mut row = vec![name.replace('_', " "), span, cell(&figures["points"])];
+            row.extend(["oldest", "latest", "min", "max"].map(|at| cell(&figures[at]["value"])));
+            row.push(cell(&figures["average"]));
+            row.push(cell(&figures["change"]["percent"]));
+            rows.push(row);
+        }
+    }
+    let heads = [
+        "history", "span", "points", "oldest", "latest", "min", "max", "average", "change %",
+    ];
+    scene.console.line(&cell(&data["asin"]))?;
+    scene.console.table(&heads, &rows)?;
     Ok(())
 }
 
@@ -122,12 +146,19 @@ fn is_table(value: &Value) -> bool {
 fn is_flat(data: &Value) -> bool {
     let fits = |value: &Value| {
         value.as_array().is_none_or(|all| is_short(all))
-            && value.as_object().is_none_or(|map| map.len() <= 6)
+            && value
+                .as_object()
+                .is_none_or(|map| map.len() <= 6 && !map.values().any(is_nested))
     };
     data.as_object().is_some_and(|map| {
         map.iter()
             .all(|(name, value)| ASIDE.contains(&name.as_str()) || fits(value))
     })
+}
+
+/// Whether a value has parts of its own.
+fn is_nested(value: &Value) -> bool {
+    value.is_object() || value.is_array()
 }
 
 /// Whether a list is a few words.
@@ -142,12 +173,7 @@ fn facts(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
     let rows: Vec<Vec<String>> = own
         .filter_map(|(name, value)| {
             let shown = match value.as_object() {
-                Some(map)
-                    if map.is_empty()
-                        || map.values().any(|one| one.is_object() || one.is_array()) =>
-                {
-                    return None;
-                }
+                Some(map) if map.is_empty() || map.values().any(is_nested) => return None,
                 Some(map) => map
                     .iter()
                     .map(|(name, value)| format!("{} {}", name.replace('_', " "), cell(value)))
@@ -284,7 +310,7 @@ fn listed(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
             .as_object()
             .into_iter()
             .flatten()
-            .filter(|(_, value)| !value.is_array() && !value.is_object())
+            .filter(|(_, value)| !is_nested(value))
             .map(|(name, _)| name.as_str())
             .collect();
         let rows: Vec<Vec<String>> = all
