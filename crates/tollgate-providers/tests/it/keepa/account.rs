@@ -152,7 +152,7 @@ async fn all_parts_share_one_deadline_and_waiting_for_tokens_is_part_of_it() {
     let server = Server::start(100_000, SLOW).await;
     let folder = tempfile::tempdir().unwrap();
     let provider = live(&server, folder.path(), KEY);
-    let (first, second) = (Duration::from_millis(200), Duration::from_millis(29_750));
+    let (first, second) = (Duration::from_millis(200), Duration::from_millis(59_750));
     let at_once = Fault::Slow(Duration::ZERO);
     // The first part is answered, the second after a wait, and the third is promised a token in a time that would do if
     // the call had just begun.
@@ -160,7 +160,7 @@ async fn all_parts_share_one_deadline_and_waiting_for_tokens_is_part_of_it() {
         server.fail_next(fault);
     }
     let cx = CallContext {
-        time_left: Duration::from_secs(30),
+        time_left: Duration::from_secs(60),
         ..agent()
     };
     let question = json!({"asin": asins(100), "offers": 20, "view": "summary"});
