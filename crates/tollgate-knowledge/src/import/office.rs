@@ -19,10 +19,15 @@ use super::{
 
 /// The most columns of a sheet that are read.
 const MOST_COLUMNS: usize = 500;
-/// The most cells that are read, empty ones before others included.
+/// The most cells that are read, empty ones before others included, and the most texts that
+/// cells refer to.
 const MOST_CELLS: usize = 2_000_000;
 /// The most bytes of text in them.
 const MOST_BYTES: usize = 64 << 20;
+/// The most bytes of a part with cells or texts, unpacked.
+const MOST_PART: u64 = 128 << 20;
+/// The most bytes of a part that says where those are.
+const MOST_GUIDE: u64 = 16 << 20;
 /// What to do when nothing else helps.
 const ADVICE: &str = "save it as .xlsx or CSV and import that";
 
@@ -33,9 +38,9 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row>, Wrong> {
             "this is a workbook of the old kind, or one with a password; {ADVICE}"
         ));
     }
-    let read = Zip::open(bytes).and_then(|zip| match zip.text("xl/workbook.xml")? {
+    let read = Zip::open(bytes).and_then(|zip| match zip.text("xl/workbook.xml", MOST_GUIDE)? {
         Some(workbook) => excel(&zip, &workbook),
-        None => match zip.text("content.xml")? {
+        None => match zip.text("content.xml", MOST_PART)? {
             Some(content) => open_document(&content),
             None => Err("there is no sheet in it".to_owned()),
         },
@@ -50,22 +55,35 @@ enum Bit<'a> {
     Said(String),
 }
 
-struct Bits<'a>(Reader<&'a [u8]>);
+struct Bits<'a> {
+    reader: Reader<&'a [u8]>,
+    /// How many elements are open.
+    depth: usize,
+}
 
 impl<'a> Bits<'a> {
     fn of(text: &'a str) -> Self {
-        Self(Reader::from_str(
-            text.strip_prefix('\u{feff}').unwrap_or(text),
-        ))
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self {
+            reader: Reader::from_str(text),
+            depth: 0,
+        }
     }
 
     fn next(&mut self) -> Result<Option<Bit<'a>>, Wrong> {
         loop {
-            let event = self.0.read_event().map_err(|error| error.to_string())?;
-            return Ok(Some(match event {
-                Event::Start(start) => Bit::Open(start, false),
+            let event = self.reader.read_event();
+            return Ok(Some(match event.map_err(|error| error.to_string())? {
+                Event::Start(start) => {
+                    self.depth += 1;
+                    Bit::Open(start, false)
+                }
                 Event::Empty(start) => Bit::Open(start, true),
-                Event::End(end) => Bit::Close(local(end.name().0).to_owned()),
+                Event::End(end) => {
+                    // The reader has seen where it began.
+                    self.depth = self.depth.saturating_sub(1);
+                    Bit::Close(local(end.name().0).to_owned())
+                }
                 Event::Text(text) => {
                     Bit::Said(text.xml_content(XmlVersion::Implicit1_0).into_owned())
                 }
@@ -78,6 +96,7 @@ impl<'a> Bits<'a> {
                     },
                 },
                 Event::DocType(_) => return Err("a document type is not read".to_owned()),
+                Event::Eof if self.depth > 0 => return Err("a part of it is cut off".to_owned()),
                 Event::Eof => return Ok(None),
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) => continue,
             }));
@@ -96,7 +115,10 @@ fn named(start: &BytesStart<'_>) -> String {
 
 /// An attribute by its name, whatever its prefix.
 fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
-    let mut all = start.attributes().filter_map(Result::ok);
+    // To look for doubles takes as long as there are attributes, for each of them.
+    let mut all = start.attributes();
+    all.with_checks(false);
+    let mut all = all.filter_map(Result::ok);
     let found = all.find(|one| local(one.key.0) == name)?;
     let value = found.normalized_value(XmlVersion::Implicit1_0).ok()?;
     Some(value.into_owned())
@@ -154,8 +176,8 @@ impl Found {
 }
 
 fn excel(zip: &Zip<'_>, workbook: &str) -> Result<Vec<Row>, Wrong> {
-    let links = zip.text("xl/_rels/workbook.xml.rels")?.unwrap_or_default();
-    let links = links_of(&links)?;
+    let links = zip.text("xl/_rels/workbook.xml.rels", MOST_GUIDE)?;
+    let links = links_of(&links.unwrap_or_default())?;
     let target = |wanted: &dyn Fn(&Link) -> bool| {
         let link = links.iter().find(|link| wanted(link))?;
         let target = link.target.as_str();
@@ -169,8 +191,9 @@ fn excel(zip: &Zip<'_>, workbook: &str) -> Result<Vec<Row>, Wrong> {
     let sheet = sheet.unwrap_or_else(|| "xl/worksheets/sheet1.xml".to_owned());
     let strings = target(&|link| link.kind.ends_with("/sharedStrings"));
     let strings = strings.unwrap_or_else(|| "xl/sharedStrings.xml".to_owned());
-    let strings = strings_of(&zip.text(&strings)?.unwrap_or_default())?;
-    let sheet = zip.text(&sheet)?.ok_or("its first sheet is missing")?;
+    let strings = strings_of(&zip.text(&strings, MOST_PART)?.unwrap_or_default())?;
+    let sheet = zip.text(&sheet, MOST_PART)?;
+    let sheet = sheet.ok_or("its first sheet is missing")?;
     cells_of(&sheet, &strings)
 }
 
@@ -233,20 +256,24 @@ fn strings_of(text: &str) -> Result<Vec<String>, Wrong> {
             Bit::Said(text) if is_text => said.push_str(&text),
             Bit::Said(_) => {}
         }
+        if strings.len() > MOST_CELLS {
+            return Err(format!("it has more than {MOST_CELLS} texts"));
+        }
     }
     Ok(strings)
 }
 
 fn cells_of(sheet: &str, strings: &[String]) -> Result<Vec<Row>, Wrong> {
     let (mut bits, mut found) = (Bits::of(sheet), Found::default());
-    let (mut line, mut column) = (0, 0);
-    let (mut kind, mut said, mut is_value) = (String::new(), String::new(), false);
+    let (mut line, mut column) = (0_usize, 0_usize);
+    let (mut kind, mut said) = (String::new(), String::new());
+    let (mut is_value, mut is_aside) = (false, false);
     while let Some(bit) = bits.next()? {
         match bit {
             Bit::Open(start, is_empty) => match named(&start).as_str() {
                 "row" => {
                     let number = attribute(&start, "r").and_then(|number| number.parse().ok());
-                    line = number.unwrap_or(line + 1);
+                    line = number.unwrap_or(line.saturating_add(1));
                     column = 0;
                 }
                 "c" => {
@@ -255,17 +282,19 @@ fn cells_of(sheet: &str, strings: &[String]) -> Result<Vec<Row>, Wrong> {
                     kind = attribute(&start, "t").unwrap_or_default();
                     said.clear();
                     if is_empty {
-                        column += 1;
+                        column = column.saturating_add(1);
                     }
                 }
-                "v" | "t" => is_value = !is_empty,
+                "v" | "t" => is_value = !is_empty && !is_aside,
+                "rPh" => is_aside = !is_empty,
                 _ => {}
             },
             Bit::Close(name) => match name.as_str() {
                 "v" | "t" => is_value = false,
+                "rPh" => is_aside = false,
                 "c" => {
                     found.put(column, &value(&kind, &said, strings))?;
-                    column += 1;
+                    column = column.saturating_add(1);
                 }
                 "row" => found.end_row(line, 1)?,
                 "sheetData" => break,
@@ -356,6 +385,9 @@ fn open_document(content: &str) -> Result<Vec<Row>, Wrong> {
                 "s" if is_said => {
                     let spaces = count(&start, "c").min(100);
                     said.extend(std::iter::repeat_n(' ', spaces));
+                    if said.len() > MOST_BYTES {
+                        return Err(format!("a cell has more than {MOST_BYTES} bytes"));
+                    }
                 }
                 "tab" if is_said => said.push('\t'),
                 "line-break" if is_said => said.push('\n'),
@@ -365,10 +397,11 @@ fn open_document(content: &str) -> Result<Vec<Row>, Wrong> {
                 "p" => is_said = false,
                 "annotation" => asides -= 1,
                 "table-cell" | "covered-table-cell" => {
-                    for place in column..column.saturating_add(columns.min(MOST_COLUMNS)) {
+                    let after = column.saturating_add(columns);
+                    for place in column..after.min(MOST_COLUMNS) {
                         found.put(place, &said)?;
                     }
-                    column = column.saturating_add(columns);
+                    column = after;
                 }
                 "table-row" => {
                     found.end_row(line, rows.max(1))?;

@@ -202,3 +202,23 @@ fn a_link_to_nowhere_stays_for_lint_to_find() {
     let codes: Vec<&str> = lint(&base).iter().map(|one| one.code.as_str()).collect();
     assert!(codes.contains(&"broken-link"), "{codes:?}");
 }
+
+#[test]
+fn the_name_of_a_file_says_what_it_is() {
+    use ImportFormat::{Csv, Dot, Mermaid, Workbook};
+    for (name, wanted) in [
+        ("a.dot", Some(Dot)),
+        ("a.GV", Some(Dot)),
+        ("a.mmd", Some(Mermaid)),
+        ("a.md", Some(Mermaid)),
+        ("a.csv", Some(Csv)),
+        ("a.tsv", Some(Csv)),
+        ("a.xlsx", Some(Workbook)),
+        ("a.ODS", Some(Workbook)),
+        ("a.xls", Some(Workbook)),
+        ("a.txt", None),
+        ("csv", None),
+    ] {
+        assert_eq!(ImportFormat::of(Path::new(name)), wanted, "{name}");
+    }
+}

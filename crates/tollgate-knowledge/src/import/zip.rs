@@ -1,14 +1,13 @@
 //! The parts of a packed file, as spreadsheet programs write them.
 //!
 //! Only what they use: stored and deflated parts, found by the list at the end. What a
-//! part claims about its size is not believed; unpacking stops at a bound.
+//! part claims about its size is not believed; unpacking stops at a bound, and what comes
+//! out is what was packed or nothing. Names only find parts: nothing is written anywhere.
 
 use std::io::Read as _;
 
-use flate2::read::DeflateDecoder;
+use flate2::{Crc, read::DeflateDecoder};
 
-/// The most bytes of one unpacked part.
-const MOST_BYTES: u64 = 256 << 20;
 /// The most parts that are listed.
 const MOST_PARTS: usize = 10_000;
 
@@ -27,7 +26,6 @@ pub(super) type Wrong = String;
 pub(super) struct Zip<'a> {
     bytes: &'a [u8],
     parts: Vec<Part<'a>>,
-    most: u64,
 }
 
 #[derive(Debug)]
@@ -35,6 +33,7 @@ struct Part<'a> {
     name: &'a [u8],
     is_locked: bool,
     method: u16,
+    checksum: u32,
     length: usize,
     at: usize,
 }
@@ -43,17 +42,27 @@ fn cut_off() -> Wrong {
     "the file is cut off or damaged".to_owned()
 }
 
+/// So many bytes at a place.
+fn some(bytes: &[u8], at: usize, length: usize) -> Result<&[u8], Wrong> {
+    let rest = bytes.get(at..).ok_or_else(cut_off)?;
+    rest.get(..length).ok_or_else(cut_off)
+}
+
 /// The number of two bytes at a place.
 fn short(bytes: &[u8], at: usize) -> Result<u16, Wrong> {
-    let two = bytes.get(at..at + 2).and_then(|two| two.try_into().ok());
-    two.map(u16::from_le_bytes).ok_or_else(cut_off)
+    let two = some(bytes, at, 2)?.try_into();
+    two.map(u16::from_le_bytes).map_err(|_| cut_off())
 }
 
 /// The number of four bytes at a place.
-fn long(bytes: &[u8], at: usize) -> Result<usize, Wrong> {
-    let four = bytes.get(at..at + 4).and_then(|four| four.try_into().ok());
-    let number = four.map(u32::from_le_bytes).ok_or_else(cut_off)?;
-    usize::try_from(number).map_err(|_| cut_off())
+fn long(bytes: &[u8], at: usize) -> Result<u32, Wrong> {
+    let four = some(bytes, at, 4)?.try_into();
+    four.map(u32::from_le_bytes).map_err(|_| cut_off())
+}
+
+/// A place or a length of four bytes.
+fn size(bytes: &[u8], at: usize) -> Result<usize, Wrong> {
+    usize::try_from(long(bytes, at)?).map_err(|_| cut_off())
 }
 
 impl<'a> Zip<'a> {
@@ -67,39 +76,29 @@ impl<'a> Zip<'a> {
         if count > MOST_PARTS {
             return Err(format!("the file has more than {MOST_PARTS} parts"));
         }
-        let mut at = long(bytes, end + 16)?;
+        let mut rest = bytes.get(size(bytes, end + 16)?..).ok_or_else(cut_off)?;
         let mut parts = Vec::new();
         for _ in 0..count {
-            if bytes.get(at..at + 4) != Some(&LISTED[..]) {
+            if !rest.starts_with(&LISTED) {
                 return Err(cut_off());
             }
-            let name_length = usize::from(short(bytes, at + 28)?);
-            let more = usize::from(short(bytes, at + 30)?) + usize::from(short(bytes, at + 32)?);
-            let name = bytes.get(at + 46..at + 46 + name_length);
+            let name_length = usize::from(short(rest, 28)?);
+            let more = usize::from(short(rest, 30)?) + usize::from(short(rest, 32)?);
             parts.push(Part {
-                name: name.ok_or_else(cut_off)?,
-                is_locked: short(bytes, at + 8)? & 1 == 1,
-                method: short(bytes, at + 10)?,
-                length: long(bytes, at + 20)?,
-                at: long(bytes, at + 42)?,
+                name: some(rest, 46, name_length)?,
+                is_locked: short(rest, 8)? & 1 == 1,
+                method: short(rest, 10)?,
+                checksum: long(rest, 16)?,
+                length: size(rest, 20)?,
+                at: size(rest, 42)?,
             });
-            at += 46 + name_length + more;
+            rest = rest.get(46 + name_length + more..).ok_or_else(cut_off)?;
         }
-        Ok(Self {
-            bytes,
-            parts,
-            most: MOST_BYTES,
-        })
+        Ok(Self { bytes, parts })
     }
 
-    /// The same with another bound.
-    #[cfg(test)]
-    pub(super) fn within(self, most: u64) -> Self {
-        Self { most, ..self }
-    }
-
-    /// The text of a part, if there is one of this name.
-    pub(super) fn text(&self, name: &str) -> Result<Option<String>, Wrong> {
+    /// The text of a part, if there is one of this name; one of more bytes is an error.
+    pub(super) fn text(&self, name: &str, most: u64) -> Result<Option<String>, Wrong> {
         let part = self.parts.iter().find(|part| part.name == name.as_bytes());
         let Some(part) = part else {
             return Ok(None);
@@ -107,30 +106,34 @@ impl<'a> Zip<'a> {
         if part.is_locked {
             return Err("the file is protected by a password".to_owned());
         }
-        let bytes = self.bytes;
-        if bytes.get(part.at..part.at + 4) != Some(&LOCAL[..]) {
+        let local = self.bytes.get(part.at..).ok_or_else(cut_off)?;
+        if !local.starts_with(&LOCAL) {
             return Err(cut_off());
         }
-        let before = 30
-            + usize::from(short(bytes, part.at + 26)?)
-            + usize::from(short(bytes, part.at + 28)?);
-        let start = part.at + before;
-        let packed = bytes.get(start..start + part.length).ok_or_else(cut_off)?;
+        let before = 30 + usize::from(short(local, 26)?) + usize::from(short(local, 28)?);
+        let packed = some(local, before, part.length)?;
         let mut text = Vec::new();
         let read = match part.method {
-            0 => packed.take(self.most + 1).read_to_end(&mut text),
+            0 => packed.take(most + 1).read_to_end(&mut text),
             8 => DeflateDecoder::new(packed)
-                .take(self.most + 1)
+                .take(most + 1)
                 .read_to_end(&mut text),
             other => {
+                let name = crate::short(name);
                 return Err(format!(
                     "`{name}` is packed in a way ({other}) that is not read"
                 ));
             }
         };
         read.map_err(|_| cut_off())?;
-        if text.len() as u64 > self.most {
-            return Err(format!("`{name}` has more than {} bytes", self.most));
+        let name = crate::short(name);
+        if text.len() as u64 > most {
+            return Err(format!("`{name}` has more than {most} bytes"));
+        }
+        let mut checksum = Crc::new();
+        checksum.update(&text);
+        if checksum.sum() != part.checksum {
+            return Err(cut_off());
         }
         let text = String::from_utf8(text).map_err(|_| format!("`{name}` is not in UTF-8"))?;
         Ok(Some(text))

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use flate2::{Compression, write::DeflateEncoder};
+use flate2::{Compression, Crc, write::DeflateEncoder};
 
 use super::super::*;
 
@@ -23,10 +23,13 @@ fn packed(parts: &[(&str, &str)]) -> Vec<u8> {
         let length = u32::try_from(body.len()).unwrap();
         let size = u32::try_from(text.len()).unwrap();
         let name_length = u16::try_from(name.len()).unwrap();
+        let mut checksum = Crc::new();
+        checksum.update(text.as_bytes());
         let common = |out: &mut Vec<u8>| {
             out.extend([20, 0, 0, 0]);
             out.extend(method.to_le_bytes());
-            out.extend([0; 8]);
+            out.extend([0; 4]);
+            out.extend(checksum.sum().to_le_bytes());
             out.extend(length.to_le_bytes());
             out.extend(size.to_le_bytes());
             out.extend(name_length.to_le_bytes());
@@ -215,7 +218,87 @@ fn a_small_file_cannot_fill_the_memory() {
     let bytes = packed(&[("a", ""), ("b", &long)]);
     assert!(bytes.len() < 2000);
     let zip = zip::Zip::open(&bytes).unwrap();
-    assert_eq!(zip.text("b").unwrap().unwrap().len(), long.len());
-    let error = zip.within(99_999).text("b").unwrap_err();
+    assert_eq!(zip.text("b", 100_000).unwrap().unwrap().len(), long.len());
+    let error = zip.text("b", 99_999).unwrap_err();
     assert_eq!(error, "`b` has more than 99999 bytes");
+    // Spaces that are only counted, and texts that say nothing.
+    let content = format!(
+        "<d><table><table-row><table-cell><p>{}</p></table-cell></table-row></table></d>",
+        "<s c=\"999\"/>".repeat(700_000)
+    );
+    assert!(wrong(&packed(&[("content.xml", &content)])).contains("a cell has more than"));
+    let strings = format!("<sst>{}</sst>", "<si/>".repeat(2_000_001));
+    assert!(wrong(&workbook(&strings, "")).contains("has more than 2000000 texts"));
+}
+
+#[test]
+fn one_element_with_very_many_attributes_is_read_in_one_go() {
+    let many: String = (0..400_000).map(|at| format!(" a{at}=\"1\"")).collect();
+    let row = format!("<row{many} r=\"7\"><c><v>1</v></c></row>");
+    assert_eq!(
+        rows_of(&workbook("<sst/>", &row)),
+        [(7, vec!["1".to_owned()])]
+    );
+}
+
+#[test]
+fn places_beyond_all_counting_are_only_far_away() {
+    let most = usize::MAX;
+    let far = "Z".repeat(40);
+    let rows = format!(
+        "<row r=\"{most}\"><c r=\"{far}1\"/><c/><c r=\"{far}1\"><v>1</v></c><c><v>2</v></c><c r=\"A1\"><v>3</v></c></row><row><c><v>4</v></c></row>"
+    );
+    let cell = |text: &str| vec![text.to_owned()];
+    assert_eq!(
+        rows_of(&workbook("<sst/>", &rows)),
+        [(most, cell("3")), (most, cell("4"))]
+    );
+    let content = format!(
+        "<d><table><table-row number-rows-repeated=\"{most}\"/><table-row><table-cell number-columns-repeated=\"{most}\"/><table-cell number-columns-repeated=\"{most}\"><p>far</p></table-cell></table-row><table-row number-rows-repeated=\"0\"><table-cell number-columns-repeated=\"0\"><p>no</p></table-cell><table-cell><p>x</p></table-cell></table-row></table></d>"
+    );
+    let rows = rows_of(&packed(&[("content.xml", &content)]));
+    assert_eq!(rows, [(most, cell("x"))]);
+}
+
+#[test]
+fn what_is_damaged_inside_is_not_taken_for_a_sheet() {
+    let mut stored = packed(&[
+        ("xl/workbook.xml", WORKBOOK),
+        ("other", ""),
+        (
+            "xl/worksheets/sheet1.xml",
+            "<worksheet><sheetData><row><c><v>12345</v></c></row></sheetData></worksheet>",
+        ),
+    ]);
+    assert_eq!(rows_of(&stored), [(1, vec!["12345".to_owned()])]);
+    let at = stored.windows(5).position(|five| five == b"12345").unwrap();
+    // It is not packed, so only its checksum knows.
+    stored[at] = b'9';
+    assert!(wrong(&stored).contains("cut off or damaged"));
+    // Whole as a file, but its sheet ends in the middle.
+    for cut in [
+        "<worksheet><sheetData><row><c><v>1</v></c></row>",
+        "<worksheet><sheetData><row><c><v>1</v>",
+        "<worksheet><sheetData><row><c></row>",
+        "<worksheet><sheetData><row",
+        "<worksheet>&lol;</worksheet>",
+    ] {
+        let parts = [
+            ("xl/workbook.xml", WORKBOOK),
+            ("xl/worksheets/sheet1.xml", cut),
+        ];
+        let told = wrong(&packed(&parts));
+        assert!(told.contains("save it as .xlsx or CSV"), "{cut}: {told}");
+    }
+    let cut = "<d><table><table-row><table-cell><p>id</p></table-cell></table-row>";
+    assert!(wrong(&packed(&[("content.xml", cut)])).contains("is cut off"));
+    // No name of a part leads out of the file.
+    for target in ["../../../etc/passwd", "/etc/passwd", "file:///etc/passwd"] {
+        let links = LINKS.replace("/xl/worksheets/sheet2.xml", target);
+        let parts = [
+            ("xl/workbook.xml", WORKBOOK),
+            ("xl/_rels/workbook.xml.rels", &links),
+        ];
+        assert!(wrong(&packed(&parts)).contains("its first sheet is missing"));
+    }
 }
