@@ -1,7 +1,7 @@
 //! A base in the making: entries go in one by one, and links are made at the end, when
 //! every node and every slot is known.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use hashbrown::HashTable;
 
@@ -268,8 +268,9 @@ impl Draft {
                 "title" => node.title = self.phrase(value),
                 "response" => node.response = self.phrase(value),
                 "options" => {
+                    let mut ids = BTreeSet::new();
                     for option in self.list(value) {
-                        self.choice(option, start as usize);
+                        self.choice(option, start as usize, &mut ids);
                     }
                 }
                 "keywords" => more(&mut node).keywords = self.words(value),
@@ -318,7 +319,8 @@ impl Draft {
         true
     }
 
-    fn choice(&mut self, item: &Item<'_>, first: usize) {
+    /// Takes an option of the node whose options begin at `first` and have ids of these hashes.
+    fn choice(&mut self, item: &Item<'_>, first: usize, ids: &mut BTreeSet<u64>) {
         let spot = self.spot(item.place);
         let number = self.choices.len();
         let mut choice = Choice {
@@ -338,7 +340,8 @@ impl Draft {
                 "id" => {
                     if let Some(id) = self.id(value) {
                         let (this, known) = (&self, &self.choices[first..]);
-                        if known.iter().any(|other| this.kept(other.id) == id) {
+                        let is_same = |other: &Choice| this.kept(other.id) == id;
+                        if !ids.insert(hash(&id)) && known.iter().any(is_same) {
                             let message =
                                 format!("the option `{}` stands twice", crate::short(&id));
                             self.complain(ProblemCode::Duplicate, value.place, message);

@@ -1,17 +1,21 @@
 //! The `slots` of a file.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use super::{
     Phrase, Slot, SlotKind,
     draft::Draft,
     fields::{PICK, SLOT},
+    hash,
     slot::{MAX_TEXT, Pick, date},
 };
 use crate::{
     problem::ProblemCode,
     read::{Field, Item, Kind},
 };
+
+/// The most slots of a base; each is looked for by its name.
+const MOST_SLOTS: usize = 5000;
 
 /// The types an author can name.
 pub(crate) const TYPES: &[&str] = &["text", "number", "choice", "date", "yes_no"];
@@ -27,6 +31,10 @@ impl Draft {
             if !field.key.chars().all(is_plain) || is_word.contains(&&*field.key) {
                 let message = "a slot's name has letters, digits and _ only".to_owned();
                 self.complain(ProblemCode::Field, field.place, message);
+            }
+            if self.slots.len() >= MOST_SLOTS {
+                let message = format!("a base has at most {MOST_SLOTS} slots");
+                return self.complain(ProblemCode::Limit, field.place, message);
             }
             if self.slots.iter().any(|slot| slot.name == field.key) {
                 let message = format!("the slot `{}` stands twice", crate::short(&field.key));
@@ -132,6 +140,7 @@ impl Draft {
             return Vec::new();
         };
         let mut picks: Vec<Pick> = Vec::new();
+        let mut ids = BTreeSet::new();
         for one in self.list(list) {
             self.group(one, PICK);
             let Some(id) = one.get("id").and_then(|id| self.id(id)) else {
@@ -139,7 +148,7 @@ impl Draft {
                 self.complain(ProblemCode::Field, one.place, message);
                 continue;
             };
-            if picks.iter().any(|pick| pick.id == id) {
+            if !ids.insert(hash(&id)) && picks.iter().any(|pick| pick.id == id) {
                 let message = format!("the choice `{}` stands twice", crate::short(&id));
                 self.complain(ProblemCode::Duplicate, one.place, message);
             }

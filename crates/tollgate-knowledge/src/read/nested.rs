@@ -8,6 +8,9 @@ use std::{borrow::Cow, collections::BTreeSet};
 use super::{Entry, Fault, Field, Item, NODES, Sink};
 use crate::problem::Place;
 
+/// From so many names on a group is looked up and not gone through.
+const MANY: usize = 64;
+
 /// Is given every name of a group, with the reader at its value.
 pub(super) type Each<'f, 't, R> =
     &'f mut dyn FnMut(&mut R, Cow<'t, str>, Place) -> Result<(), Fault>;
@@ -42,14 +45,32 @@ pub(super) fn entries<'t, R: Nested<'t>>(reader: &mut R, sink: Sink<'_, 't>) -> 
     })
 }
 
+/// The names of a group, once it has too many to go through them for each one more.
+#[derive(Default)]
+struct Names<'t>(BTreeSet<Cow<'t, str>>);
+
+impl<'t> Names<'t> {
+    /// Whether a group has this name already; if not, it is about to.
+    fn have(&mut self, key: Cow<'t, str>, fields: &[Field<'t>]) -> bool {
+        if fields.len() < MANY {
+            return fields.iter().any(|field| field.key == key);
+        }
+        if self.0.is_empty() {
+            self.0 = fields.iter().map(|field| field.key.clone()).collect();
+        }
+        !self.0.insert(key)
+    }
+}
+
 /// The fields of a group that is kept whole.
 pub(super) fn fields<'t, R: Nested<'t>>(
     reader: &mut R,
     depth: usize,
 ) -> Result<Vec<Field<'t>>, Fault> {
     let mut fields: Vec<Field<'t>> = Vec::new();
+    let mut names = Names::default();
     reader.map(&mut |reader, key, place| {
-        if fields.iter().any(|field| field.key == key) {
+        if names.have(key.clone(), &fields) {
             return Err(Fault::twice(place, &key));
         }
         let value = reader.item(depth + 1)?;

@@ -7,6 +7,9 @@ use quick_xml::{Reader, XmlVersion, escape::resolve_predefined_entity, events::E
 use super::{Cursor, Entry, Fault, Field, Item, Kind, MAX_DEPTH, Sink};
 use crate::problem::{Place, ProblemCode};
 
+/// The most names in one element, of attributes or of what stands inside.
+const MOST_NAMES: usize = 5000;
+
 /// Elements that may stand several times, and the list they make.
 const LISTS: &[(&str, &str)] = &[
     ("branch", "next_node"),
@@ -272,6 +275,7 @@ impl Gather {
         if self.fields.iter().any(|field| field.key == name) {
             return Err(Fault::twice(place, &name));
         }
+        bounded(self.fields.len(), place)?;
         self.slot(&name, place, Kind::Null).kind = element.into_item().kind;
         Ok(())
     }
@@ -285,6 +289,7 @@ impl Gather {
         if fields.iter().any(|field| field.key == key) {
             return Err(Fault::twice(place, &key));
         }
+        bounded(fields.len(), place)?;
         let value = element.into_item();
         fields.push(Field {
             key: key.into(),
@@ -310,12 +315,22 @@ impl Gather {
     }
 }
 
+/// Every name is compared with those before it, so there must not be too many.
+fn bounded(count: usize, place: Place) -> Result<(), Fault> {
+    if count < MOST_NAMES {
+        return Ok(());
+    }
+    let message = format!("there are more than {MOST_NAMES} names in one element");
+    Err(Fault::new(ProblemCode::Limit, place, message))
+}
+
 fn attributes(
     start: &quick_xml::events::BytesStart<'_>,
     place: Place,
 ) -> Result<Vec<Field<'static>>, Fault> {
     let mut fields = Vec::new();
-    for attribute in start.attributes() {
+    for (count, attribute) in start.attributes().enumerate() {
+        bounded(count, place)?;
         let attribute = attribute.map_err(|error| Fault::syntax(place, error.to_string()))?;
         let value = attribute
             .normalized_value(XmlVersion::Implicit1_0)

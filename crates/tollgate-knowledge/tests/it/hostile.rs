@@ -176,6 +176,66 @@ fn includes_go_deep_and_in_circles_without_harm() {
     }
 }
 
+/// Each of these would take hours if every one of them were compared with all others.
+#[test]
+fn very_many_of_one_kind_are_read_or_refused() {
+    let many = |one: &dyn Fn(usize) -> String| -> String { (0..400_000).map(one).collect() };
+    let json =
+        |root: String| format!("{{\"fallback\": \"f\", \"nodes\": {{\"root\": {{{root}}}}}}}");
+    let options = many(&|at| format!("{{\"id\": \"o{at}\", \"next_node\": null}},"));
+    let options = json(format!("\"response\": \"hi\", \"options\": [{options}]"));
+    let library = Library::new(vec![Arc::new(
+        load_text("k", &options, Format::Json).unwrap(),
+    )]);
+    assert_eq!(lint(&library.bases()[0]), []);
+    let (session, view) = library.start("?").unwrap();
+    assert_eq!(view.options.len(), 400_000);
+    let (session, _) = library.step(&session, "o399999", None).unwrap();
+    assert!(session.complete);
+    let twice = options.replace("\"o399999\"", "\"o17\"");
+    let problems = load_text("k", &twice, Format::Json).unwrap_err();
+    assert!(first(&problems).contains("`o17` stands twice"));
+
+    let fields = many(&|at| format!("\"x-{at}\": 1,"));
+    assert!(load_text("k", &json(fields.clone()), Format::Json).is_ok());
+    let twice = json(fields + "\"x-17\": 2");
+    let problems = load_text("k", &twice, Format::Json).unwrap_err();
+    assert!(first(&problems).contains("error[duplicate]: `x-17`"));
+    let slots = many(&|at| format!("s{at}: {{type: text}}\n  "));
+    let attributes = many(&|at| format!(" a{at}=\"1\""));
+    let names = many(&|at| format!("<a{at}/>"));
+    let slots_too = many(&|at| format!("<slot name=\"s{at}\"/>"));
+    for (text, format) in [
+        (
+            format!("slots:\n  {slots}\nnodes: {{root: {{}}}}"),
+            Format::Yaml,
+        ),
+        (
+            format!("<k><node id=\"root\"{attributes}/></k>"),
+            Format::Xml,
+        ),
+        (
+            format!("<k{}/>", attributes.replace(" a", " xmlns:a")),
+            Format::Xml,
+        ),
+        (
+            format!("<k><node id=\"root\">{names}</node></k>"),
+            Format::Xml,
+        ),
+        (
+            format!("<k>{slots_too}<node id=\"root\"/></k>"),
+            Format::Xml,
+        ),
+    ] {
+        let problems = load_text("k", &text, format).unwrap_err();
+        assert!(
+            first(&problems).contains("error[limit]"),
+            "{}",
+            first(&problems)
+        );
+    }
+}
+
 #[test]
 fn bombs_do_not_go_off() {
     let mut yaml = String::from("a: &a [lol, lol]\n");
