@@ -42,9 +42,27 @@ pub(crate) fn plain(text: &str) -> String {
     plainly(text).collect()
 }
 
-/// Whether a text is this one, without case, signs and spaces.
-pub(crate) fn is_plainly(text: &str, plain: &str) -> bool {
-    plainly(text).eq(plain.chars())
+/// What was said, to be compared without case, signs and spaces.
+pub(crate) struct Said<'w> {
+    words: &'w str,
+    plain: String,
+}
+
+impl<'w> Said<'w> {
+    pub(crate) fn new(words: &'w str) -> Self {
+        Self {
+            words: words.trim(),
+            plain: plain(words),
+        }
+    }
+
+    /// Whether a text is what was said; of signs alone it is only the same signs.
+    pub(crate) fn is(&self, text: &str) -> bool {
+        match self.plain.is_empty() {
+            true => !self.words.is_empty() && text.trim() == self.words,
+            false => plainly(text).eq(self.plain.chars()),
+        }
+    }
 }
 
 fn plainly(text: &str) -> impl Iterator<Item = char> {
@@ -269,6 +287,22 @@ mod tests {
             assert!(is_empty_word(word), "{word}");
         }
         assert!(!is_empty_word("router") && !is_empty_word("路由器"));
+    }
+
+    #[test]
+    fn words_are_compared_without_signs_and_signs_with_themselves() {
+        for (said, text, wanted) in [
+            ("wi-fi, 6!", "WiFi 6", true),
+            ("ＷｉＦｉ　６", "wifi6", true),
+            ("wifi", "wifi 6", false),
+            ("👎", "👍", false),
+            (" 👎", "👎 ", true),
+            ("!!!", "?", false),
+            ("?!", "a", false),
+            ("", "", false),
+        ] {
+            assert_eq!(Said::new(said).is(text), wanted, "{said} / {text}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     base::{Base, NodeId, Word},
     search::{self, Enough, Hit, Query},
-    text::{is_plainly, plain},
+    text::Said,
 };
 
 /// The most candidates to choose from.
@@ -23,10 +23,14 @@ impl Library {
         if query.trim().is_empty() {
             return Err(StepError::EmptyQuery);
         }
-        let first = self.bases().first().ok_or(StepError::NoBase)?;
         let bases: Vec<&Base> = self.bases().iter().map(AsRef::as_ref).collect();
+        self.start_among(&bases, query)
+    }
+
+    fn start_among(&self, bases: &[&Base], query: &str) -> Result<(Session, View), StepError> {
+        let first = *bases.first().ok_or(StepError::NoBase)?;
         let said = Query::new(query);
-        let hits = search::search(&bases, &said, Enough::ENTRY, MOST_CANDIDATES);
+        let hits = search::search(bases, &said, Enough::ENTRY, MOST_CANDIDATES);
         let root = || begin(first, first.root, query, Matched::Root);
         match close(&hits) {
             [] if bases.len() > 1 => {
@@ -72,13 +76,14 @@ impl Library {
                 let by_number = number(words).and_then(|place| candidates.get(place));
                 let by_label = || {
                     let mut pairs = view.options.iter().zip(candidates);
-                    let said = plain(words);
-                    let same = |offer: &Offer| is_plainly(&offer.description, &said);
+                    let said = Said::new(words);
+                    let same = |offer: &Offer| said.is(&offer.description);
                     pairs.find_map(|(offer, one)| same(offer).then_some(one))
                 };
                 match by_id(words).or_else(by_label).or(by_number) {
                     Some(candidate) => self.enter_candidate(session, candidate),
-                    None => self.start(words),
+                    // What it was asked in counts on, whatever the files say by now.
+                    None => self.start_among(&self.bases_of(session), words),
                 }
             }
             (Some(Word::MoreInfo), None) => Err(StepError::NoInput),
@@ -89,6 +94,22 @@ impl Library {
                 valid: candidates.iter().map(|one| one.id.clone()).collect(),
             }),
         }
+    }
+
+    /// The bases there are, each in the version that a session has of it.
+    fn bases_of(&self, session: &Session) -> Vec<&Base> {
+        let mut bases: Vec<&Base> = self.bases().iter().map(AsRef::as_ref).collect();
+        for (id, version) in session.versions() {
+            let own = self.version(id, version);
+            let Ok(own) = own.map(AsRef::as_ref) else {
+                continue;
+            };
+            match bases.iter_mut().find(|base| base.id == id) {
+                Some(base) => *base = own,
+                None => bases.push(own),
+            }
+        }
+        bases
     }
 
     fn enter_candidate(

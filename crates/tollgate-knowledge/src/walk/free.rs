@@ -4,7 +4,7 @@ use super::{Matched, settle::Walk};
 use crate::{
     base::{Base, Choice, Misfit, NodeId, Phrase, SlotKind, Target, Value, Word},
     search::{self, Enough, Heard, Query},
-    text::{self, Run, Stems, is_plainly, plain},
+    text::{self, Run, Said, Stems, plain},
 };
 
 /// How much of what was said an option has to account for.
@@ -65,9 +65,9 @@ impl Walk<'_> {
 
     /// Whether the words are a phrase, in any language.
     fn is_said(&self, phrase: Phrase, words: &str) -> bool {
-        let said = plain(words);
+        let said = Said::new(words);
         let mut spoken = self.base.spoken(phrase).iter();
-        spoken.any(|one| is_plainly(self.base.text(one.text), &said))
+        spoken.any(|one| said.is(self.base.text(one.text)))
     }
 
     fn does_not_fit(&mut self, here: NodeId) {
@@ -94,10 +94,10 @@ impl Walk<'_> {
 
     /// The option that is named outright: by id, text or keyword.
     fn named<'c>(&self, visible: &[&'c Choice], words: &str) -> Option<&'c Choice> {
-        let (base, said) = (self.base, plain(words));
+        let (base, said) = (self.base, Said::new(words));
         let fits = |choice: &&&Choice| {
             let mut texts = std::iter::once(base.text(choice.id)).chain(said_by(base, choice));
-            texts.any(|text| is_plainly(text, &said))
+            texts.any(|text| said.is(text))
         };
         visible.iter().find(fits).copied()
     }
@@ -108,7 +108,7 @@ impl Walk<'_> {
         let SlotKind::Choice(picks) = &slot.kind else {
             return None;
         };
-        let (base, said) = (self.base, plain(words));
+        let (base, said) = (self.base, Said::new(words));
         let texts: Vec<Vec<&str>> = picks
             .iter()
             .map(|pick| {
@@ -119,7 +119,7 @@ impl Walk<'_> {
                 texts
             })
             .collect();
-        let is_same = |texts: &Vec<&str>| texts.iter().any(|text| is_plainly(text, &said));
+        let is_same = |texts: &Vec<&str>| texts.iter().any(|text| said.is(text));
         let outright = texts.iter().position(is_same);
         let at = outright.or_else(|| best(&texts, &Query::new(words)))?;
         Some(Value::Text(picks[at].id.clone()))

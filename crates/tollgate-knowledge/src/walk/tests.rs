@@ -199,7 +199,8 @@ fn a_choice_among_several_keeps_the_version_it_was_asked_in() {
     let text = |said: &str| {
         format!(
             r#"{{"choose": "Which?", "nodes": {{"root": {{"response": "Hi"}},
-              "a": {{"keywords": ["lamp"], "response": "{said} a"}}, "b": {{"keywords": ["lamp"], "response": "{said} b"}}}}}}"#
+              "a": {{"keywords": ["lamp"], "response": "{said} a"}}, "b": {{"keywords": ["lamp"], "response": "{said} b"}},
+              "c": {{"keywords": ["wall"], "response": "{said} c"}}}}}}"#
         )
     };
     let mut library = of(&[("one", &text("Old"))]);
@@ -210,6 +211,11 @@ fn a_choice_among_several_keeps_the_version_it_was_asked_in() {
     ));
     let (_, old) = library.step(&session, "a", None).unwrap();
     assert_eq!(old.response, "Old a");
+    // Words that are none of the candidates are looked for in that version too.
+    let (_, old) = library
+        .step(&session, "provide_more_info", Some("wall"))
+        .unwrap();
+    assert_eq!(old.response, "Old c");
     let (fresh, _) = library.start("lamp").unwrap();
     let (_, new) = library.step(&fresh, "a", None).unwrap();
     assert_eq!(new.response, "New a");
