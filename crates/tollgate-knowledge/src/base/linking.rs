@@ -8,7 +8,10 @@ use super::{
     draft::{Draft, MAX_PROBLEMS, Owner, Raw, RawLink, RawTarget, extra, more},
     hash,
 };
-use crate::problem::{Place, Problem, ProblemCode};
+use crate::{
+    problem::{Place, Problem, ProblemCode},
+    search::Synonyms,
+};
 
 impl Draft {
     /// Links everything; what is wrong makes it fail, except for links to nowhere.
@@ -49,7 +52,7 @@ impl Draft {
             choices: self.choices,
             branches: self.branches,
             slots: self.slots,
-            synonyms: self.synonyms,
+            synonyms: Synonyms::new(self.synonyms),
             root,
             noticed,
             texts: self.texts,

@@ -31,7 +31,7 @@ pub(crate) use words::hash;
 
 use crate::{
     problem::{Place, Problem},
-    search::Index,
+    search::{Index, Synonyms},
 };
 
 /// The fields that are read, of each kind of group: the file, a node, an option, a branch,
@@ -179,7 +179,7 @@ pub struct Base {
     pub(crate) choices: Vec<Choice>,
     pub(crate) branches: Vec<Vec<Branch>>,
     pub(crate) slots: Vec<Slot>,
-    pub(crate) synonyms: Vec<Vec<String>>,
+    pub(crate) synonyms: Synonyms,
     pub(crate) root: NodeId,
     /// Links to nowhere and the like, found while linking.
     pub(crate) noticed: Vec<Problem>,

@@ -9,11 +9,13 @@ mod gather;
 mod index;
 mod moves;
 mod query;
+mod synonyms;
 mod words;
 
 pub use index::Index;
 use index::{Looked, cost, frequency};
 pub(crate) use query::{Heard, Query};
+pub(crate) use synonyms::Synonyms;
 
 use crate::base::{Base, NodeId};
 

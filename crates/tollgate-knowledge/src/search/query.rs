@@ -109,11 +109,7 @@ impl Query {
             .iter()
             .map(|keys| vec![keys.clone()])
             .collect();
-        for group in &base.synonyms {
-            let said = group.iter().any(|word| text::has_word(&self.folded, word));
-            if !said {
-                continue;
-            }
+        for group in base.synonyms.said(&self.folded) {
             let alternatives: Vec<Vec<u64>> = group
                 .iter()
                 .map(|word| keys(word).concat())
