@@ -5,6 +5,8 @@ mod conditions;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod entry;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod planted;
