@@ -3,7 +3,8 @@
 //! `--data DIR` names a folder with `smart-answers.json`: a list of flows, each with a
 //! `start` and `nodes` that have a text, `options` and the nodes that come `next`. Each flow
 //! is written as Graphviz, Mermaid and CSV; what is imported must have every node and every
-//! way of it, and a session must come from its start to every node that can be reached.
+//! way of it, a session must come from its start to every node that can be reached, and
+//! `lint` must find what is wrong with the flow itself and nothing else.
 
 #![expect(clippy::print_stdout, reason = "it is a report for people")]
 
@@ -17,7 +18,9 @@ use std::{
 };
 
 use serde_json::Value;
-use tollgate_knowledge::{Format, ImportFormat, Library, import, load_text};
+use tollgate_knowledge::{
+    Base, Format, ImportFormat, Library, ProblemCode, import, lint, load_text,
+};
 
 /// A flow as the file has it: texts and ways, by the ids of nodes.
 struct Flow {
@@ -42,7 +45,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let mut failures = 0;
-    println!("flow | nodes | ways | reached | as");
+    println!("flow | nodes | ways | reached | as | lint");
     for flow in all.iter().map(read) {
         if flow.nodes.is_empty() {
             println!("{} | 0 | nothing is drawn in it", flow.name);
@@ -54,8 +57,8 @@ fn main() -> ExitCode {
             ("csv", ImportFormat::Csv, csv(&flow)),
         ] {
             match imported(&flow, drawn, format) {
-                Ok((ways, reached)) => println!(
-                    "{} | {} | {ways} | {reached} | {what}",
+                Ok((ways, reached, found)) => println!(
+                    "{} | {} | {ways} | {reached} | {what} | {found}",
                     flow.name,
                     flow.nodes.len()
                 ),
@@ -172,8 +175,12 @@ fn csv(flow: &Flow) -> String {
     out
 }
 
-/// How many ways were found again, and how many nodes a session came to.
-fn imported(flow: &Flow, drawn: String, format: ImportFormat) -> Result<(usize, usize), String> {
+/// How many ways were found again, how many nodes a session came to, and what lint says.
+fn imported(
+    flow: &Flow,
+    drawn: String,
+    format: ImportFormat,
+) -> Result<(usize, usize, String), String> {
     let told = |problems: Vec<tollgate_knowledge::Problem>| {
         let first = problems.first().map(ToString::to_string);
         first.unwrap_or_default()
@@ -200,15 +207,53 @@ fn imported(flow: &Flow, drawn: String, format: ImportFormat) -> Result<(usize, 
         ));
     }
     let wanted = reachable(flow);
+    let found = linted(flow, &base, wanted.len())?;
     let reached = walked(Library::new(vec![Arc::new(base)]))?;
     let missing: Vec<&&String> = wanted
         .iter()
         .filter(|id| !reached.contains(&flow.nodes[**id].0))
         .collect();
     match missing.is_empty() {
-        true => Ok((draft.options, wanted.len())),
+        true => Ok((draft.options, wanted.len(), found)),
         false => Err(format!("no session came to {missing:?}")),
     }
+}
+
+/// What lint finds, if that is what is wrong with the flow: nodes that nothing leads to, ways
+/// to nowhere (a drawing has an empty box there), and that nobody has written a `fallback`.
+fn linted(flow: &Flow, base: &Base, reached: usize) -> Result<String, String> {
+    let problems = lint(base);
+    let count = |code: ProblemCode| problems.iter().filter(|one| one.code == code).count();
+    let ways = flow.nodes.values().flat_map(|(_, ways)| ways);
+    let lost = ways.filter(|(_, next)| !flow.nodes.contains_key(next));
+    let boxes = base.node_count() - flow.nodes.len();
+    let broken = if boxes == 0 { lost.count() } else { 0 };
+    let unreached = flow.nodes.len() - reached;
+    let known = [
+        (ProblemCode::NoFallback, 1..=1),
+        (ProblemCode::BrokenLink, broken..=broken),
+        (ProblemCode::Unreachable, unreached..=unreached + boxes),
+        (ProblemCode::NoExit, 0..=flow.nodes.len()),
+    ];
+    let odd = known
+        .iter()
+        .find(|(code, wanted)| !wanted.contains(&count(*code)));
+    if let Some((code, wanted)) = odd {
+        let found = count(*code);
+        return Err(format!("{found} of {code} instead of {wanted:?}"));
+    }
+    let other = problems
+        .iter()
+        .find(|one| known.iter().all(|(code, _)| *code != one.code));
+    if let Some(other) = other {
+        return Err(other.to_string());
+    }
+    let found: Vec<String> = known
+        .iter()
+        .filter(|(code, _)| count(*code) > 0)
+        .map(|(code, _)| format!("{} {code}", count(*code)))
+        .collect();
+    Ok(found.join(", "))
 }
 
 fn reachable(flow: &Flow) -> Vec<&String> {
