@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use tollgate_core::{ErrorCode, Notice, NoticeSink, ProviderError};
 use tollgate_knowledge::{Base, Library, Limits, Session, Stamp, load};
 
-use super::versions::{Content, SMALL, Versions};
+use super::versions::{Content, SMALL, Trouble, Versions};
 
 /// Up to so many bytes are read at start-up, to list what is in them; more is read beside.
 const AT_ONCE: u64 = 1 << 20;
@@ -120,7 +120,7 @@ impl Shelf {
     pub(super) async fn for_session(
         &self,
         session: &Session,
-    ) -> Result<(Arc<Library>, Option<ProviderError>), ProviderError> {
+    ) -> Result<(Arc<Library>, Option<Trouble>), ProviderError> {
         let mut library = self.read().await?;
         let is_here = |library: &Library| {
             session

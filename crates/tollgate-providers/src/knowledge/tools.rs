@@ -10,7 +10,7 @@ use tollgate_core::{
 };
 use tollgate_knowledge::{Session, StepError, View};
 
-use super::{offers::PAGE, shelf::Shelf};
+use super::{offers::PAGE, shelf::Shelf, versions::Trouble};
 
 pub(super) const INITIATE: &str = "initiate_session";
 pub(super) const NAVIGATE: &str = "navigate_session";
@@ -152,9 +152,13 @@ async fn go_on(
     let step =
         tokio::task::spawn_blocking(move || library.step(&session, &option, input.as_deref()));
     let step = step.await.map_err(ProviderError::unavailable)?;
-    let (session, view) = step.map_err(|error| ProviderError {
-        source: trouble.and_then(|trouble| trouble.source),
-        ..refusal(&error)
+    let (session, view) = step.map_err(|error| match (&error, trouble) {
+        (StepError::Gone(_), Some(Trouble::Passing(trouble))) => trouble,
+        (StepError::Gone(_), Some(Trouble::Damaged(trouble))) => ProviderError {
+            source: trouble.source,
+            ..refusal(&error)
+        },
+        _ => refusal(&error),
     })?;
     shared
         .keep(&cx, &args.session_id, Some(version), &session)

@@ -39,6 +39,14 @@ pub(super) enum Content {
     Lost,
 }
 
+/// Why a version that is kept could not be read back.
+pub(super) enum Trouble {
+    /// For now; another attempt may do better.
+    Passing(ProviderError),
+    /// For good.
+    Damaged(ProviderError),
+}
+
 /// The versions that sessions use.
 pub(super) struct Versions {
     kept: Option<Kept>,
@@ -151,14 +159,20 @@ impl Versions {
         &self,
         id: &str,
         version: &str,
-    ) -> Result<Option<Unpacked>, ProviderError> {
+    ) -> Result<Option<Unpacked>, Trouble> {
         let Some(kept) = self.kept.clone() else {
             return Ok(None);
         };
         let (id, version) = (id.to_owned(), version.to_owned());
         let read = tokio::task::spawn_blocking(move || kept.get(&id, &version));
-        let read = read.await.map_err(ProviderError::unavailable)?;
-        read.map_err(ProviderError::unavailable)
+        let read = read.await.map_err(ProviderError::unavailable);
+        read.map_err(Trouble::Passing)?.map_err(|error| {
+            let kind = match error.is_passing() {
+                true => Trouble::Passing,
+                false => Trouble::Damaged,
+            };
+            kind(ProviderError::unavailable(error))
+        })
     }
 
     /// Waits for what is still being written.
@@ -206,7 +220,11 @@ impl Writing {
 
     fn write(&self, content: Content) -> Result<(), KeepError> {
         let (id, version) = &self.name;
-        if self.kept.note(id, version, self.until)? {
+        let is_damaged = match &content {
+            Content::Packed(bytes) => self.kept.is_damaged(id, version, bytes)?,
+            Content::Files(_) | Content::Lost => false,
+        };
+        if !is_damaged && self.kept.note(id, version, self.until)? {
             return Ok(self.kept.sweep(self.now)?);
         }
         let put = |write: &dyn Fn(&mut dyn Write) -> Result<(), tollgate_knowledge::PackError>| {

@@ -1,15 +1,11 @@
 //! A session goes on with the version it began with, whatever becomes of files and processes.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Answer, CallContext, Event, Health, HeldClock, LogLevel, Provider, ProviderError, Timestamp,
+    Answer, CallContext, ErrorCode, Event, Health, HeldClock, LogLevel, Provider, ProviderError,
+    Timestamp,
 };
 use tollgate_providers::knowledge::{self, Settings};
 use tollgate_testkit::{
@@ -72,12 +68,23 @@ impl Desk {
         self.folder.path().join("versions")
     }
 
-    fn kept(&self) -> usize {
+    fn files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.versions()).unwrap();
-        let is_kept = |path: &Path| path.extension().is_some_and(|ending| ending == "kept");
-        entries
-            .filter(|entry| is_kept(&entry.as_ref().unwrap().path()))
-            .count()
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let is_kept = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "kept");
+        paths.filter(is_kept).collect()
+    }
+
+    fn kept(&self) -> usize {
+        self.files().len()
+    }
+
+    /// The one version that is kept.
+    fn only(&self) -> PathBuf {
+        let [path] = &self.files()[..] else {
+            panic!("not one version is kept: {:?}", self.files());
+        };
+        path.clone()
     }
 
     /// Another process over the same files; nothing of this one is waited for.
@@ -188,12 +195,7 @@ async fn a_version_that_is_missing_or_damaged_says_to_begin_again() {
     let mut desk = Desk::new();
     let session = desk.begin("hello").await;
     desk.write("tea.json", &tea("Ninety"));
-    let kept = || {
-        let mut entries = fs::read_dir(desk.versions()).unwrap();
-        let entry = entries.find(|entry| entry.as_ref().unwrap().path().extension().is_some());
-        entry.unwrap().unwrap().path()
-    };
-    let path = kept();
+    let path = desk.only();
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     desk.restart();
@@ -208,6 +210,65 @@ async fn a_version_that_is_missing_or_damaged_says_to_begin_again() {
     fs::write(&path, whole).unwrap();
     let step = desk.go(&session, "green").await.unwrap();
     assert_eq!(step["response"], "Eighty degrees");
+}
+
+#[tokio::test]
+async fn a_version_that_cannot_be_read_right_now_is_not_gone() {
+    let mut desk = Desk::new();
+    let session = desk.begin("hello").await;
+    desk.write("tea.json", &tea("Ninety"));
+    let path = desk.only();
+    let whole = fs::read(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    // Reading a folder fails, and says nothing about what was kept.
+    fs::create_dir(&path).unwrap();
+    desk.restart();
+    let error = desk.go(&session, "green").await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable, "{error:?}");
+    fs::remove_dir(&path).unwrap();
+    fs::write(&path, whole).unwrap();
+    let step = desk.go(&session, "green").await.unwrap();
+    assert_eq!(step["response"], "Eighty degrees");
+}
+
+#[tokio::test]
+async fn a_damaged_version_is_written_again_while_it_can_be() {
+    let mut desk = Desk::new();
+    let session = desk.begin("hello").await;
+    let path = desk.only();
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    fs::write(&path, &bytes).unwrap();
+    // The file is still the same, so whoever begins with it next has what is missing.
+    desk.restart();
+    let second = desk.begin("hello").await;
+    assert_eq!(second["version"], session["version"]);
+    desk.write("tea.json", &tea("Ninety"));
+    desk.restart();
+    for session in [session, second] {
+        let step = desk.go(&session, "green").await.unwrap();
+        assert_eq!(step["response"], "Eighty degrees");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_used_is_said_and_stops_nobody() {
+    let desk = Desk::new();
+    fs::write(desk.versions(), "in the way").unwrap();
+    let session = desk.begin("hello").await;
+    let heard = desk.events.heard();
+    let [Event::Log { level, data, .. }] = &heard[..] else {
+        panic!("the caller is told: {heard:?}");
+    };
+    assert_eq!(*level, LogLevel::Warning);
+    let told = data.as_str().unwrap();
+    assert!(told.contains("is not kept"), "{told}");
+    assert_eq!(
+        desk.provider.health().await,
+        Health::Degraded(told.to_owned())
+    );
+    desk.go(&session, "green").await.unwrap();
 }
 
 #[tokio::test]
