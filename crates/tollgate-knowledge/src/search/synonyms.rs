@@ -60,9 +60,7 @@ impl Synonyms {
 /// What a text must have where a word begins.
 fn beginning(word: &str) -> u64 {
     match (word.chars().next(), text::runs(word).next()) {
-        (Some(first), Some(Run::Dense(_))) if text::is_dense(first) => {
-            text::pair_key(first, None)
-        }
+        (Some(first), Some(Run::Dense(_))) if text::is_dense(first) => text::pair_key(first, None),
         (Some(first), Some(Run::Word(run))) if first.is_alphanumeric() => hash(run),
         (_, _) => ANY,
     }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use tollgate_knowledge::{Format, Library, load_text};
 
 fn library(text: &str) -> Library {
-    Library::new(vec![Arc::new(
-        load_text("k", text, Format::Yaml).unwrap(),
-    )])
+    Library::new(vec![Arc::new(load_text("k", text, Format::Yaml).unwrap())])
 }
 
 /// How a question was understood, and where it led.
