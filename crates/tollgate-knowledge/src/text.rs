@@ -21,20 +21,35 @@ pub fn dictionary_is_loaded() -> bool {
 
 /// Lower case, and full-width forms as plain ones.
 pub(crate) fn fold(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
-    folded(text).collect()
+    let mut out = String::new();
+    fold_into(&mut out, text);
+    out
 }
 
-/// The same, one character after the other.
-fn folded(text: &str) -> impl Iterator<Item = char> {
-    let narrow = |c: char| match c {
+/// The same in the place of what was there.
+pub(crate) fn fold_into(out: &mut String, text: &str) {
+    out.clear();
+    out.reserve(text.len());
+    if text.is_ascii() {
+        out.push_str(text);
+        return out.make_ascii_lowercase();
+    }
+    for c in text.chars() {
+        // They have no case, and to look that up takes a while.
+        match is_dense(c) {
+            true => out.push(c),
+            false => out.extend(folded_one(c)),
+        }
+    }
+}
+
+fn folded_one(c: char) -> impl Iterator<Item = char> {
+    let narrow = match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(c as u32 - 0xfee0).unwrap_or(c),
         '\u{3000}' => ' ',
         _ => c,
     };
-    text.chars().map(narrow).flat_map(char::to_lowercase)
+    narrow.to_lowercase()
 }
 
 /// A text without case, signs and spaces.
@@ -66,7 +81,8 @@ impl<'w> Said<'w> {
 }
 
 fn plainly(text: &str) -> impl Iterator<Item = char> {
-    folded(text).filter(|c| c.is_alphanumeric())
+    let folded = text.chars().flat_map(folded_one);
+    folded.filter(|c| c.is_alphanumeric())
 }
 
 /// Scripts that are written without spaces.

@@ -115,13 +115,7 @@ impl Gather {
     }
 
     fn add(&mut self, words: &str, strength: u8) {
-        if words.is_ascii() {
-            self.folded.clear();
-            self.folded.push_str(words);
-            self.folded.make_ascii_lowercase();
-        } else {
-            self.folded = text::fold(words);
-        }
+        text::fold_into(&mut self.folded, words);
         for run in text::runs(&self.folded) {
             match run {
                 Run::Word(word) => {

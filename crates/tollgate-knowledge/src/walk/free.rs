@@ -195,11 +195,12 @@ fn said_by<'b>(base: &'b Base, choice: &'b Choice) -> impl Iterator<Item = &'b s
 
 /// The place of the texts that account for the most of what was said, if it is one.
 fn best(texts: &[Vec<&str>], query: &Query) -> Option<usize> {
-    let stems = Stems::new();
+    let (stems, mut folded) = (Stems::new(), String::new());
     let count = |texts: &Vec<&str>| {
         let mut heard = query.heard();
         for words in texts {
-            hear(words, &stems, &mut heard);
+            text::fold_into(&mut folded, words);
+            hear(&folded, &stems, &mut heard);
         }
         heard.concepts()
     };
@@ -211,9 +212,9 @@ fn best(texts: &[Vec<&str>], query: &Query) -> Option<usize> {
     fits.then(|| counts.iter().position(|count| *count == most))?
 }
 
-/// Hears the words of a text, as far as the question could have them too.
-fn hear(words: &str, stems: &Stems, heard: &mut Heard<'_>) {
-    for run in text::runs(&text::fold(words)) {
+/// Hears the words of a folded text, as far as the question could have them too.
+fn hear(folded: &str, stems: &Stems, heard: &mut Heard<'_>) {
+    for run in text::runs(folded) {
         match run {
             Run::Word(word) if heard.can_be(word) => heard.key(stems.key(word)),
             Run::Dense(word) if heard.can_be_dense() => {
