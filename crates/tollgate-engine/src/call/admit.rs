@@ -49,7 +49,7 @@ pub(super) struct Permitted {
 pub(super) enum Permission {
     Granted(Permitted),
     DryRun(Told),
-    Happened(Recorded),
+    Happened(Box<Recorded>),
 }
 
 /// What a dry run tells.
@@ -305,7 +305,7 @@ pub(super) async fn permit(
         let happened = Box::pin(consent::happened(inner, session, &valid, &of_call));
         if let Some(recorded) = happened.await? {
             note(trail, consent, &verdict);
-            return Ok(Permission::Happened(recorded));
+            return Ok(Permission::Happened(Box::new(recorded)));
         }
         if matches!(verdict.decision, Decision::NeedsConsent(_)) {
             let found = Box::pin(consent::find(inner, session, &valid, &of_call, tainted));

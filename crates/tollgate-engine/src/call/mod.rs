@@ -145,7 +145,7 @@ impl Inner {
             let permitted = match permission {
                 Permission::Granted(permitted) => permitted,
                 Permission::DryRun(told) => return Ok(End::DryRun(told)),
-                Permission::Happened(recorded) => return Ok(End::Recorded(recorded.into())),
+                Permission::Happened(recorded) => return Ok(End::Recorded(recorded)),
             };
             asked = match self.answer(trail, session, permitted).await? {
                 Reached::End(end) => return Ok(*end),
