@@ -6,7 +6,7 @@ use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header, uri::Authority};
 
 use crate::config::Serve;
 
@@ -29,7 +29,7 @@ impl Hosts {
 
     /// Says what is wrong with the host or the origin of a request.
     pub(super) fn check(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), &'static str> {
-        let named = uri.authority().map(|authority| authority.as_str());
+        let named = uri.authority().map(Authority::as_str);
         let named = named.or_else(|| headers.get(header::HOST)?.to_str().ok());
         let Some(host) = named.map(lowered).filter(|host| self.answers(host)) else {
             return Err("this host is not served here");
