@@ -162,7 +162,12 @@ impl Session {
                 json!({"cursor": cursor})
             };
             let listed = self.ask("tools/list", params)["result"].clone();
-            let tools = listed["tools"].as_array().unwrap();
+            let Some(tools) = listed["tools"].as_array() else {
+                // The list has changed between two of its pages.
+                assert!(!cursor.is_null(), "no list: {listed}");
+                cursor = Value::Null;
+                continue;
+            };
             let found = tools
                 .iter()
                 .find(|tool| tool["_meta"]["tollgate/name"] == name);
