@@ -52,12 +52,12 @@ pub(crate) struct Place {
     desk: Arc<Desk>,
 }
 
-/// How long a transaction waits for half as many commits as the last one had.
+/// How long a transaction waits for most of as many commits as the last one had.
 ///
 /// Callers that were just answered are about to come back, and a transaction
-/// costs as much as several commits, so gathering them is cheaper for all. Half
-/// of them, so that the others have something to do while these are written.
-const GATHER: Duration = Duration::from_millis(1);
+/// costs as much as several commits, so gathering them is cheaper for all. Not
+/// for all of them, so that the others have something to do while these are written.
+const GATHER: Duration = Duration::from_millis(2);
 /// With fewer callers than this, nobody waits for anybody.
 const CROWD: usize = 4;
 /// After so many transactions of one commit each, the next caller is thought to be alone.
@@ -114,7 +114,7 @@ impl Place {
         let mut last = 0;
         while self.queue.wait() == Wanted::Work {
             if last >= CROWD {
-                self.queue.gather(last / 2, GATHER);
+                self.queue.gather(last * 3 / 4, GATHER);
             }
             let mut writer = self.writer();
             let Some(writer) = writer.as_mut() else {
