@@ -7,14 +7,14 @@ mod write;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, PoisonError, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    SessionKey, StoreError,
+    SessionKey, StoreError, Timestamp,
     store::{Durability, RunChange, RunRow},
 };
 use tollgate_runs::{Action, Call, Event, Key, Outcome, Run, Status, Waits};
@@ -32,6 +32,8 @@ use crate::call::Inner;
 
 /// How often a run looks whether another process wants it called off.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long such a look is good for: quick steps do not pay for one each.
+const FRESH: Duration = Duration::from_millis(20);
 
 /// A run being driven.
 struct Drive {
@@ -47,6 +49,8 @@ struct Drive {
     calls: HashMap<Key, CancellationToken>,
     /// What has happened and was not taken note of yet.
     next: VecDeque<Event>,
+    /// When it last looked whether another process wants it called off.
+    looked: Option<Instant>,
 }
 
 /// Drives a claimed run to its end. `row` is as it was before the claim.
@@ -179,10 +183,17 @@ impl Drive {
         all.saturating_sub(Duration::from_millis(gone))
     }
 
-    async fn is_called_off(&self, cancel: &CancellationToken) -> bool {
+    async fn is_called_off(&mut self, cancel: &CancellationToken) -> bool {
         if self.run.is_canceled() {
             return false;
         }
+        if cancel.is_cancelled() {
+            return true;
+        }
+        if self.looked.is_some_and(|looked| looked.elapsed() < FRESH) {
+            return false;
+        }
+        self.looked = Some(Instant::now());
         let wanted = self.around.inner.store.run_canceled(&self.around.run).await;
         cancel.is_cancelled() || matches!(wanted, Ok(Some(true)))
     }
@@ -255,17 +266,7 @@ impl Drive {
             self.body.go_on(now);
         }
         let kept = Kept {
-            changes: vec![
-                self.around.rest(rests, u32::MAX),
-                RunChange::Move {
-                    id: self.around.run.clone(),
-                    fence: self.fence,
-                    status: Status::Running.as_str().to_owned(),
-                    is_over: false,
-                    record: self.body.written(),
-                    at: now,
-                },
-            ],
+            changes: vec![self.around.rest(rests, u32::MAX), self.goes_on(now)],
             durability: Durability::Disk,
             ..Kept::default()
         };
@@ -275,6 +276,18 @@ impl Drive {
             self.around.shared.wake.notify_one();
         }
         Ok(())
+    }
+
+    /// The run as it is now, which is not over.
+    fn goes_on(&self, now: Timestamp) -> RunChange {
+        RunChange::Move {
+            id: self.around.run.clone(),
+            fence: self.fence,
+            status: Status::Running.as_str().to_owned(),
+            is_over: false,
+            record: self.body.written(),
+            at: now,
+        }
     }
 
     fn call(&mut self, call: Call, here: &mut Here) {

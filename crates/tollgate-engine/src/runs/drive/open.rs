@@ -99,6 +99,7 @@ pub(super) async fn open(
         } else {
             VecDeque::from([Event::Begin])
         },
+        looked: None,
     };
     Ok((drive, inbox))
 }

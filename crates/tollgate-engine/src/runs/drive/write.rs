@@ -61,14 +61,7 @@ impl Drive {
         };
         match ending {
             Some(ending) => self.close(ending, &mut kept).await?,
-            None if is_new => kept.changes.push(RunChange::Move {
-                id: self.around.run.clone(),
-                fence: self.fence,
-                status: Status::Running.as_str().to_owned(),
-                is_over: false,
-                record: self.body.written(),
-                at: now,
-            }),
+            None if is_new => kept.changes.push(self.goes_on(now)),
             None => {}
         }
         kept.commit(&self.around.inner).await?;
