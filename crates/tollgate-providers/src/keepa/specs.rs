@@ -123,9 +123,19 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
         service_command: Some(command.name().to_owned()),
         shape: Shape::Data,
         page: None,
-        more: Map::new(),
+        more: tool.map(own_marks).unwrap_or_default(),
         inactive: None,
     })
+}
+
+/// What the pack's own document says of each tool in a list, beside whether it can be used.
+fn own_marks(tool: &Tool) -> Map<String, Value> {
+    let groups: Vec<&str> = tool.sets().collect();
+    let mut marks = json!({"service_command": tool.command.name(), "groups": groups});
+    if tool.takes_results {
+        marks["workflow_runtime"] = Value::Bool(true);
+    }
+    Map::from_iter([("x-keepa".to_owned(), marks)])
 }
 
 /// What tells the state of things, not an answer that holds for a while.
