@@ -198,7 +198,8 @@ impl SkillBoard {
         board
     }
 
-    fn put(&self, mut skills: Vec<Skill>) {
+    /// Puts other skills in place, before a gate is made of them.
+    pub fn put(&self, mut skills: Vec<Skill>) {
         skills.sort_by(|one, other| one.name.cmp(&other.name));
         *self.0.read.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(skills);
     }

@@ -7,11 +7,13 @@ use std::{
     sync::Arc,
 };
 
+use tokio::task::JoinHandle;
 use tollgate_core::{Artifacts, Capability, Clock, Provider, SystemClock, ToolName};
 use tollgate_engine::{
     Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
-    Selection, Settings, SkillBoard,
+    Selection, Settings, Skill, SkillBoard,
     policy::{Origin, Policies, PolicyError, Source},
+    prepare_schemas,
     record::{NoLog, NoSpans},
     runs::{Runs, check_template},
 };
@@ -25,7 +27,7 @@ use crate::{
     keepa, keys,
     logfile::LogFile,
     pages::PAGES,
-    skills::{self, Book},
+    skills::{self, Book, Loaded},
     telemetry::Exporter,
     templates::BUILT_IN,
     upstream,
@@ -103,12 +105,12 @@ impl Wired {
 /// Builds everything.
 pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, WireError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let store = Arc::new(open_store(config, &clock)?);
     let gate_tools = GateTools::with_pages(PAGES.to_vec());
     let book = Arc::new(Book::new(config));
     let rules = policy_sources(config)?;
-    let (skills, policies) = skills::compiled(book.load(), &rules)?;
-    let board = SkillBoard::new(skills);
+    let loaded = book.load();
+    let board = SkillBoard::new(loaded.skills.clone());
+    let behind = behind(config, &clock, loaded, rules.clone());
     let cleaner = cleaner(config)?;
     let log = LogFile::open(&config.log).map_err(|source| WireError::File {
         path: log_path(config),
@@ -124,6 +126,16 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         artifacts: Some(runs.artifacts()),
     };
     let catalog = catalog(config, environment, own.into(), settings_of_providers).await?;
+    let (store, compiled) = match behind.await {
+        Ok(done) => done,
+        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+    };
+    let store = Arc::new(store.map_err(|source| WireError::State {
+        dir: config.state.dir.clone(),
+        source,
+    })?);
+    let (skills, policies) = compiled?;
+    board.put(skills);
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
         .map(Arc::new);
@@ -165,12 +177,25 @@ pub fn store_settings(config: &Config) -> tollgate_store::Settings {
     }
 }
 
-fn open_store(config: &Config, clock: &Arc<dyn Clock>) -> Result<SqliteStore, WireError> {
-    SqliteStore::open(store_settings(config), Arc::clone(clock)).map_err(|source| {
-        WireError::State {
-            dir: config.state.dir.clone(),
-            source,
-        }
+type Behind = (
+    Result<SqliteStore, OpenError>,
+    Result<(Vec<Skill>, Policies), WireError>,
+);
+
+/// Opens the state and compiles the rules while providers are asked what they offer.
+fn behind(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    loaded: Loaded,
+    rules: Vec<Source>,
+) -> JoinHandle<Behind> {
+    let (settings, clock) = (store_settings(config), Arc::clone(clock));
+    tokio::task::spawn_blocking(move || {
+        let store = SqliteStore::open(settings, clock);
+        let compiled = skills::compiled(loaded, &rules);
+        // The first call needs it and would have to wait.
+        drop(tokio::task::spawn_blocking(prepare_schemas));
+        (store, compiled)
     })
 }
 

@@ -129,7 +129,7 @@ pub(super) fn resolve(
     trail.tool = spec.name.as_str().to_owned();
     trail.command = spec.service_command.clone();
     trail.provider = Some(spec.provider_id.clone());
-    trail.spec_digest = Some(listing.digest.clone());
+    trail.spec_digest = Some(listing.digest().to_owned());
     trail.capability = Some(spec.capability);
     trail.idempotent = spec.annotations.idempotent;
     check_profile(inner, caller, session, &listing)?;

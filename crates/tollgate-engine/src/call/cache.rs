@@ -246,7 +246,7 @@ pub(super) fn binding(inner: &Inner, listing: &Listing, fingerprint: &str) -> Ar
     let own = listing.spec.service_command.is_none();
     let arguments = if own { fingerprint } else { "" };
     let version = inner.cleaner.version();
-    format!("{}:{version}:{arguments}", listing.digest).into()
+    format!("{}:{version}:{arguments}", listing.digest()).into()
 }
 
 /// Opens the kept answer of a permitted call.

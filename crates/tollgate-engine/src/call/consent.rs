@@ -68,7 +68,7 @@ pub(super) fn offered(
         let fingerprint = validate::fingerprint(inner, &valid.arguments, node.as_ref());
         let binding = super::state::binding(
             listing.spec.name.as_str(),
-            &listing.digest,
+            listing.digest(),
             &fingerprint,
             session.key(),
         );

@@ -5,7 +5,10 @@
 
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
-use super::{Gateway, Inner};
+use super::{
+    Caller, Gateway, Inner,
+    listing::{Viewer, could_read},
+};
 use crate::catalog::Wanted;
 
 /// Somebody's wish to hear of one address; dropping it ends the wish.
@@ -15,8 +18,13 @@ pub struct Following {
 }
 
 impl Gateway {
-    /// Sees to it that changes of what is read at an address are announced.
-    pub fn follow(&self, uri: &str) -> Following {
+    /// Sees to it that changes of what is read at an address are announced to somebody who
+    /// could read it; for anybody else there is nothing there.
+    pub fn follow(&self, caller: &Caller, uri: &str) -> Option<Following> {
+        let viewer = Viewer::of_caller(caller);
+        if !could_read(&self.0, &viewer, uri) {
+            return None;
+        }
         let mut followed = self.0.followed();
         let count = followed.entry(uri.to_owned()).or_default();
         *count += 1;
@@ -25,10 +33,10 @@ impl Gateway {
         if is_first {
             self.0.tell_owner(uri, true);
         }
-        Following {
+        Some(Following {
             inner: Arc::downgrade(&self.0),
             uri: uri.to_owned(),
-        }
+        })
     }
 
     /// Tells whoever owns it now: it may have come only after somebody asked for it.

@@ -9,7 +9,7 @@ use tollgate_core::{
 
 use super::{CALL_BY_NAME, Caller, Gateway, Inner};
 use crate::{
-    catalog::Listing,
+    catalog::{Listing, Wanted},
     policy::{Action, Consent, Question},
     record::Trail,
 };
@@ -147,10 +147,19 @@ impl Gateway {
 
     /// Every tool this caller can see, by canonical id.
     pub fn list(&self, caller: &Caller) -> Vec<Arc<Listing>> {
+        self.list_where(caller, |_| true)
+    }
+
+    /// The tools this caller can see among those that are wanted; policy is asked about no other.
+    pub fn list_where(
+        &self,
+        caller: &Caller,
+        wanted: impl Fn(&Listing) -> bool,
+    ) -> Vec<Arc<Listing>> {
         let viewer = Viewer::of_caller(caller);
         self.catalog()
             .listings()
-            .filter(|listing| shows(&self.0, &viewer, listing))
+            .filter(|listing| wanted(listing) && shows(&self.0, &viewer, listing))
             .cloned()
             .collect()
     }
@@ -205,6 +214,16 @@ pub(crate) fn found(
         .take(limit)
         .map(|(listing, score)| (Arc::clone(listing), score))
         .collect()
+}
+
+/// Whether the viewer could read what is at an address, or what may come there later.
+pub(crate) fn could_read(inner: &Inner, viewer: &Viewer<'_>, uri: &str) -> bool {
+    let catalog = inner.catalog();
+    let owner = catalog.owner(&Wanted::Resource(uri.to_owned()));
+    owner.is_none_or(|owner| {
+        catalog.is_in_scope(owner, viewer.sight.scope)
+            && could(inner, viewer, Action::Read, owner.listing(Action::Read))
+    })
 }
 
 /// Everything the viewer could read, in the order of the providers.

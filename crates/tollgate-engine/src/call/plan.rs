@@ -109,8 +109,8 @@ pub(super) fn of(
 /// What approvals are bound to beside the arguments: the spec, and the plan if there is one.
 pub(super) fn bound_to<'a>(listing: &'a Listing, plan: Option<&Plan>) -> Cow<'a, str> {
     match plan {
-        None => Cow::Borrowed(&listing.digest),
-        Some(plan) => Cow::Owned(format!("{}+{}", listing.digest, plan.binding)),
+        None => Cow::Borrowed(listing.digest()),
+        Some(plan) => Cow::Owned(format!("{}+{}", listing.digest(), plan.binding)),
     }
 }
 

@@ -3,7 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use jsonschema::Validator;
-use tollgate_core::{Payload, Provider, ToolSpec, canonical::hex_digest};
+use tollgate_core::{
+    Payload, Provider, ToolSpec,
+    canonical::{Form, Node, hex_digest},
+};
 use tollgate_sanitize::Identifiers;
 
 use crate::schema::{self, SchemaError};
@@ -12,9 +15,9 @@ use crate::schema::{self, SchemaError};
 pub struct Listing {
     /// Its contract.
     pub spec: Arc<ToolSpec>,
-    /// The digest of that contract; approvals and cached answers are bound to it.
-    pub digest: String,
     pub(crate) provider: Arc<dyn Provider>,
+    /// Made on first use: most tools are listed and never called.
+    digest: OnceLock<String>,
     made: OnceLock<Result<Made, SchemaError>>,
 }
 
@@ -27,21 +30,27 @@ pub(crate) struct Made {
 
 impl Listing {
     pub(crate) fn new(spec: ToolSpec, provider: Arc<dyn Provider>) -> Self {
-        let text = serde_json::to_string(&spec).unwrap_or_default();
-        let canonical = Payload::parse(text)
-            .ok()
-            .and_then(|payload| {
-                tollgate_core::canonical::Node::of(&payload)
-                    .ok()
-                    .map(|node| node.print(tollgate_core::canonical::Form::Jcs))
-            })
-            .unwrap_or_default();
         Self {
-            digest: hex_digest(canonical.as_bytes()),
             spec: Arc::new(spec),
             provider,
+            digest: OnceLock::new(),
             made: OnceLock::new(),
         }
+    }
+
+    /// The digest of its contract; approvals and cached answers are bound to it.
+    pub fn digest(&self) -> &str {
+        self.digest.get_or_init(|| {
+            let contract = Payload::parse(self.text()).ok();
+            let node = contract.as_ref().and_then(|text| Node::of(text).ok());
+            let canonical = node.map(|node| node.print(Form::Jcs));
+            hex_digest(canonical.unwrap_or_default().as_bytes())
+        })
+    }
+
+    /// Its contract as text, which changes whenever the contract does.
+    pub(super) fn text(&self) -> String {
+        serde_json::to_string(&self.spec).unwrap_or_default()
     }
 
     /// The arguments of a call under the names the tool knows, where it takes other spellings of them.

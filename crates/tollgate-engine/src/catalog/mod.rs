@@ -68,7 +68,7 @@ pub struct Problem {
 
 /// A snapshot of every tool on offer.
 pub struct Catalog {
-    version: String,
+    version: OnceLock<String>,
     tools: BTreeMap<String, Arc<Listing>>,
     spellings: HashMap<String, String>,
     offered: Vec<Offered>,
@@ -102,7 +102,7 @@ impl Catalog {
             }
         }
         let mut catalog = Self {
-            version: String::new(),
+            version: OnceLock::new(),
             tools: BTreeMap::new(),
             spellings: HashMap::new(),
             offered: Vec::new(),
@@ -116,7 +116,6 @@ impl Catalog {
             catalog.add(offer);
         }
         catalog.offered = offered;
-        catalog.version = catalog.digest();
         catalog
     }
 
@@ -127,7 +126,7 @@ impl Catalog {
 
     /// Changes whenever any tool does.
     pub fn version(&self) -> &str {
-        &self.version
+        self.version.get_or_init(|| self.digest())
     }
 
     /// Every tool, by canonical id.
@@ -228,7 +227,7 @@ impl Catalog {
     fn digest(&self) -> String {
         let said = |tool: &Arc<Listing>| {
             let inactive = tool.spec.inactive.as_deref().unwrap_or_default();
-            format!("{}{inactive}", tool.digest)
+            format!("{}\n{inactive}\n", tool.text())
         };
         let all: String = self.tools.values().map(said).collect();
         hex_digest(all.as_bytes())

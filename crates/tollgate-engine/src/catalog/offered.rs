@@ -199,7 +199,7 @@ impl Catalog {
         let prompts = differ(|offers| json!(offers.prompts));
         let resources = differ(|offers| json!([offers.resources, offers.templates]));
         [
-            (self.version != other.version, Changed::Tools),
+            (self.version() != other.version(), Changed::Tools),
             (prompts, Changed::Prompts),
             (resources, Changed::Resources),
         ]

@@ -90,7 +90,11 @@ impl Source {
 
     /// Whether the test suite has already held it against the schema.
     pub(super) fn is_known_good(&self) -> bool {
-        self.origin == Origin::Shipped && self.text == SHIPPED
+        match self.origin {
+            Origin::Shipped => self.text == SHIPPED,
+            Origin::ShippedSkill => true,
+            Origin::User | Origin::Restricting => false,
+        }
     }
 }
 
@@ -238,7 +242,7 @@ fn draft(source: &Source, index: usize, policy: &Policy, line: usize) -> Result<
         return Err(Problem::BadId(id.to_owned()));
     }
     let permits = policy.effect() == Effect::Permit;
-    if permits && source.origin == Origin::Restricting {
+    if permits && source.origin.only_forbids() {
         return Err(Problem::PermitNotAllowed(id.to_owned()));
     }
     // Going through the bare syntax tree spares parsing the text a second time.

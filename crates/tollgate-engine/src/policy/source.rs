@@ -21,6 +21,9 @@ pub struct Source {
 pub enum Origin {
     /// Tollgate's own.
     Shipped,
+    /// Those of a skill that comes with Tollgate: may only forbid, and the tests have held
+    /// them against the schema.
+    ShippedSkill,
     /// The user's, or a project's that the user trusts.
     User,
     /// A skill's or a project's: may only forbid.
@@ -33,8 +36,13 @@ impl Origin {
         match self {
             Self::Shipped => "shipped",
             Self::User => "user",
-            Self::Restricting => "restricting",
+            Self::ShippedSkill | Self::Restricting => "restricting",
         }
+    }
+
+    /// Whether its rules may do nothing but forbid.
+    pub(super) const fn only_forbids(self) -> bool {
+        matches!(self, Self::ShippedSkill | Self::Restricting)
     }
 }
 

@@ -40,6 +40,11 @@ impl Rest {
     }
 }
 
+/// Lets go of what starting up has run through; a system that refuses keeps it.
+pub(crate) fn forget_start() {
+    drop(give_back());
+}
+
 /// When it is worth giving memory back.
 #[derive(Default)]
 struct Habit {

@@ -71,7 +71,7 @@ impl Book {
     /// Reads everything.
     pub fn load(&self) -> Loaded {
         let off = self.off();
-        let mut skills: BTreeMap<String, (Skill, Option<String>)> = BTreeMap::new();
+        let mut skills: BTreeMap<String, (Skill, Option<Source>)> = BTreeMap::new();
         let own = self.folders.iter().flat_map(|folder| read_folder(folder));
         let mut taken: BTreeMap<String, String> = BTreeMap::new();
         for found in shipped().into_iter().chain(own) {
@@ -98,14 +98,8 @@ impl Book {
             skills.insert(skill.name.clone(), (skill, rules));
         }
         let (skills, rules): (Vec<_>, Vec<_>) = skills.into_values().unzip();
-        let rules = skills.iter().zip(rules).filter_map(|(skill, text)| {
-            let text = text.filter(|_| skill.off.is_none())?;
-            Some(Source {
-                name: skill.source.clone(),
-                text,
-                origin: Origin::Restricting,
-            })
-        });
+        let rules = skills.iter().zip(rules);
+        let rules = rules.filter_map(|(skill, rules)| rules.filter(|_| skill.off.is_none()));
         Loaded {
             rules: rules.collect(),
             skills,
@@ -113,7 +107,7 @@ impl Book {
     }
 
     /// A skill as it was found, and its rules.
-    fn skill(&self, found: Found) -> (Skill, Option<String>) {
+    fn skill(&self, found: Found) -> (Skill, Option<Source>) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (manifest, off) = match found.manifest {
             Ok(manifest) => {
@@ -147,7 +141,14 @@ impl Book {
             };
             return (skill, None);
         };
-        let rules = manifest.rules();
+        let rules = manifest.rules().map(|text| Source {
+            name: found.source.clone(),
+            text,
+            origin: match found.path {
+                None => Origin::ShippedSkill,
+                Some(_) => Origin::Restricting,
+            },
+        });
         let skill = Skill {
             risk_policy: manifest.risk_name().to_owned(),
             guide: found.guide.unwrap_or_else(|| plain_guide(&manifest)),

@@ -134,6 +134,7 @@ fn text(path: &Path) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::templates::BUILT_IN;
+    use tollgate_engine::policy::{Origin, Policies, Source};
 
     #[test]
     fn shipped_skills_name_templates_that_are_shipped() {
@@ -148,5 +149,19 @@ mod tests {
             let guide = found.guide.unwrap();
             assert!(guide.starts_with(&format!("---\nname: {}\n", manifest.name)));
         }
+    }
+
+    #[test]
+    fn shipped_skills_have_rules_that_fit_the_schema() {
+        let all = shipped().into_iter().filter_map(|found| {
+            let text = found.manifest.unwrap().rules()?;
+            let origin = Origin::Restricting;
+            let name = found.source;
+            Some(Source { name, text, origin })
+        });
+        let all: Vec<Source> = all.collect();
+        assert!(!all.is_empty());
+        let with_shipped = [vec![Source::shipped()], all].concat();
+        assert_eq!(Policies::compile(with_shipped).err(), None);
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn tool(inner: &Inner, cx: &CallContext, name: &str) -> Option<Docume
     let listing = catalog.find(name).filter(|listing| sees(listing))?;
     let mut spec = serde_json::to_value(listing.spec.as_ref()).unwrap_or_default();
     spec["name"] = cx.spelling.of(&listing.spec.name).into();
-    spec["digest"] = listing.digest.as_str().into();
+    spec["digest"] = listing.digest().into();
     Some(Document::json(&spec))
 }
 

@@ -32,6 +32,19 @@ impl Authenticator {
         format!("Bearer {}", said.join(", "))
     }
 
+    /// Where clients find that document, if the audience says under which address we are known:
+    /// they may reach us through somebody who encrypts.
+    pub(crate) fn metadata_address(&self, path: &str) -> Option<String> {
+        let settings = self.oauth.as_ref()?.settings();
+        let (scheme, rest) = settings.audience.split_once("://")?;
+        let (host, below) = match rest.split_once('/') {
+            Some((host, below)) => (host, format!("/{below}")),
+            None => (rest, String::new()),
+        };
+        let below = below.trim_end_matches('/');
+        Some(format!("{scheme}://{host}{path}{below}"))
+    }
+
     /// The document of RFC 9728. Clients compare `resource` with the address they know, so an
     /// audience that is no address gives way to the one they used.
     pub(crate) fn metadata(&self, resource: &str) -> Value {

@@ -20,6 +20,9 @@ const PRINCIPALS: usize = 16_384;
 /// How long to wait before looking for quiet principals once more.
 const BETWEEN_SWEEPS: Duration = Duration::from_secs(1);
 
+/// The most streams on which one principal listens at once.
+const LISTENING: usize = 1024;
+
 /// The limits of every principal.
 pub(crate) struct PrincipalLimits {
     per_second: f64,
@@ -37,6 +40,7 @@ struct Known {
 
 struct Account {
     running: AtomicUsize,
+    listening: AtomicUsize,
     bucket: Mutex<Bucket>,
 }
 
@@ -46,11 +50,37 @@ struct Bucket {
 }
 
 /// One request that is being answered; dropping it makes room for another.
-pub(crate) struct Guard(Arc<Account>);
+pub(crate) struct Guard {
+    account: Arc<Account>,
+    listens: bool,
+}
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::AcqRel);
+        self.account.of(self.listens).fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Account {
+    fn of(&self, listens: bool) -> &AtomicUsize {
+        if listens {
+            &self.listening
+        } else {
+            &self.running
+        }
+    }
+}
+
+impl Guard {
+    /// Gives up the place a call could have for one of those who only listen.
+    pub(crate) fn listening(self) -> Result<Self, u64> {
+        let account = Arc::clone(&self.account);
+        if account.listening.fetch_add(1, Ordering::AcqRel) >= LISTENING {
+            account.listening.fetch_sub(1, Ordering::AcqRel);
+            return Err(1);
+        }
+        let listens = true;
+        Ok(Self { account, listens })
     }
 }
 
@@ -83,7 +113,13 @@ impl PrincipalLimits {
         bucket.left -= 1.0;
         account.running.fetch_add(1, Ordering::AcqRel);
         drop(bucket);
-        Ok(Guard(account))
+        let listens = false;
+        Ok(Guard { account, listens })
+    }
+
+    /// Lets somebody in who only listens.
+    pub(crate) fn listen(&self, principal: &Principal, now: Instant) -> Result<Guard, u64> {
+        self.enter(principal, now)?.listening()
     }
 
     fn account(&self, principal: &Principal, now: Instant) -> Option<Arc<Account>> {
@@ -105,6 +141,7 @@ impl PrincipalLimits {
         }
         let account = Arc::new(Account {
             running: AtomicUsize::new(0),
+            listening: AtomicUsize::new(0),
             bucket: Mutex::new(Bucket {
                 left: self.burst,
                 at: now,
@@ -246,5 +283,21 @@ mod tests {
             }
         });
         assert!(most.into_inner() <= 4);
+    }
+
+    #[test]
+    fn who_listens_takes_no_place_of_a_call_but_one_of_its_own() {
+        let limits = PrincipalLimits::new(100_000, 100_000, 1);
+        let now = Instant::now();
+        let mut all: Vec<Guard> = (0..LISTENING)
+            .map(|_| limits.listen(&who("a"), now).unwrap())
+            .collect();
+        let call = limits.enter(&who("a"), now).unwrap();
+        assert!(limits.enter(&who("a"), now).is_err());
+        drop(call);
+        assert!(limits.listen(&who("a"), now).is_err());
+        assert!(limits.listen(&who("b"), now).is_ok());
+        all.pop();
+        assert!(limits.listen(&who("a"), now).is_ok());
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tollgate_core::Payload;
-use tollgate_engine::{Changed, Following, Gateway};
+use tollgate_engine::{Caller, Changed, Following, Gateway};
 
 use super::{
     era::{self, Client},
@@ -54,6 +54,7 @@ impl Conversation {
         &self,
         asked: &Asked,
         gateway: &Gateway,
+        caller: &Caller,
     ) -> Option<Result<String, RpcError>> {
         let params = asked.params.value();
         let done = || Ok("{}".to_owned());
@@ -75,7 +76,10 @@ impl Conversation {
                     let message = format!("at most {MAX_WATCHED} resources can be watched");
                     return Err(RpcError::invalid_params(message));
                 }
-                let following = gateway.follow(&uri);
+                let Some(following) = gateway.follow(caller, &uri) else {
+                    let message = "there is nothing to watch at this address";
+                    return Err(RpcError::invalid_params(message));
+                };
                 watched.insert(uri, following);
                 done()
             }),

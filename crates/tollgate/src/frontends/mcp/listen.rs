@@ -95,10 +95,16 @@ pub(super) fn told(changed: &Changed) -> (&'static str, Map<String, Value>) {
 
 /// `subscriptions/listen`.
 pub(super) async fn run(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
-    let filter = Filter::of(exchange.params())?;
+    let mut filter = Filter::of(exchange.params())?;
     let mut changes = server.gateway.changes();
-    let follow = |uri: &String| server.gateway.follow(uri);
-    let _following: Vec<Following> = filter.watched.iter().map(follow).collect();
+    let mut following: Vec<Following> = Vec::new();
+    // What this caller may not read, it hears nothing of; the acknowledgement leaves it out.
+    filter.watched.retain(|uri| {
+        let followed = server.gateway.follow(&exchange.caller, uri);
+        let is_followed = followed.is_some();
+        following.extend(followed);
+        is_followed
+    });
     let id: Value = serde_json::from_str(exchange.asked.id.raw().get()).unwrap_or_default();
     let marked = |mut params: Map<String, Value>| {
         params.insert("_meta".to_owned(), json!({SUBSCRIPTION_KEY: id}));
@@ -121,7 +127,10 @@ pub(super) async fn run(server: &Server, exchange: &Exchange) -> Result<String, 
         let all = match changed {
             Ok(changed) => vec![changed],
             // Whoever was too slow is told that everything may have changed.
-            Err(RecvError::Lagged(_)) => missed.to_vec(),
+            Err(RecvError::Lagged(_)) => {
+                let watched = filter.watched.iter().cloned().map(Changed::Resource);
+                missed.into_iter().chain(watched).collect()
+            }
             Err(RecvError::Closed) => break,
         };
         for changed in all.into_iter().filter(|changed| filter.wants(changed)) {

@@ -67,7 +67,7 @@ impl Local {
             client: self.client.clone(),
             caller: self.caller.clone(),
             said,
-            selection: self.server.base.clone(),
+            selection: Arc::clone(&self.server.base),
             cancel: CancellationToken::new(),
             outlet: Arc::new(Nowhere),
         };

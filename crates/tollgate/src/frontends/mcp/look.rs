@@ -150,7 +150,7 @@ fn shown(exchange: &Exchange, outcome: &Outcome) -> String {
     if exchange.asked.method == "resources/read" {
         reply::reusable(exchange, &mut result);
     }
-    let meta = result.entry("_meta").or_insert_with(|| json!({}));
+    let meta = reply::meta(&mut result);
     meta["tollgate/call_id"] = Value::String(envelope.meta.call_id.clone());
     if envelope.meta.tainted || envelope.warnings.contains(&Warning::TaintedContent) {
         meta["tollgate/tainted"] = Value::Bool(true);

@@ -70,7 +70,7 @@ pub(super) struct Server {
     runs: Option<Runs>,
     transport: Transport,
     names: Names,
-    base: Selection,
+    base: Arc<Selection>,
     profiles: Vec<String>,
     /// Toolsets of servers whose tools may only come later.
     coming: Vec<String>,
@@ -91,7 +91,7 @@ impl Server {
             runs: None,
             transport,
             names: config.discovery.names,
-            base: base.over(&Selection::of_config(&config.discovery)),
+            base: Arc::new(base.over(&Selection::of_config(&config.discovery))),
             profiles: config.profiles.keys().cloned().collect(),
             coming: crate::upstream::toolsets(config),
             lists: lists::Lists::default(),
@@ -132,7 +132,7 @@ struct Exchange {
     caller: Caller,
     said: Said,
     /// What the transport selects; the request may narrow it.
-    selection: Selection,
+    selection: Arc<Selection>,
     cancel: CancellationToken,
     outlet: Arc<dyn Outlet>,
 }

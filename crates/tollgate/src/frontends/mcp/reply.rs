@@ -41,10 +41,18 @@ pub(super) fn dressed(exchange: &Exchange, mut result: Map<String, Value>) -> St
         result
             .entry("resultType")
             .or_insert_with(|| Value::String("complete".to_owned()));
-        let meta = result.entry("_meta").or_insert_with(|| json!({}));
-        meta[SERVER_KEY] = server_info();
+        meta(&mut result)[SERVER_KEY] = server_info();
     }
     Value::Object(result).to_string()
+}
+
+/// The `_meta` of a result, an object whatever somebody else put in its place.
+pub(super) fn meta(result: &mut Map<String, Value>) -> &mut Value {
+    let meta = result.entry("_meta").or_insert_with(|| json!({}));
+    if !meta.is_object() {
+        *meta = json!({});
+    }
+    meta
 }
 
 /// Marks a result as one caller's own, to be reused for a while.

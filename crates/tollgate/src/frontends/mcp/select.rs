@@ -4,6 +4,8 @@
 //! command line, that over the configuration. What is left out of a list can still be
 //! called; only policy, profile and scope refuse.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tollgate_engine::Listing;
 
@@ -59,7 +61,10 @@ impl Selection {
         };
         let toolsets = match names("toolsets")? {
             Some(toolsets) => Some(toolsets),
-            None => names("toolset")?,
+            None => match names("toolset")? {
+                Some(toolsets) => Some(toolsets),
+                None => names("groups")?,
+            },
         };
         Ok(Self {
             toolsets,
@@ -90,6 +95,7 @@ impl Selection {
             let known = [
                 "toolset",
                 "toolsets",
+                "groups",
                 "allow_tools",
                 "exclude_tools",
                 "profile",
@@ -119,6 +125,15 @@ impl Selection {
             profile: self.profile.or_else(|| other.profile.clone()),
             pinned: [self.pinned, other.pinned.clone()].concat(),
             schemas: self.schemas.or(other.schemas),
+        }
+    }
+
+    /// The same, which costs nothing where this says nothing.
+    pub(super) fn shared_over(self, other: &Arc<Self>) -> Arc<Self> {
+        if self == Self::default() {
+            Arc::clone(other)
+        } else {
+            Arc::new(self.over(other))
         }
     }
 

@@ -322,7 +322,7 @@ impl Connection {
         let client = self.client(&asked);
         let remembered = match (&client, self.conversation()) {
             (Ok(client), Some(conversation)) if client.era == Era::Legacy => {
-                conversation.remember(&asked, &self.server.gateway)
+                conversation.remember(&asked, &self.server.gateway, &self.caller)
             }
             _ => None,
         };
@@ -385,18 +385,25 @@ impl Connection {
                 return Some(self.refused(Unreadable { id, error }).await);
             }
         };
-        if let Some(result) = remembered {
-            return Some(Answer {
-                text: printed(&id, &result),
-                call: None,
-            });
+        match remembered {
+            None => {}
+            Some(Err(error)) => {
+                let id = Some(id);
+                return Some(self.refused(Unreadable { id, error }).await);
+            }
+            Some(result) => {
+                return Some(Answer {
+                    text: printed(&id, &result),
+                    call: None,
+                });
+            }
         }
         let mut caller = self.caller.clone();
         if let Some(session) = &said.session {
             caller.session.handle.clone_from(session);
         }
         let mut exchange = Exchange {
-            selection: self.server.base.clone(),
+            selection: Arc::clone(&self.server.base),
             outlet: Arc::clone(self) as Arc<dyn Outlet>,
             cancel: cancel.clone(),
             asked,

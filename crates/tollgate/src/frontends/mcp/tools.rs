@@ -43,20 +43,21 @@ fn prepared(
     if let Some(list) = server.lists.find(&key) {
         return Ok(list);
     }
-    let listings = server.gateway.list(&exchange.caller);
-    let known = listings.iter().map(|listing| &**listing);
-    selection.check(known, &server.coming, &server.profiles)?;
-    let catalog = server.gateway.catalog();
-    let shown: Vec<_> = listings
-        .iter()
-        .filter(|listing| selection.shows(listing))
-        .collect();
+    let gateway = &server.gateway;
+    let shown = gateway.list_where(&exchange.caller, |listing| selection.shows(listing));
+    let check = |listings: &[Arc<Listing>]| {
+        let known = listings.iter().map(|listing| &**listing);
+        selection.check(known, &server.coming, &server.profiles)
+    };
+    // A toolset that shows nothing may still be known.
+    if check(&shown).is_err() {
+        check(&gateway.list(&exchange.caller))?;
+    }
+    let catalog = gateway.catalog();
     let spelling = exchange.caller.spelling;
     let id = pages::list_id(shown.iter().map(|listing| spelling.of(&listing.spec.name)));
-    let print = |listing: &&Arc<Listing>| {
-        let off = server
-            .gateway
-            .inactive_reason(selection.profile.as_deref(), listing);
+    let print = |listing: &Arc<Listing>| {
+        let off = gateway.inactive_reason(selection.profile.as_deref(), listing);
         let mut entry = entry(&listing.spec, exchange, &catalog, off);
         if selection.is_brief() {
             shorten(&mut entry);
@@ -72,8 +73,8 @@ fn prepared(
 /// One tool as it is listed.
 fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<String>) -> Value {
     let mut meta = json!({"tollgate/name": spec.name.as_str(), "tollgate/active": off.is_none()});
-    if let Some(reason) = off {
-        meta["tollgate/inactive_reason"] = Value::String(reason);
+    if let Some(reason) = &off {
+        meta["tollgate/inactive_reason"] = json!(reason);
     }
     if let Some(page) = spec.page.as_ref().filter(|_| exchange.client.pages) {
         meta["ui"] = json!({"resourceUri": page});
@@ -92,6 +93,11 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<St
     for (name, said) in &spec.more {
         if tool.get(name).is_none() && name != "annotations" && name != "_meta" {
             tool[name] = said.clone();
+        }
+        // Marks of a pack of ours say as well whether its tool can be used.
+        if spec.shape == Shape::Data && name.starts_with("x-") && said.is_object() {
+            tool[name]["active"] = Value::Bool(off.is_none());
+            tool[name]["inactive_reason"] = json!(off);
         }
     }
     let says = &spec.annotations;

@@ -127,3 +127,16 @@ fn what_is_unknown_here_is_listed_all_the_same() {
         assert_eq!(page["result"]["contents"][0]["uri"], "mcp://s/ui://page");
     }
 }
+
+#[test]
+fn a_result_with_odd_meta_is_answered_all_the_same() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.echo");
+        let uri = "mcp://s/test://many/odd-meta";
+        let read = session.ask("resources/read", json!({"uri": uri}));
+        let result = &read["result"];
+        assert_eq!(result["contents"][0]["text"], "read test://many/odd-meta");
+        assert!(result["_meta"]["tollgate/call_id"].is_string(), "{read:#}");
+    }
+}

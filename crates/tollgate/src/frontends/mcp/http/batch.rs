@@ -126,18 +126,15 @@ async fn answer(
         }
     };
     let gateway = &web.server.gateway;
-    if let Some(result) = session.conversation.remember(&exchange.asked, gateway) {
-        return (old::printed(&id, &result), None);
+    match session
+        .conversation
+        .remember(&exchange.asked, gateway, caller)
+    {
+        None => {}
+        Some(Err(error)) => return refuse(error).await,
+        Some(done) => return (old::printed(&id, &done), None),
     }
-    let is_in_use = {
-        let mut running = locked(&session.running);
-        let is_in_use = running.contains_key(&key);
-        if !is_in_use {
-            running.insert(key.clone(), exchange.cancel.clone());
-        }
-        is_in_use
-    };
-    if is_in_use {
+    if !session.begins(&key, &exchange.cancel) {
         return refuse(RpcError::new(code::INVALID_REQUEST, "this id is in use")).await;
     }
     let reply = old::run(web, exchange).await;

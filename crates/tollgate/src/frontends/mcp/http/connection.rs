@@ -23,7 +23,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
     sync::Semaphore,
-    time::Sleep,
+    time::{Instant, Sleep},
 };
 use tower_service::Service;
 
@@ -59,6 +59,10 @@ pub(super) async fn accept(
             }
             Ok(permit) = permit => tokio::select! {
                 () = &mut stopped => break,
+                _ = sweep.tick() => {
+                    web.sessions.sweep();
+                    continue;
+                }
                 accepted = listener.accept() => (accepted, permit),
             },
         };
@@ -73,7 +77,8 @@ pub(super) async fn accept(
             stream,
             state: Arc::clone(&state),
             limit: web.serve.header_timeout,
-            deadline: None,
+            due: None,
+            alarm: None,
         });
         let router = router.clone();
         let shared = Arc::clone(&web);
@@ -151,7 +156,9 @@ struct Timed {
     state: Arc<Activity>,
     limit: Duration,
     /// When the head that has begun must be there, and how many there were before it.
-    deadline: Option<(u64, Pin<Box<Sleep>>)>,
+    due: Option<(u64, Instant)>,
+    /// Set only while such a head is waited for: most arrive whole.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl AsyncRead for Timed {
@@ -161,26 +168,26 @@ impl AsyncRead for Timed {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let requests = self.state.requests.load(Ordering::Relaxed);
-        if self
-            .deadline
-            .as_ref()
-            .is_some_and(|(before, _)| *before != requests)
-        {
-            self.deadline = None;
+        if self.due.is_some_and(|(before, _)| before != requests) {
+            self.due = None;
+            self.alarm = None;
         }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
         let arrived = buffer.filled().len() > before;
         let busy = self.state.busy.load(Ordering::Relaxed);
-        if arrived && !busy && self.deadline.is_none() {
-            let limit = self.limit;
-            self.deadline = Some((requests, Box::pin(tokio::time::sleep(limit))));
+        if arrived && !busy && self.due.is_none() {
+            self.due = Some((requests, Instant::now() + self.limit));
         }
         if read.is_pending()
-            && let Some((_, deadline)) = &mut self.deadline
-            && deadline.as_mut().poll(cx).is_ready()
+            && let Some((_, due)) = self.due
         {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            let alarm = self
+                .alarm
+                .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
+            if alarm.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
         }
         read
     }

@@ -94,20 +94,29 @@ fn lowered(name: &str) -> Cow<'_, str> {
 }
 
 /// Answers a browser that asks first; its origin has been checked.
-pub(super) fn preflight(origin: Option<HeaderValue>) -> Response {
+pub(super) fn preflight(asked: &HeaderMap, origin: Option<HeaderValue>) -> Response {
     let mut response = (StatusCode::NO_CONTENT, Body::empty()).into_response();
     let headers = response.headers_mut();
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("POST, GET, DELETE"),
     );
-    headers.insert(
-        header::ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static(
-            "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name",
-        ),
-    );
+    if let Ok(value) = HeaderValue::from_str(&allowed_headers(asked)) {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, value);
+    }
     shared(response, origin)
+}
+
+/// The headers a page may send: those of the protocol, and those that repeat parameters,
+/// whose names only tools know.
+fn allowed_headers(asked: &HeaderMap) -> String {
+    const KNOWN: &str = "authorization, content-type, accept, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name";
+    let asked = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
+    let asked = asked.and_then(|names| names.to_str().ok());
+    let names = asked.unwrap_or_default().split(',').map(str::trim);
+    let parameters = names.filter(|name| lowered(name).starts_with("mcp-param-"));
+    let all: Vec<&str> = std::iter::once(KNOWN).chain(parameters).collect();
+    all.join(", ")
 }
 
 /// Lets the page of an origin that was let in read the answer.

@@ -45,7 +45,7 @@ use crate::{
     frontends::{
         auth::{Authenticator, Identity, Refused, limits::PrincipalLimits},
         cli::{Exit, Scene, Serve, Stop},
-        signal,
+        rest, signal,
     },
     wire,
 };
@@ -127,6 +127,7 @@ pub(crate) async fn serve(
         serve,
     });
     announce(scene, address)?;
+    rest::forget_start();
     connection::accept(
         listener,
         router(Arc::clone(&web)),
@@ -225,7 +226,10 @@ async fn metadata(State(web): State<Arc<Web>>, request: Request) -> Response {
     let resource = own_url(request.headers(), PATH);
     let text = web.auth.metadata(&resource).to_string();
     let kind = HeaderValue::from_static("application/json");
-    ([(header::CONTENT_TYPE, kind)], text).into_response()
+    let response = ([(header::CONTENT_TYPE, kind)], text).into_response();
+    let is_let_in = web.hosts.check(request.headers(), request.uri()).is_ok();
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    guard::shared(response, origin.filter(|_| is_let_in))
 }
 
 /// An address of ours as this client reaches it.
@@ -245,7 +249,12 @@ async fn admit(web: &Web, parts: &Parts, peer: Option<Peer>) -> Result<Identity,
     let loopback = peer.is_some_and(|Peer(peer)| peer.ip().to_canonical().is_loopback());
     match web.auth.identify(&parts.headers, loopback).await {
         Ok(identity) => Ok(identity),
-        Err(refused) => Err(Box::pin(turned_away(web, parts, &refused)).await),
+        Err(refused) => {
+            let response = Box::pin(turned_away(web, parts, &refused)).await;
+            // Its origin was let in: a page must see how to get a token.
+            let origin = parts.headers.get(header::ORIGIN).cloned();
+            Err(guard::shared(response, origin))
+        }
     }
 }
 
@@ -275,9 +284,9 @@ async fn turned_away(web: &Web, parts: &Parts, refused: &Refused) -> Response {
         Refused::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
     };
     let mut response = (status, "a valid bearer token is needed here\n").into_response();
-    let challenge = web
-        .auth
-        .challenge(refused, &own_url(&parts.headers, METADATA));
+    let reached = own_url(&parts.headers, METADATA);
+    let document = web.auth.metadata_address(METADATA).unwrap_or(reached);
+    let challenge = web.auth.challenge(refused, &document);
     if let Ok(value) = HeaderValue::from_str(&challenge) {
         response
             .headers_mut()
@@ -291,7 +300,7 @@ async fn mcp(web: Arc<Web>, peer: Peer, request: hyper::Request<Incoming>) -> Re
     let origin = request.headers().get(header::ORIGIN).cloned();
     if request.method() == Method::OPTIONS {
         return match web.hosts.check(request.headers(), request.uri()) {
-            Ok(()) => guard::preflight(origin),
+            Ok(()) => guard::preflight(request.headers(), origin),
             Err(message) => Box::pin(strange(&web, message)).await,
         };
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header, request::Parts};
 use serde_json::json;
@@ -59,9 +59,15 @@ pub(super) async fn run(
         Err(seconds) => return Box::pin(overloaded(&web, &exchange, seconds)).await,
     };
     // Whoever only listens holds no place that a call could have.
-    let listens = exchange.asked.method == "subscriptions/listen";
-    let guard = Some(guard).filter(|_| !listens);
-    answer(web, exchange, messages, guard, left).await
+    let guard = if exchange.asked.method == "subscriptions/listen" {
+        guard.listening()
+    } else {
+        Ok(guard)
+    };
+    match guard {
+        Ok(guard) => answer(web, exchange, messages, Some(guard), left).await,
+        Err(seconds) => Box::pin(overloaded(&web, &exchange, seconds)).await,
+    }
 }
 
 /// What a request says beside what it asks.
@@ -103,7 +109,7 @@ fn exchange(
     }
     let (sender, messages) = mailbox();
     let exchange = Box::new(Exchange {
-        selection: selection.over(&web.server.base),
+        selection: selection.shared_over(&web.server.base),
         cancel: web.server.cut.child_token(),
         outlet: Arc::new(Channel(sender)),
         asked,
@@ -279,6 +285,16 @@ fn whole(web: &Arc<Web>, id: &Id, reply: Reply) -> Response {
     let status = status(&reply.result);
     let text = printed(id, &reply.result);
     body::json(status, text, arrival(web, reply))
+}
+
+/// Too much at once, asked by no message that could be answered.
+pub(super) fn too_many(web: &Web, seconds: u64) -> Response {
+    web.metrics.overloaded();
+    let mut response = StatusCode::TOO_MANY_REQUESTS.into_response();
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    response
 }
 
 /// Too much at once: the answer says when to come back.

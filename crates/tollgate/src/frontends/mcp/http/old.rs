@@ -133,7 +133,7 @@ pub(super) fn exchange(
         caller.session.handle.clone_from(session);
     }
     Ok(Exchange {
-        selection: selection.over(&web.server.base),
+        selection: selection.shared_over(&web.server.base),
         cancel: web.server.cut.child_token(),
         outlet: Arc::new(Mute),
         asked,
@@ -252,17 +252,19 @@ async fn in_session(
 ) -> Response {
     let id = exchange.asked.id.clone();
     let key = id.key();
-    let gateway = &web.server.gateway;
-    if let Some(result) = session.conversation.remember(&exchange.asked, gateway) {
-        return whole(&web, &id, result.into());
-    }
+    let (gateway, caller) = (&web.server.gateway, &exchange.caller);
+    let refused = |error: RpcError| post::refused(&web, caller, StatusCode::OK, Some(&id), error);
+    match session
+        .conversation
+        .remember(&exchange.asked, gateway, caller)
     {
-        let mut running = locked(&session.running);
-        if running.contains_key(&key) {
-            let error = RpcError::new(code::INVALID_REQUEST, "this id is in use");
-            return whole(&web, &id, error.into());
-        }
-        running.insert(key.clone(), exchange.cancel.clone());
+        None => {}
+        Some(Ok(done)) => return whole(&web, &id, Ok(done).into()),
+        Some(Err(error)) => return refused(error).await,
+    }
+    if !session.begins(&key, &exchange.cancel) {
+        let error = RpcError::new(code::INVALID_REQUEST, "this id is in use");
+        return refused(error).await;
     }
     let (number, log) = session.log();
     exchange.outlet = Arc::new(Within {
@@ -342,6 +344,10 @@ pub(super) async fn listen(web: &Arc<Web>, identity: &Identity, headers: &Header
             return read_on(log, number, seen, false);
         }
     }
+    let guard = match web.limits.listen(&session.principal, Instant::now()) {
+        Ok(guard) => guard,
+        Err(seconds) => return modern::too_many(web, seconds),
+    };
     if session.listened.swap(true, Ordering::SeqCst) {
         return (StatusCode::CONFLICT, "somebody listens already\n").into_response();
     }
@@ -349,6 +355,7 @@ pub(super) async fn listen(web: &Arc<Web>, identity: &Identity, headers: &Header
     let left = post::left(web, identity);
     let listening = Listening {
         session: Arc::clone(&session),
+        _guard: guard,
         ends: left.map(|left| tokio::time::Instant::now() + left),
     };
     let stop = web.server.stop.clone();
@@ -368,6 +375,7 @@ pub(super) async fn listen(web: &Arc<Web>, identity: &Identity, headers: &Header
 /// Somebody reads what concerns no request.
 struct Listening {
     session: Arc<Session>,
+    _guard: Guard,
     /// When whoever listens is no longer let in.
     ends: Option<tokio::time::Instant>,
 }

@@ -67,6 +67,24 @@ impl Session {
         found.map(|(_, log)| Arc::clone(log))
     }
 
+    /// Notes a request that begins, unless one with the same id is being answered.
+    pub(super) fn begins(&self, key: &str, cancel: &CancellationToken) -> bool {
+        let mut running = locked(&self.running);
+        let is_new = !running.contains_key(key);
+        if is_new {
+            running.insert(key.to_owned(), cancel.clone());
+        }
+        is_new
+    }
+
+    /// It is over: nobody hears of it any more, and what it runs is cancelled in order.
+    fn close(&self) {
+        self.ended.cancel();
+        locked(&self.running)
+            .values()
+            .for_each(CancellationToken::cancel);
+    }
+
     /// Takes a notification of the client.
     pub(super) fn hear(&self, told: &Told) {
         if told.method == "notifications/cancelled"
@@ -151,7 +169,7 @@ impl Sessions {
             let busiest = all.busiest();
             let oldest = busiest.and_then(|principal| all.oldest(&principal));
             if let Some(gone) = oldest.and_then(|oldest| all.remove(&oldest)) {
-                gone.ended.cancel();
+                gone.close();
             }
         }
         *all.counts.entry(session.principal.clone()).or_default() += 1;
@@ -159,21 +177,26 @@ impl Sessions {
         session
     }
 
-    /// The session of this principal; another's is no session at all.
+    /// The session of this principal; another's is no session at all, nor is one that was
+    /// unused for too long.
     pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
-        let all = locked(&self.all);
+        let now = Instant::now();
+        let mut all = locked(&self.all);
         let session = all.by_id.get(id).filter(|it| it.principal == *principal)?;
-        *locked(&session.used) = Instant::now();
-        Some(Arc::clone(session))
+        let session = Arc::clone(session);
+        if session.is_idle(self.ttl, now) {
+            all.remove(id);
+            session.close();
+            return None;
+        }
+        *locked(&session.used) = now;
+        Some(session)
     }
 
     /// Ends a session: what it runs is cancelled in order.
     pub(super) fn end(&self, session: &Session) {
         drop(locked(&self.all).remove(&session.id));
-        session.ended.cancel();
-        locked(&session.running)
-            .values()
-            .for_each(CancellationToken::cancel);
+        session.close();
     }
 
     /// Ends what nobody has used for long.
@@ -184,7 +207,7 @@ impl Sessions {
         let idle: Vec<String> = idle.map(|session| session.id.clone()).collect();
         for id in idle {
             if let Some(gone) = all.remove(&id) {
-                gone.ended.cancel();
+                gone.close();
             }
         }
     }
@@ -202,6 +225,20 @@ mod tests {
     fn begin(sessions: &Sessions, who: &str) -> Arc<Session> {
         let principal = Principal::from_stored(who.to_owned());
         sessions.begin(principal, Conversation::new(Client::unknown("2025-11-25")))
+    }
+
+    #[test]
+    fn a_session_that_was_unused_for_too_long_is_gone() {
+        let sessions = Sessions::new(4, Duration::ZERO);
+        let one = begin(&sessions, "one");
+        let busy = begin(&sessions, "one");
+        assert!(busy.begins("7", &CancellationToken::new()));
+        assert!(!busy.begins("7", &CancellationToken::new()));
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(sessions.find(&one.id, &one.principal).is_none());
+        assert!(one.ended.is_cancelled());
+        assert!(sessions.find(&busy.id, &busy.principal).is_some());
+        assert_eq!(sessions.count(), 1);
     }
 
     #[test]

@@ -65,3 +65,36 @@ fn a_call_under_a_profile_is_refused_if_the_tool_is_off() {
     let off = meta_of(&listed, "text.stats");
     assert_eq!(off["tollgate/active"], false, "the list says so as well");
 }
+
+#[test]
+fn tools_of_the_keepa_pack_carry_the_marks_of_its_document() {
+    let env = TestEnv::new();
+    let mut client = Stdio::modern(&env, &[]);
+    let params = json!({"groups": "research", "profile": "offline_fixture_only"});
+    let listed = client.result("tools/list", params);
+    let tools = listed["tools"].as_array().unwrap();
+    let marks = |name: &str| {
+        let found = tools.iter().find(|it| it["name"] == name);
+        found.unwrap()["x-keepa"].clone()
+    };
+    let on = marks("keepa.workflow_plan");
+    assert_eq!(on["service_command"], "workflow.plan");
+    let groups = on["groups"].as_array().unwrap();
+    assert!(groups.contains(&json!("research")), "{on}");
+    assert_eq!(
+        (&on["active"], &on["inactive_reason"]),
+        (&json!(true), &Value::Null)
+    );
+    let mut off = tools.iter().filter(|it| it["x-keepa"]["active"] == false);
+    let off = off.next().expect("the profile turns something off");
+    assert_eq!(off["_meta"]["tollgate/active"], false);
+    let reasons = (
+        &off["x-keepa"]["inactive_reason"],
+        &off["_meta"]["tollgate/inactive_reason"],
+    );
+    assert_eq!(reasons.0, reasons.1);
+    assert!(
+        tools.iter().any(|it| it.get("x-keepa").is_none()),
+        "others carry none"
+    );
+}

@@ -115,10 +115,8 @@ fn whoever_has_no_token_is_told_where_to_get_one() {
     let gate = Gate::open(&issuer.env);
     let heard = gate.ask(&list()).has(401);
     let challenge = heard.header("www-authenticate").unwrap();
-    let place = format!(
-        "resource_metadata=\"http://{}/.well-known/oauth-protected-resource\"",
-        gate.address
-    );
+    let place = "https://gate.example/.well-known/oauth-protected-resource/mcp";
+    let place = format!("resource_metadata=\"{place}\"");
     assert!(challenge.contains(&place), "{challenge}");
     assert!(challenge.contains("scope=\"tools\""), "{challenge}");
     let path = "/.well-known/oauth-protected-resource";

@@ -252,3 +252,23 @@ fn a_token_says_how_far_its_bearer_is_trusted() {
         assert_eq!(rows.last().unwrap()["trust"], trust);
     }
 }
+
+#[test]
+fn a_token_watches_only_what_it_may_read() {
+    let env = TestEnv::new();
+    let all = bearer(&env, &[]);
+    let narrow = bearer(&env, &["--toolset", "discovery"]);
+    let gate = Gate::open_with(&env, &["--conformance-fixtures"]);
+    let watched = "test://watched-resource";
+    for (token, wanted) in [(&all, json!([watched])), (&narrow, Value::Null)] {
+        let params = json!({"notifications": {"resourceSubscriptions": [watched]}});
+        let listen = Ask::modern("subscriptions/listen", params).bearing(token);
+        let said = gate.begin(&listen).event().unwrap();
+        let honoured = &said["params"]["notifications"]["resourceSubscriptions"];
+        assert_eq!(*honoured, wanted, "{said}");
+        let session = gate.session(|ask| ask.bearing(token));
+        let subscribe = Ask::legacy(&session, "resources/subscribe", json!({"uri": watched}));
+        let answer = gate.ask(&subscribe.bearing(token)).has(200).json();
+        assert_eq!(answer.get("result").is_some(), token == &all, "{answer}");
+    }
+}

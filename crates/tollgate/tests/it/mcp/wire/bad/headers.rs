@@ -153,4 +153,29 @@ fn an_origin_the_operator_lets_in_may_read_the_answer() {
     let first = gate.ask(&first).has(204);
     let headers = first.header("access-control-allow-headers").unwrap();
     assert!(headers.contains("mcp-method") && headers.contains("authorization"));
+    let asks = "authorization, Mcp-Param-City, x-other";
+    let first = Ask::new("OPTIONS", "/mcp")
+        .header("origin", "https://app.example")
+        .header("access-control-request-headers", asks);
+    let first = gate.ask(&first).has(204);
+    let headers = first.header("access-control-allow-headers").unwrap();
+    assert!(headers.ends_with(", Mcp-Param-City"), "{headers}");
+}
+
+#[test]
+fn a_page_that_is_let_in_sees_how_to_get_a_token() {
+    let env = TestEnv::with_config(
+        "[serve]\nanonymous = false\nallowed_origins = [\"https://app.example\"]\n",
+    );
+    env.run(&["token", "create", "--quiet"]).exits(0);
+    let gate = Gate::open(&env);
+    let metadata = Ask::new("GET", "/.well-known/oauth-protected-resource");
+    for (ask, status) in [(good(), 401), (metadata, 200)] {
+        let open = ask.clone().header("origin", "https://app.example");
+        let heard = gate.ask(&open).has(status);
+        let shared = heard.header("access-control-allow-origin");
+        assert_eq!(shared, Some("https://app.example"), "{status}");
+        let closed = gate.ask(&ask.header("origin", "https://evil.example"));
+        assert_eq!(closed.header("access-control-allow-origin"), None);
+    }
 }

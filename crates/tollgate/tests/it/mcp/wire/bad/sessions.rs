@@ -97,6 +97,42 @@ fn one_listener_hears_what_concerns_no_request() {
 }
 
 #[test]
+fn what_is_wrong_within_a_session_is_written_down() {
+    let slow = "[providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 700\n";
+    let env = TestEnv::with_config(slow);
+    let gate = Gate::open(&env);
+    let session = gate.session(|ask| ask);
+    let call = Ask::legacy(&session, "tools/call", json!({"name": "slow.read"}));
+    let answers = std::thread::scope(|scope| {
+        let both = [(); 2].map(|()| scope.spawn(|| gate.ask(&call).has(200).json()));
+        both.map(|one| one.join().unwrap())
+    });
+    let refused = answers.iter().filter(|one| one.get("error").is_some());
+    let codes: Vec<i64> = refused.map(code).collect();
+    assert_eq!(codes, [-32600], "one of them had an id that was in use");
+    assert_eq!(endings(&env, MALFORMED), 1);
+    let odd = [
+        ("logging/setLevel", json!({"level": "loud"})),
+        ("resources/subscribe", json!({"uri": 7})),
+    ];
+    for (number, (method, params)) in odd.into_iter().enumerate() {
+        let heard = gate.ask(&Ask::legacy(&session, method, params)).has(200);
+        assert_eq!(code(&heard.json()), -32602, "{method}");
+        assert_eq!(endings(&env, MALFORMED), number + 2, "{method}");
+    }
+}
+
+#[test]
+fn a_session_that_nobody_uses_ends() {
+    let env = TestEnv::with_config("[serve]\nsession_ttl_seconds = 1\n");
+    let gate = Gate::open(&env);
+    let session = gate.session(|ask| ask);
+    gate.ask(&listing(&session)).has(200);
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    gate.ask(&listing(&session)).has(404);
+}
+
+#[test]
 fn the_session_unused_longest_gives_way() {
     let env = TestEnv::with_config("[serve]\nsessions = 2\n");
     let gate = Gate::open(&env);
