@@ -45,7 +45,7 @@ pub struct RawServe {
     /// How long a client may take to send the head of a request, in seconds.
     #[schemars(range(min = 1, max = 600), extend("x-untrusted" = "lower"))]
     pub header_timeout_seconds: u64,
-    /// How long a client may take to send the body of a request, in seconds.
+    /// How long a client may take to send the body of a request, or take nothing of an answer, in seconds.
     #[schemars(range(min = 1, max = 3600), extend("x-untrusted" = "lower"))]
     pub body_timeout_seconds: u64,
     /// How long a connection without a request is kept, in seconds.

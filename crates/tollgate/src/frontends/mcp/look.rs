@@ -148,7 +148,7 @@ fn shown(exchange: &Exchange, outcome: &Outcome) -> String {
     let data = envelope.data.as_ref().map(Payload::value);
     let mut result = data.and_then(Value::as_object).cloned().unwrap_or_default();
     if exchange.asked.method == "resources/read" {
-        reply::reusable(exchange, &mut result);
+        reply::read_reusable(exchange, &mut result);
     }
     let meta = reply::meta(&mut result);
     meta["tollgate/call_id"] = Value::String(envelope.meta.call_id.clone());

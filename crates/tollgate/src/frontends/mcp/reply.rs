@@ -63,6 +63,24 @@ pub(super) fn reusable(exchange: &Exchange, result: &mut Map<String, Value>) {
     }
 }
 
+/// Marks what was read as one caller's own. Documents of the gate that only change with its
+/// lists may be reused; for anything else it is what its owner says, or not at all.
+pub(super) fn read_reusable(exchange: &Exchange, result: &mut Map<String, Value>) {
+    const LIVE: [&str; 3] = ["session/", "audit/", "policy"];
+    if exchange.client.era != Era::Modern {
+        return;
+    }
+    let uri = exchange.params()["uri"].as_str().unwrap_or_default();
+    let is_steady = uri
+        .strip_prefix("tollgate://")
+        .is_some_and(|own| !LIVE.iter().any(|live| own.starts_with(live)));
+    if is_steady || !result.get("ttlMs").is_some_and(Value::is_u64) {
+        let ttl = if is_steady { TTL_MS } else { 0 };
+        result.insert("ttlMs".to_owned(), json!(ttl));
+    }
+    result.insert("cacheScope".to_owned(), json!("private"));
+}
+
 /// The failure of anything but a tool call, which has results of its own for most of them.
 pub(super) fn error(exchange: &Exchange, failure: &Failure) -> RpcError {
     let number = match failure.code {

@@ -59,6 +59,8 @@ impl From<String> for Outgoing {
 enum Wanted {
     Answer(Box<Begun>),
     Refusal(Unreadable),
+    /// A line that is too long to be read.
+    TooLong(RpcError),
 }
 
 /// A request that was taken up.
@@ -220,7 +222,7 @@ impl Connection {
             Line::TooLong(limit) => {
                 let message = format!("a message is longer than {limit} bytes");
                 let error = RpcError::new(code::INVALID_REQUEST, message);
-                tasks.spawn(connection.deliver(Wanted::Refusal(Unreadable { id: None, error })));
+                tasks.spawn(connection.deliver(Wanted::TooLong(error)));
                 return;
             }
             Line::NotUtf8 => {
@@ -361,6 +363,10 @@ impl Connection {
         let begun = match wanted {
             Wanted::Answer(begun) => begun,
             Wanted::Refusal(unreadable) => return Some(self.refused(unreadable).await),
+            Wanted::TooLong(error) => {
+                let refused = self.refused_as(ErrorCode::RequestTooLarge, None, &error);
+                return Some(refused.await);
+            }
         };
         let key = begun.key.clone();
         let answer = self.run(*begun).await;
@@ -441,11 +447,15 @@ impl Connection {
     /// Records what is no request; gives what is said to it.
     async fn refused(&self, unreadable: Unreadable) -> Answer {
         let Unreadable { id, error } = unreadable;
-        let code = ErrorCode::MalformedRequest;
+        self.refused_as(ErrorCode::MalformedRequest, id.as_ref(), &error)
+            .await
+    }
+
+    async fn refused_as(&self, code: ErrorCode, id: Option<&Id>, error: &RpcError) -> Answer {
         let gateway = &self.server.gateway;
         gateway.refuse(&self.caller, code, &error.message).await;
         Answer {
-            text: rpc::failure(id.as_ref(), &error),
+            text: rpc::failure(id, error),
             call: None,
         }
     }

@@ -79,6 +79,8 @@ pub(super) async fn accept(
             limit: web.serve.header_timeout,
             due: None,
             alarm: None,
+            patience: web.serve.body_timeout,
+            stuck: None,
         });
         let router = router.clone();
         let shared = Arc::clone(&web);
@@ -159,6 +161,28 @@ struct Timed {
     due: Option<(u64, Instant)>,
     /// Set only while such a head is waited for: most arrive whole.
     alarm: Option<Pin<Box<Sleep>>>,
+    /// How long a client may take nothing of what it is sent.
+    patience: Duration,
+    /// Set only while nothing can be sent.
+    stuck: Option<Pin<Box<Sleep>>>,
+}
+
+impl Timed {
+    /// Gives up on a client that takes nothing for too long.
+    fn taken<T>(&mut self, cx: &mut Context<'_>, sent: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if sent.is_ready() {
+            self.stuck = None;
+            return sent;
+        }
+        let patience = self.patience;
+        let stuck = self
+            .stuck
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        match stuck.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
 }
 
 impl AsyncRead for Timed {
@@ -199,7 +223,8 @@ impl AsyncWrite for Timed {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let sent = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.taken(cx, sent)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -215,7 +240,8 @@ impl AsyncWrite for Timed {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+        let sent = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.taken(cx, sent)
     }
 
     fn is_write_vectored(&self) -> bool {

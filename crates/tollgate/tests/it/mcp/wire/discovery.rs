@@ -33,6 +33,12 @@ fn a_list_is_three_tools_unless_somebody_says_more() {
     assert_eq!(sorted(&here), DISCOVERY);
     assert_eq!(sorted(&there), DISCOVERY);
     assert!(here.get("nextCursor").is_none());
+    // At four bytes to a token and more, these are 2,000 of them; the bench counts them.
+    assert!(
+        here.to_string().len() <= 8_000,
+        "{}",
+        here.to_string().len()
+    );
     assert_eq!(here["_meta"]["tollgate/list"]["toolsets"], json!([]));
     let mut old = Stdio::legacy(&env, json!({}));
     assert_eq!(sorted(&old.result("tools/list", json!({}))), DISCOVERY);

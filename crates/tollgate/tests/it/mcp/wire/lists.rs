@@ -103,6 +103,11 @@ fn lists_are_the_same_every_time_and_nobody_elses() {
     let read = client.result("resources/read", json!({"uri": "tollgate://toolsets"}));
     assert_eq!(read["cacheScope"], "private");
     assert!(read["ttlMs"].is_u64());
+    let live = client.result(
+        "resources/read",
+        json!({"uri": "tollgate://session/ledger"}),
+    );
+    assert_eq!(live["ttlMs"], 0, "it changes with every call");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{endings, good, undisturbed};
 use crate::{
-    mcp::wire::peer::{Ask, Gate, Open, Stdio, code, meta, request, with_meta},
+    mcp::wire::peer::{Ask, Gate, Open, Stdio, code, meta, request, until, with_meta},
     support::TestEnv,
 };
 
@@ -23,6 +23,7 @@ fn a_line_that_is_too_long_is_refused_and_the_next_one_read() {
     assert!(refused["id"].is_null());
     let said = refused["error"]["message"].as_str().unwrap();
     assert!(said.contains("4194304"), "{said}");
+    assert_eq!(endings(&env, "tool.gate.request.too_large"), 1);
     client.result("tools/list", json!({}));
 }
 
@@ -77,6 +78,32 @@ fn half_a_request_holds_nobody_up_and_is_let_go() {
     drop(half_head.read_to_end(&mut rest));
     let said = String::from_utf8(rest).unwrap();
     assert!(!said.contains("200"), "{said}");
+    undisturbed(&gate);
+}
+
+#[test]
+fn who_takes_nothing_of_the_answers_is_let_go() {
+    const ASKED: usize = 200;
+    let env = TestEnv::with_config("[serve]\nbody_timeout_seconds = 1\n");
+    let gate = Gate::open(&env);
+    let all = Ask::modern("tools/list", json!({"toolset": "all"})).bytes(gate.address);
+    let mut stream = Open::sending(gate.address, &all);
+    let whole = Open::answering(stream.try_clone().unwrap()).unwrap();
+    let size = whole.whole().has(200).body.len();
+    let mut writing = stream.try_clone().unwrap();
+    // Nobody reads, so at some point nothing more can be sent either way.
+    let asking = std::thread::spawn(move || {
+        (0..ASKED)
+            .take_while(|_| writing.write_all(&all).is_ok())
+            .count()
+    });
+    let figure = |gate: &Gate| gate.ask(&Ask::new("GET", "/metrics")).has(200).body;
+    let open = "tollgate_connections 1\n";
+    until(|| figure(&gate).contains(open));
+    let mut heard = Vec::new();
+    drop(stream.read_to_end(&mut heard));
+    assert!(heard.len() < size * ASKED, "{} of {size}", heard.len());
+    assert!(asking.join().unwrap() <= ASKED);
     undisturbed(&gate);
 }
 
