@@ -11,7 +11,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::{broadcast::error::RecvError, oneshot};
 use tollgate_core::Payload;
 use tollgate_engine::{Caller, Changed, Following, Gateway};
 
@@ -91,8 +91,26 @@ impl Conversation {
         })
     }
 
+    /// The notifications of what was heard; whoever was too slow is told that everything it
+    /// follows may have changed.
+    pub(super) fn heard(&self, heard: Result<Changed, RecvError>) -> Vec<String> {
+        let all = match heard {
+            Ok(changed) => vec![changed],
+            Err(RecvError::Lagged(_)) => {
+                let watched: Vec<String> = locked(&self.watched).keys().cloned().collect();
+                let lists = [Changed::Tools, Changed::Prompts, Changed::Resources];
+                let watched = watched.into_iter().map(Changed::Resource);
+                lists.into_iter().chain(watched).collect()
+            }
+            Err(RecvError::Closed) => Vec::new(),
+        };
+        all.iter()
+            .filter_map(|changed| self.told(changed))
+            .collect()
+    }
+
     /// The notification of a change, if this conversation is to hear of it.
-    pub(super) fn told(&self, changed: &Changed) -> Option<String> {
+    fn told(&self, changed: &Changed) -> Option<String> {
         if let Changed::Resource(uri) = changed
             && !locked(&self.watched).contains_key(uri)
         {

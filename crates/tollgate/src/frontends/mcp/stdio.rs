@@ -182,10 +182,10 @@ impl Connection {
                     None => break,
                 },
                 changed = changes.recv() => {
-                    if let (Ok(changed), Some(conversation)) = (changed, self.conversation())
-                        && let Some(message) = conversation.told(&changed)
-                    {
-                        drop(self.out.try_send(message.into()));
+                    if let Some(conversation) = self.conversation() {
+                        for message in conversation.heard(changed) {
+                            drop(self.out.try_send(message.into()));
+                        }
                     }
                 },
                 () = self.gone.cancelled() => break,

@@ -59,6 +59,14 @@ fn prepared(
     let print = |listing: &Arc<Listing>| {
         let off = gateway.inactive_reason(selection.profile.as_deref(), listing);
         let mut entry = entry(&listing.spec, exchange, &catalog, off);
+        // What may be shortened is answered in another form than its owner promises.
+        if server.results.spill_native && listing.spec.shape == Shape::Native {
+            drop(
+                entry
+                    .as_object_mut()
+                    .map(|it| it.shift_remove("outputSchema")),
+            );
+        }
         if selection.is_brief() {
             shorten(&mut entry);
         }

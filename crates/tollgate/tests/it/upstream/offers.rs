@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Session, text, with};
+use super::{Session, section, text, with};
+use crate::support::TestEnv;
 
 #[test]
 fn arguments_are_completed_by_their_server() {
@@ -139,4 +140,21 @@ fn a_result_with_odd_meta_is_answered_all_the_same() {
         assert_eq!(result["contents"][0]["text"], "read test://many/odd-meta");
         assert!(result["_meta"]["tollgate/call_id"].is_string(), "{read:#}");
     }
+}
+
+#[test]
+fn long_answers_of_a_server_are_shortened_if_the_operator_wants_it() {
+    let server = section("s", "modern", "trust_annotations = true");
+    let shorten = "[results]\nspill_native = true\ntext_bytes = 1024\n";
+    let env = TestEnv::with_config(&format!("{server}{shorten}"));
+    let mut session = Session::with_tool(&env, "mcp.s.echo");
+    let short = session.call("mcp.s.echo", json!({"a": "b"}));
+    assert_eq!(text(&short), r#"{"a": "b"}"#);
+    let long = session.call("mcp.s.echo", json!({"a": "b".repeat(5000)}));
+    assert_eq!(long["structuredContent"]["status"], "ok", "{long:#}");
+    let blocks = long["content"].as_array().unwrap();
+    let link = blocks.iter().find(|it| it["type"] == "resource_link");
+    let uri = &link.expect("where to read on")["uri"];
+    let read = session.ask("resources/read", json!({"uri": uri}));
+    assert!(read.to_string().contains(&"b".repeat(5000)));
 }

@@ -394,13 +394,13 @@ impl Listening {
                 () = stop.cancelled() => return None,
                 () = tokio::time::sleep(body::KEEP_ALIVE) => return Some(body::ALIVE.to_owned()),
                 changed = changes.recv() => match changed {
-                    Ok(changed) => {
-                        if let Some(message) = self.session.conversation.told(&changed) {
-                            return Some(body::event(&message));
+                    Err(RecvError::Closed) => return None,
+                    heard => {
+                        let all = self.session.conversation.heard(heard);
+                        if !all.is_empty() {
+                            return Some(all.iter().map(|one| body::event(one)).collect());
                         }
                     }
-                    Err(RecvError::Lagged(_)) => {}
-                    Err(RecvError::Closed) => return None,
                 },
             }
         }

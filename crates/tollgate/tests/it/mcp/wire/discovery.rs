@@ -286,3 +286,37 @@ fn an_unknown_toolset_or_profile_is_answered_with_the_known_ones() {
         env.run(&["serve", "--port", "0", flag, "moon"]).exits(2);
     }
 }
+
+#[test]
+fn the_configuration_narrows_what_exists() {
+    let narrow =
+        "[discovery]\nallow_tools = [\"text.*\", \"tools.*\"]\nexclude_tools = [\"text.diff\"]\n";
+    let env = TestEnv::with_config(narrow);
+    let mut client = Stdio::modern(&env, &[]);
+    let listed = client.result("tools/list", json!({"toolset": "gate"}));
+    let names = sorted(&listed);
+    assert!(names.contains(&"text.stats"), "{names:?}");
+    let is_let_in = |name: &&str| name.starts_with("text.") || name.starts_with("tools.");
+    assert!(names.iter().all(is_let_in), "{names:?}");
+    assert!(!names.contains(&"text.diff"));
+    let gone = client.ask("tools/call", json!({"name": "time.now", "arguments": {}}));
+    assert_eq!(gone["error"]["code"], -32602, "{gone}");
+}
+
+#[test]
+fn an_unknown_profile_is_refused_wherever_it_is_named() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let list = Ask::modern("tools/list", json!({})).at("/mcp?profile=nobody");
+    let heard = gate.ask(&list).has(200).json();
+    assert_eq!(heard["error"]["code"], -32602, "{heard}");
+    assert!(heard["error"]["data"]["profiles"].is_array(), "{heard}");
+}
+
+#[test]
+fn a_session_of_older_clients_means_nothing_to_newer_ones() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let list = Ask::modern("tools/list", json!({})).header("mcp-session-id", "none-of-ours");
+    gate.ask(&list).has(200);
+}
