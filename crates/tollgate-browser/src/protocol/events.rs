@@ -86,6 +86,8 @@ pub(crate) struct RequestWillBeSent {
     pub(crate) request_id: String,
     pub(crate) request: Request,
     pub(crate) r#type: Option<String>,
+    /// In seconds, by a clock that does not jump.
+    pub(crate) timestamp: f64,
     pub(crate) redirect_response: Option<Response>,
 }
 
@@ -123,6 +125,7 @@ pub(crate) struct Response {
 pub(crate) struct LoadingEnded {
     pub(crate) request_id: String,
     pub(crate) error_text: Option<String>,
+    pub(crate) timestamp: f64,
     pub(crate) encoded_data_length: Option<f64>,
 }
 

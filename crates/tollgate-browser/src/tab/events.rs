@@ -229,7 +229,7 @@ impl Tab {
                     && let Some(entry) = state.request(&it.request_id)
                 {
                     entry.status = Some(redirect.status);
-                    entry.duration_ms = Some(0);
+                    entry.duration_ms = Some(entry.passed(whole(it.timestamp * 1000.0)));
                 }
                 state
                     .in_flight
@@ -242,6 +242,7 @@ impl Tab {
                     kind,
                     status: None,
                     mime_type: None,
+                    begun_ms: whole(it.timestamp * 1000.0),
                     duration_ms: None,
                     size: None,
                     error: None,
@@ -266,10 +267,10 @@ impl Tab {
                 let Some(it) = event.read::<events::LoadingEnded>() else {
                     return;
                 };
-                let begun = state.in_flight.remove(&it.request_id);
+                state.in_flight.remove(&it.request_id);
                 if let Some(entry) = state.request(&it.request_id) {
-                    let taken = begun.map(|begun| begun.elapsed().as_millis());
-                    entry.duration_ms = taken.map(|taken| u64::try_from(taken).unwrap_or(u64::MAX));
+                    // By the browser's clock: its messages may wait for us.
+                    entry.duration_ms = Some(entry.passed(whole(it.timestamp * 1000.0)));
                     entry.size = it.encoded_data_length.map(whole);
                     entry.error = it.error_text;
                 }

@@ -73,6 +73,9 @@ pub struct NetworkEntry {
     /// How long it took; absent while it lasts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
+    /// When it was sent, by the browser's clock.
+    #[serde(skip)]
+    pub(crate) begun_ms: u64,
     /// How much came, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
@@ -82,6 +85,13 @@ pub struct NetworkEntry {
     /// What was sent and received beside the bodies, secrets left out.
     #[serde(skip)]
     pub headers: Vec<(String, String)>,
+}
+
+impl NetworkEntry {
+    /// How long after it was sent this is, in milliseconds.
+    pub(crate) fn passed(&self, now_ms: u64) -> u64 {
+        now_ms.saturating_sub(self.begun_ms)
+    }
 }
 
 /// A dialog of the page.
