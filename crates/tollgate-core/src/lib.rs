@@ -24,6 +24,7 @@ pub mod offer;
 pub mod payload;
 pub mod plan;
 pub mod provider;
+pub mod schema;
 pub mod secret;
 pub mod spec;
 pub mod store;
@@ -49,6 +50,7 @@ pub use offer::{Notice, NoticeSink, Offers, PromptSpec, ResourceSpec, TemplateSp
 pub use payload::{Payload, PayloadError};
 pub use plan::{Plan, PlannedCall};
 pub use provider::{Deferral, Health, Provider, ProviderError};
+pub use schema::Schema;
 pub use secret::{SealError, Sealer, Secret};
 pub use spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec};
 pub use store::{Store, StoreError};

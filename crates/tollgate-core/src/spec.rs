@@ -10,6 +10,7 @@ use crate::{
     identity::{Surface, TrustLevel},
     ledger::Estimate,
     name::ToolName,
+    schema::Schema,
     telling::Telling,
 };
 
@@ -178,9 +179,9 @@ pub struct ToolSpec {
     /// What it does, when to use it, what success looks like, the usual failures and what then.
     pub description: String,
     /// JSON Schema 2020-12 of the arguments.
-    pub input_schema: Value,
+    pub input_schema: Schema,
     /// JSON Schema 2020-12 of `data`.
-    pub output_schema: Option<Value>,
+    pub output_schema: Option<Schema>,
     /// What it does to the world.
     pub annotations: Annotations,
     /// The least a call can do; arguments may raise it.

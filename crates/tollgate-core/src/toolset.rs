@@ -3,7 +3,7 @@
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
-use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transform_subschemas};
+use schemars::{JsonSchema, generate::SchemaSettings, transform::transform_subschemas};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use crate::{
     name::{NameError, ToolName},
     payload::Payload,
     provider::{Provider, ProviderError},
+    schema::Schema,
     spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec},
     telling::Telling,
 };
@@ -111,7 +112,8 @@ pub struct ToolSet<S> {
 
 struct Entry<S> {
     tool: Tool,
-    schemas: fn() -> (Value, Value),
+    input: fn() -> Value,
+    output: fn() -> Value,
     run: Run<S>,
 }
 
@@ -179,7 +181,8 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
         };
         self.order.push(tool.name);
         let entry = Entry {
-            schemas: || (schema::<A>(), schema::<O>()),
+            input: schema::<A>,
+            output: schema::<O>,
             run: Box::new(run),
             tool,
         };
@@ -188,14 +191,13 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
     }
 
     fn spec(&self, entry: &Entry<S>) -> Result<ToolSpec, NameError> {
-        let (input_schema, output_schema) = (entry.schemas)();
         let tool = &entry.tool;
         Ok(ToolSpec {
             name: ToolName::new(tool.name)?,
             title: tool.title.to_owned(),
             description: tool.description.to_owned(),
-            input_schema,
-            output_schema: Some(output_schema),
+            input_schema: Schema::later(entry.input),
+            output_schema: Some(Schema::later(entry.output)),
             annotations: tool.annotations,
             capability: tool.capability,
             raise: tool.raise.clone(),
@@ -232,7 +234,7 @@ fn schema<T: JsonSchema>() -> Value {
 
 /// Takes out what says nothing: that a value which may be absent is null then, and how wide
 /// its number is inside the program.
-fn without_noise(schema: &mut Schema) {
+fn without_noise(schema: &mut schemars::Schema) {
     if schema.get("default").is_some_and(Value::is_null) {
         schema.remove("default");
     }

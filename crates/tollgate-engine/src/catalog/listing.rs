@@ -62,7 +62,7 @@ impl Listing {
     pub(crate) fn made(&self) -> Result<&Made, &SchemaError> {
         self.made
             .get_or_init(|| {
-                let output = self.spec.output_schema.as_ref();
+                let output = self.spec.output_schema.as_deref();
                 Ok(Made {
                     input: schema::compile(&self.spec.input_schema)?,
                     output: output.map(schema::compile).transpose()?,

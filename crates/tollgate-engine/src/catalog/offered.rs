@@ -113,8 +113,9 @@ fn spec(
         name: ToolName::new(name).ok()?,
         title: title.to_owned(),
         description: title.to_owned(),
-        input_schema: json!({"type": "object", "required": [first], "properties": properties}),
-        output_schema: (provider == GATE && name == offer::READ).then(own_documents),
+        input_schema: json!({"type": "object", "required": [first], "properties": properties})
+            .into(),
+        output_schema: (provider == GATE && name == offer::READ).then(|| own_documents().into()),
         annotations: Annotations {
             open_world,
             ..Annotations::READ

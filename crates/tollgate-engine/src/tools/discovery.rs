@@ -167,7 +167,7 @@ async fn describe(
         description: catalog.spelled(&spec.description, cx.spelling).into_owned(),
         input_schema: object(&spec.input_schema),
         output_schema: object(&tollgate_core::envelope::schema(
-            spec.output_schema.as_ref(),
+            spec.output_schema.as_deref(),
         )),
         annotations: object(&json!(spec.annotations)),
         capability: spec.capability.as_str().to_owned(),

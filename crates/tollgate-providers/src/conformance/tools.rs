@@ -195,7 +195,7 @@ fn spec(name: &str, about: &str, input_schema: Value) -> Result<ToolSpec, Provid
     Ok(ToolSpec {
         title: about.to_owned(),
         description: format!("{about}, for the conformance suite."),
-        input_schema,
+        input_schema: input_schema.into(),
         output_schema: None,
         annotations: Annotations::READ,
         capability: Capability::L0,

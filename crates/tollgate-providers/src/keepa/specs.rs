@@ -1,11 +1,11 @@
 //! What the gate is told about each tool; everything follows from the pack's own tables.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value, json};
 use tollgate_core::{
     Annotations, Caching, Capability, Condensed, Cost, Estimate, ProviderError, Raise, Rehearsal,
-    ServiceInfo, Shape, Surface, Telling, ToolName, ToolSpec, TrustLevel,
+    Schema, ServiceInfo, Shape, Surface, Telling, ToolName, ToolSpec, TrustLevel,
 };
 use tollgate_keepa::{
     Command, Effect, Params,
@@ -74,14 +74,14 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
         }
         None => vec!["keepa-commands".to_owned()],
     };
-    let input_schema = tool::input(command);
+    let input_schema = Schema::later(move || tool::input(command));
     Ok(ToolSpec {
         name,
         title,
         description,
-        telling: telling(command, Spelling::of(&input_schema)),
+        telling: telling(command, input_schema.clone()),
         input_schema,
-        output_schema: Some(tool::output(command)),
+        output_schema: Some(Schema::later(move || tool::output(command))),
         annotations: Annotations {
             read_only: !writes,
             idempotent: !is_write,
@@ -156,7 +156,7 @@ fn is_about_now(command: Command) -> bool {
 
 /// Names may be written with dashes; dry runs show the request and what would come of it; answers that refer to files
 /// name their addresses.
-fn telling(command: Command, spelling: Spelling) -> Telling {
+fn telling(command: Command, input: Schema) -> Telling {
     let rehearse = move |arguments: &Map<String, Value>| {
         let Some(outcome) = service::rehearse(command, &Params::from(arguments.clone())) else {
             return Ok(None);
@@ -170,6 +170,7 @@ fn telling(command: Command, spelling: Spelling) -> Telling {
             }),
         }))
     };
+    let spelling = LazyLock::new(move || Spelling::of(&input));
     let condense =
         |data: &Value| condensed(data).map(|(data, resources)| Condensed { data, resources });
     Telling {

@@ -120,8 +120,8 @@ fn spec(tool: &StubTool) -> ToolSpec {
              Use it to rehearse offline.",
             tool.name
         ),
-        input_schema: json!({"type": "object"}),
-        output_schema: Some(json!({"type": "object"})),
+        input_schema: json!({"type": "object"}).into(),
+        output_schema: Some(json!({"type": "object"}).into()),
         annotations: Annotations {
             read_only: reads,
             idempotent: reads,

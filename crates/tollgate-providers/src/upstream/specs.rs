@@ -80,6 +80,7 @@ pub(super) fn spec(
     let shown = |text: &str| visible(text).chars().take(DESCRIPTION).collect::<String>();
     let title = tool.title.as_ref().or(tool.annotations.title.as_ref());
     let alias = own.and_then(|own| own.alias.clone());
+    let output = tool.output_schema.clone().filter(|_| !unseen);
     Some(ToolSpec {
         title: title
             .filter(|_| !unseen)
@@ -91,8 +92,8 @@ pub(super) fn spec(
         } else {
             shown(tool.description.as_deref().unwrap_or_default())
         },
-        input_schema: object_schema(tool.input_schema.clone().filter(|_| !unseen)),
-        output_schema: tool.output_schema.clone().filter(|_| !unseen).map(loosened),
+        input_schema: object_schema(tool.input_schema.clone().filter(|_| !unseen)).into(),
+        output_schema: output.map(|schema| loosened(schema).into()),
         annotations: grade.annotations,
         capability: grade.capability,
         raise: Raise::default(),

@@ -12,7 +12,7 @@ pub fn read(name: &str) -> Result<ToolSpec, NameError> {
         name: ToolName::new(name)?,
         title: name.to_owned(),
         description: format!("Does what `{name}` says."),
-        input_schema: json!({"type": "object"}),
+        input_schema: json!({"type": "object"}).into(),
         output_schema: None,
         annotations: Annotations::READ,
         capability: Capability::L0,

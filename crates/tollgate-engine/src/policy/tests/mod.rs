@@ -22,7 +22,7 @@ fn reader(name: &str) -> ToolSpec {
         name: ToolName::new(name).unwrap(),
         title: String::new(),
         description: String::new(),
-        input_schema: serde_json::json!({}),
+        input_schema: serde_json::json!({}).into(),
         output_schema: None,
         annotations: Annotations::READ,
         capability: Capability::L0,

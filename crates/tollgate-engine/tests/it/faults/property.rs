@@ -148,7 +148,7 @@ async fn shop() -> World {
         ..spec_write("t.free")
     };
     let lies = ToolSpec {
-        output_schema: Some(json!({"type": "array"})),
+        output_schema: Some(json!({"type": "array"}).into()),
         ..paid("t.lies")
     };
     let hangs = ToolSpec {

@@ -250,7 +250,7 @@ async fn arguments_seen_before_are_judged_by_the_schema_of_today() {
         );
     }
     let strict = ToolSpec {
-        input_schema: json!({"type": "object", "properties": {"n": {"type": "string"}}}),
+        input_schema: json!({"type": "object", "properties": {"n": {"type": "string"}}}).into(),
         ..spec_kept("shelf.look")
     };
     let strict = FakeProvider::new("fake").tool(strict, says(json!({"n": 2})));

@@ -312,7 +312,7 @@ async fn shop(limit: Option<u64>) -> World {
         ..spec_paid("shelf.hangs", 5, false)
     };
     let lies = ToolSpec {
-        output_schema: Some(json!({"type": "array"})),
+        output_schema: Some(json!({"type": "array"}).into()),
         ..spec_paid("shelf.lies", 5, false)
     };
     Setup::new()

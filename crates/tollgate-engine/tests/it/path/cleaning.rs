@@ -193,10 +193,13 @@ async fn instructions_from_an_open_world_are_marked_and_kept() {
 async fn identifiers_are_left_alone_where_the_schema_says_so() {
     let ean = "4006381333931";
     let spec = ToolSpec {
-        output_schema: Some(json!({
-            "type": "object",
-            "properties": {"ean": {"type": "string", "x-identifier": true}},
-        })),
+        output_schema: Some(
+            json!({
+                "type": "object",
+                "properties": {"ean": {"type": "string", "x-identifier": true}},
+            })
+            .into(),
+        ),
         ..spec_read("shelf.tell")
     };
     let world = Setup::new()

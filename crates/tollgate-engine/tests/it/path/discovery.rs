@@ -296,7 +296,7 @@ async fn shop(change: impl FnOnce(&mut tollgate_engine::Discovery)) -> World {
         ..spec_read("shelf.local")
     };
     let strict = ToolSpec {
-        input_schema: json!({"type": "object", "properties": {"n": {"type": "number"}}}),
+        input_schema: json!({"type": "object", "properties": {"n": {"type": "number"}}}).into(),
         ..spec_kept("shelf.strict")
     };
     let mut setup = Setup::new();

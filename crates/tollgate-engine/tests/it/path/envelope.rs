@@ -302,7 +302,7 @@ async fn shop() -> World {
         ..done(json!({"asin": "B1", "price": 12.50}))
     };
     let strict = ToolSpec {
-        input_schema: json!({"properties": {"n": {"type": "integer"}}}),
+        input_schema: json!({"properties": {"n": {"type": "integer"}}}).into(),
         ..spec_read("shelf.strict")
     };
     let not_idempotent = ToolSpec {

@@ -95,7 +95,7 @@ async fn arguments_are_known_by_one_name_before_anything_looks_at_them() {
         "additionalProperties": false,
     });
     let strict = |name: &str| ToolSpec {
-        input_schema: schema.clone(),
+        input_schema: schema.clone().into(),
         service_command: Some("shelf.list".to_owned()),
         caching: Caching::Session,
         cost: Cost::Estimated(Arc::new(|arguments: &Map<String, Value>| {
@@ -287,7 +287,7 @@ async fn a_tool_whose_schema_cannot_be_used_is_never_called() {
     ];
     for schema in schemas {
         let spec = ToolSpec {
-            input_schema: schema.clone(),
+            input_schema: schema.clone().into(),
             ..spec_read("shelf.hostile")
         };
         let world = Setup::new().tool(spec, says(json!({}))).build().await;
@@ -332,7 +332,8 @@ async fn strict() -> World {
             },
             "required": ["n"],
             "additionalProperties": false,
-        }),
+        })
+        .into(),
         ..spec_read("shelf.strict")
     };
     Setup::new()
@@ -344,13 +345,16 @@ async fn strict() -> World {
 
 async fn answering(data: Value) -> World {
     let spec = ToolSpec {
-        output_schema: Some(json!({
-            "type": "object",
-            "properties": {
-                "n": {"type": "integer"},
-                "contact": {"type": "string", "format": "email"},
-            },
-        })),
+        output_schema: Some(
+            json!({
+                "type": "object",
+                "properties": {
+                    "n": {"type": "integer"},
+                    "contact": {"type": "string", "format": "email"},
+                },
+            })
+            .into(),
+        ),
         ..spec_read("shelf.promise")
     };
     Setup::new().tool(spec, says(data)).build().await

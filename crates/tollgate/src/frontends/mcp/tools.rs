@@ -95,7 +95,7 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<St
     });
     match (spec.shape, &spec.output_schema) {
         (Shape::Data, _) => tool["outputSchema"] = loose_envelope(),
-        (Shape::Native, Some(schema)) => tool["outputSchema"] = schema.clone(),
+        (Shape::Native, Some(schema)) => tool["outputSchema"] = Value::clone(schema),
         (Shape::Native, None) => {}
     }
     for (name, said) in &spec.more {

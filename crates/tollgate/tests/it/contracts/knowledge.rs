@@ -25,7 +25,7 @@ async fn guided_sessions_are_committed() {
         .filter(|listing| listing.spec.provider_id == "knowledge")
     {
         let mut shown = serde_json::to_value(&*listing.spec).unwrap();
-        shown["output_schema"] = envelope::schema(listing.spec.output_schema.as_ref());
+        shown["output_schema"] = envelope::schema(listing.spec.output_schema.as_deref());
         files.insert(
             format!("{}.json", listing.spec.name.as_str()),
             pretty(&shown),

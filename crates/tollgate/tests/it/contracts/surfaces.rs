@@ -15,7 +15,7 @@ async fn every_tool_is_committed() {
         .map(|spec| {
             let name = format!("{}/{}.json", spec.provider_id, spec.name.as_str());
             let mut shown = serde_json::to_value(spec).unwrap();
-            shown["output_schema"] = envelope::schema(spec.output_schema.as_ref());
+            shown["output_schema"] = envelope::schema(spec.output_schema.as_deref());
             (name, pretty(&shown))
         })
         .collect();
