@@ -236,8 +236,14 @@ fn read(source: &Source, index: usize, drafts: &mut Vec<Draft>, problems: &mut V
     }
 }
 
+/// What an annotation says. Asking for one by name would parse the name as Cedar each time.
+fn said<'a>(policy: &'a Policy, name: &str) -> Option<&'a str> {
+    let mut annotations = policy.annotations();
+    annotations.find_map(|(key, value)| (key == name).then_some(value))
+}
+
 fn draft(source: &Source, index: usize, policy: &Policy, line: usize) -> Result<Draft, Problem> {
-    let id = policy.annotation("id").ok_or(Problem::MissingId)?;
+    let id = said(policy, "id").ok_or(Problem::MissingId)?;
     if !is_usable(id) {
         return Err(Problem::BadId(id.to_owned()));
     }
@@ -274,7 +280,7 @@ fn draft(source: &Source, index: usize, policy: &Policy, line: usize) -> Result<
         file: source.name.clone(),
         line,
         permits,
-        reason: policy.annotation("reason").map(str::to_owned),
+        reason: said(&policy, "reason").map(str::to_owned),
         mentions,
         listed,
         only,
