@@ -350,7 +350,8 @@ pub struct Call {
 /// What an event led to.
 #[derive(Debug, Default)]
 pub struct Advance {
-    /// The calls whose record changed; to be kept before the actions are performed.
+    /// The calls whose record changed; to be kept before the actions are performed, unless those
+    /// may be performed again.
     pub changed: Vec<Key>,
     /// What to do.
     pub actions: Vec<Action>,

@@ -5,10 +5,12 @@
 use std::{pin::Pin, sync::Arc};
 
 use serde_json::Value;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tollgate_core::ErrorCode;
+use tollgate_core::{ErrorCode, Timestamp};
 use tollgate_runs::{Call, Event, Key, Need, Outcome, StepError, Waits};
 
+use super::FRESH;
 use crate::{
     call::{Owned, Panicked},
     runs::{
@@ -55,6 +57,13 @@ pub(super) async fn heard_from(here: &mut Here) -> Heard {
     match here {
         Some(under_way) => under_way.await,
         None => std::future::pending().await,
+    }
+}
+
+/// Waits until what changed has stayed unwritten for long enough.
+pub(super) async fn due(kept: Option<(Timestamp, Instant)>) {
+    if let Some((_, kept)) = kept {
+        tokio::time::sleep_until(kept + FRESH).await;
     }
 }
 

@@ -5,7 +5,7 @@ mod open;
 mod write;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{Arc, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
@@ -14,12 +14,12 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    SessionKey, StoreError, Timestamp,
+    Capability, Cost, SessionKey, StoreError, Timestamp, ToolSpec,
     store::{Durability, RunChange, RunRow},
 };
 use tollgate_runs::{Action, Call, Event, Key, Outcome, Run, Status, Waits};
 
-use self::made::{Heard, Here, ended, heard_from};
+use self::made::{Heard, Here, due, ended, heard_from};
 use super::{
     Driven, Live, Shared, again,
     body::Body,
@@ -32,7 +32,8 @@ use crate::call::Inner;
 
 /// How often a run looks whether another process wants it called off.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long such a look is good for: quick steps do not pay for one each.
+/// How long such a look is good for, and how long what quick steps came to may stay unwritten:
+/// they do not pay for each.
 const FRESH: Duration = Duration::from_millis(20);
 
 /// A run being driven.
@@ -41,8 +42,6 @@ struct Drive {
     run: Run,
     fence: u64,
     body: Body,
-    /// Whether it is written down since when this process drives it.
-    is_begun_kept: bool,
     live: watch::Sender<Live>,
     events: mpsc::UnboundedSender<Heard>,
     /// Calls under way, to be stopped when the time is up.
@@ -51,6 +50,10 @@ struct Drive {
     next: VecDeque<Event>,
     /// When it last looked whether another process wants it called off.
     looked: Option<Instant>,
+    /// Steps that changed since something was last written.
+    changed: BTreeSet<Key>,
+    /// When it was last written down; first that this process drives it.
+    kept: Option<(Timestamp, tokio::time::Instant)>,
 }
 
 /// Drives a claimed run to its end. `row` is as it was before the claim.
@@ -72,6 +75,13 @@ pub(super) async fn drive(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, d
         .remove(&id);
     shared.moved.send_modify(|moves| *moves += 1);
     shared.wake.notify_one();
+}
+
+/// Whether a call that is made twice makes no difference to anybody.
+fn is_for_nothing(spec: &ToolSpec) -> bool {
+    let says = &spec.annotations;
+    let reads = says.read_only && says.idempotent && !says.open_world;
+    reads && spec.capability == Capability::L0 && matches!(spec.cost, Cost::Free)
 }
 
 impl Drive {
@@ -109,6 +119,11 @@ impl Drive {
                     is_late = true;
                     self.stop_calls();
                     self.next.push_back(Event::Deadline);
+                }
+                () = due(self.kept), if !self.changed.is_empty() => {
+                    if let Err(error) = self.keep(None).await {
+                        return self.give_up(&error).await;
+                    }
                 }
                 () = cancel.cancelled(), if !self.run.is_canceled() => self.call_off(),
                 _ = look.tick(), if !self.run.is_canceled() => {
@@ -210,6 +225,27 @@ impl Drive {
         self.calls.values().for_each(CancellationToken::cancel);
     }
 
+    /// Whether what changed may be written with what comes next. If the process dies before
+    /// that, the steps in between are made again, so they must be such as only read our own
+    /// world and cost nothing.
+    fn may_wait(&self, next: &[Action]) -> bool {
+        let now = self.around.inner.clock.now();
+        let is_fresh = self
+            .kept
+            .is_some_and(|(at, _)| at <= now && now < at.plus(FRESH));
+        let only_reads = |action: &Action| match action {
+            Action::Call(call) => {
+                let catalog = self.around.inner.catalog();
+                let listing = catalog.find(&call.tool);
+                listing.is_some_and(|listing| is_for_nothing(&listing.spec))
+            }
+            Action::Wait { .. } | Action::Await { .. } | Action::Finish(_) => false,
+        };
+        let was_resting = self.around.is_resting.load(Ordering::SeqCst);
+        let is_settled = self.is_known() && !was_resting && self.body.rests_since.is_none();
+        is_fresh && is_settled && !next.is_empty() && next.iter().all(only_reads)
+    }
+
     /// Takes one event; says whether the run is over.
     async fn step(&mut self, event: Event, here: &mut Here) -> Result<bool, StoreError> {
         let advance = self.run.advance(event);
@@ -217,10 +253,15 @@ impl Drive {
             Action::Finish(ending) => Some(ending.as_ref().clone()),
             Action::Call(_) | Action::Wait { .. } | Action::Await { .. } => None,
         });
-        self.keep(&advance, ending.as_ref()).await?;
+        self.note(&advance.changed);
         match &ending {
-            None => self.rest().await?,
+            None if self.may_wait(&advance.actions) => {}
+            None => {
+                self.keep(None).await?;
+                self.rest().await?;
+            }
             Some(ending) => {
+                self.keep(Some(ending)).await?;
                 let inner = &self.around.inner;
                 self.about().is_over(inner, &self.body, ending.status);
             }

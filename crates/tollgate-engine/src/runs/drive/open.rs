@@ -1,7 +1,7 @@
 //! Opening a claimed run: what was kept of it, put together again.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{Arc, Mutex, atomic::AtomicBool},
 };
 
@@ -90,7 +90,6 @@ pub(super) async fn open(
         run,
         fence: row.fence + 1,
         body,
-        is_begun_kept: false,
         live: live.clone(),
         events,
         calls: HashMap::new(),
@@ -100,6 +99,8 @@ pub(super) async fn open(
             VecDeque::from([Event::Begin])
         },
         looked: None,
+        changed: BTreeSet::new(),
+        kept: None,
     };
     Ok((drive, inbox))
 }

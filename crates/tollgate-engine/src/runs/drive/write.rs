@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tollgate_core::{
     StoreError,
     store::{Durability, RunChange},
 };
-use tollgate_runs::{Advance, Content, Ending, NewArtifact, Record, Status};
+use tollgate_runs::{Content, Ending, Key, NewArtifact, Record, Status};
 
 use super::Drive;
 use crate::{
@@ -20,17 +21,26 @@ use crate::{
 };
 
 impl Drive {
+    /// Takes note of steps that changed.
+    pub(super) fn note(&mut self, changed: &[Key]) {
+        let now = self.around.inner.clock.now();
+        for key in changed {
+            self.run.began(*key, now.0);
+        }
+        self.changed.extend(changed);
+    }
+
+    /// Whether it is written down that this process drives the run, and how much there is to do.
+    pub(super) fn is_known(&self) -> bool {
+        self.kept.is_some() && self.run.progress().total == self.body.total
+    }
+
     /// Keeps what changed; an ending is on disk before anyone is told of it.
-    pub(super) async fn keep(
-        &mut self,
-        advance: &Advance,
-        ending: Option<&Ending>,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn keep(&mut self, ending: Option<&Ending>) -> Result<(), StoreError> {
         let now = self.around.inner.clock.now();
         let mut steps = Vec::new();
-        for key in &advance.changed {
-            self.run.began(*key, now.0);
-            let Some(record) = self.run.record(*key) else {
+        for key in std::mem::take(&mut self.changed) {
+            let Some(record) = self.run.record(key) else {
                 continue;
             };
             let written = match record.spilled {
@@ -40,7 +50,7 @@ impl Drive {
                     ..record.clone()
                 }),
             };
-            steps.push((self.run.name(*key), written.unwrap_or_default()));
+            steps.push((self.run.name(key), written.unwrap_or_default()));
         }
         let mut changes = Vec::new();
         if !steps.is_empty() {
@@ -51,8 +61,8 @@ impl Drive {
                 at: now,
             });
         }
+        let is_new = !self.is_known();
         let progress = self.run.progress();
-        let is_new = progress.total != self.body.total || !self.is_begun_kept;
         self.body.total = progress.total;
         self.body.done = progress.done;
         let mut kept = Kept {
@@ -65,7 +75,7 @@ impl Drive {
             None => {}
         }
         kept.commit(&self.around.inner).await?;
-        self.is_begun_kept = true;
+        self.kept = Some((now, Instant::now()));
         Ok(())
     }
 

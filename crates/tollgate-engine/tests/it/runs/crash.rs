@@ -13,12 +13,12 @@ use serde_json::json;
 use tempfile::TempDir;
 use tollgate_core::{
     Clock as _, HeldClock, Store, SystemClock, Timestamp,
-    store::{Batch, Change, RunChange},
+    store::{Batch, Change, RunChange, RunQuery},
 };
 use tollgate_store::SqliteStore;
 
 use super::{Shop, agreed, answers, data, over, started};
-use crate::support::{Setup, said, spec_read, spec_write};
+use crate::support::{Setup, World, said, spec_read, spec_write};
 
 const TWO: &str = "id: two\nversion: 1.0.0\nname: Two\ninputsSchema: {type: object, properties: {secret: {type: string}}}\nsteps:\n  - {id: one, tool: shelf.read}\n  - {id: hang, tool: shelf.hang, args: {s: '{{ inputs.secret }}'}}\n";
 
@@ -37,6 +37,17 @@ pub(super) fn in_a_process_that_dies<T>(work: impl Future<Output = T>) -> T {
     let made = runtime.block_on(work);
     runtime.shutdown_timeout(Duration::from_secs(10));
     made
+}
+
+/// Waits until it is written down that a step has begun, which comes a little after quick ones.
+async fn until_kept(world: &World, id: &str, step: &str) {
+    loop {
+        let steps = world.gateway.store().run_steps(id).await.unwrap();
+        if steps.iter().any(|(name, _)| name == step) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
 }
 
 #[test]
@@ -61,6 +72,7 @@ fn a_run_of_a_dead_process_is_taken_over_where_it_was() {
             .await;
         let id = started(&world, "two", json!({"secret": "hunter2"})).await;
         world.until_seen(2).await;
+        until_kept(&world, &id, "hang").await;
         let row = world.gateway.store().run(&id).await.unwrap().unwrap();
         let kept = [row.record, row.sealed.unwrap()].concat();
         assert!(!String::from_utf8_lossy(&kept).contains("hunter2"));
@@ -170,4 +182,38 @@ fn an_effect_that_may_have_happened_is_not_repeated() {
         assert_eq!(run["error"]["details"]["stepErrorCode"], "interrupted");
         assert_eq!(world.fake.count(), 0);
     });
+}
+
+const QUICK: &str = "id: quick\nversion: 1.0.0\nname: Quick\nsteps:\n  - {id: a, tool: shelf.read}\n  - {id: b, tool: shelf.read}\n  - {id: c, tool: shelf.read}\n  - {id: d, tool: shelf.write}\n";
+
+#[tokio::test]
+async fn what_quick_steps_came_to_is_written_before_anything_is_changed() {
+    let folder = TempDir::new().unwrap();
+    let store = opened(folder.path());
+    let found = Arc::new(AtomicUsize::new(0));
+    let shop = Shop::new(&[QUICK], |_| {});
+    let (state, counted) = (Arc::clone(&store), Arc::clone(&found));
+    let world = Setup::new()
+        .store(store)
+        .runs(&shop.runs)
+        .tool(spec_read("shelf.read"), |_, _| answers(json!({"n": 1})))
+        .tool(spec_write("shelf.write"), move |_, _| {
+            let (state, counted) = (Arc::clone(&state), Arc::clone(&counted));
+            async move {
+                let query = RunQuery {
+                    limit: 1,
+                    ..RunQuery::default()
+                };
+                let runs = state.runs(&query).await.unwrap();
+                let steps = state.run_steps(&runs[0].id).await.unwrap();
+                counted.store(steps.len(), Ordering::SeqCst);
+                answers(json!({})).await
+            }
+        })
+        .build()
+        .await;
+    let args = json!({"templateId": "quick", "options": {"mode": "sync"}});
+    let done = data(&agreed(&world, &args.to_string()).await);
+    assert_eq!(done["status"], "succeeded", "{done}");
+    assert_eq!(found.load(Ordering::SeqCst), 4);
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::{Row, params};
 use tollgate_core::{
     Principal, SessionKey, Timestamp,
-    store::{ArtifactRow, RunQuery, RunRow, Runs, StoreError},
+    store::{ArtifactRow, Intents as _, RunQuery, RunRow, Runs, StoreError},
 };
 
 use super::{Content, all, one};
@@ -103,9 +103,9 @@ impl Runs for SqliteStore {
 
     async fn waiting_runs(&self, limit: u32) -> Result<Vec<RunRow>, StoreError> {
         let free = format!("{RUN} WHERE over = 0 AND owner IS NULL ORDER BY number LIMIT ?1");
-        let owned = format!("{RUN} WHERE over = 0 AND owner IS NOT NULL ORDER BY number");
+        let others = format!("{RUN} WHERE over = 0 AND owner <> ?1 ORDER BY number");
         self.readers.look_up(|db| {
-            let mut waiting = all(db, &owned, [], run)?;
+            let mut waiting = all(db, &others, [self.owner()], run)?;
             waiting.retain(|run| {
                 let owner = run.owner.as_deref();
                 owner.is_some_and(|owner| owner::is_dead(&self.state_dir, owner))
