@@ -1,8 +1,10 @@
 //! What a front end gives back when it has nothing to do.
 //!
 //! Starting up runs through much of the program, and none of that is needed again; a call needs
-//! little. So an idle process lets go of its text once it has done something worth forgetting.
-//! Whether it is idle is told by the processor time it used, so calls pay nothing for it.
+//! little. So an idle process lets go of its text once it has done something worth forgetting,
+//! and a busy one every now and then: what it still needs comes back from the page cache within
+//! a millisecond, the rest stays away. Which of both it is is told by the processor time it
+//! used, so calls pay nothing for it.
 
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ const PERIOD: Duration = Duration::from_secs(2);
 const IDLE: Duration = Duration::from_millis(20);
 /// A process that used less than this since the last time has touched little.
 const WORTH: Duration = Duration::from_millis(5);
+/// How many periods of work one after the other are enough to let go of what is not needed.
+const LONG: u32 = 3;
 
 /// Gives memory back for as long as it is held.
 pub(crate) struct Rest(JoinHandle<()>);
@@ -50,16 +54,22 @@ pub(crate) fn forget_start() {
 struct Habit {
     last: Duration,
     given: Duration,
+    /// How many periods of work there were since.
+    worked: u32,
 }
 
 impl Habit {
-    /// Whether a process that has used so much time is idle, and was not when it last gave back.
+    /// Whether a process that has used so much time is idle, and was not when it last gave back,
+    /// or has worked for long.
     fn is_time(&mut self, used: Duration) -> bool {
-        let period = used.saturating_sub(self.last);
+        let is_idle = used.saturating_sub(self.last) < IDLE;
         self.last = used;
-        let is_time = period < IDLE && used.saturating_sub(self.given) >= WORTH;
+        self.worked = if is_idle { 0 } else { self.worked + 1 };
+        let is_worth = used.saturating_sub(self.given) >= WORTH;
+        let is_time = is_worth && (is_idle || self.worked >= LONG);
         if is_time {
             self.given = used;
+            self.worked = 0;
         }
         is_time
     }
@@ -91,5 +101,13 @@ mod tests {
         let asked = [9, 10, 11, 400, 900, 905, 906, 908, 911, 912];
         let given: Vec<u64> = asked.into_iter().filter(|millis| at(*millis)).collect();
         assert_eq!(given, [9, 905, 911]);
+    }
+
+    #[test]
+    fn a_process_that_never_rests_gives_back_now_and_then() {
+        let mut habit = Habit::default();
+        let mut at = |millis: u64| habit.is_time(Duration::from_millis(millis));
+        let given: Vec<u64> = (1..=9).map(|it| it * 500).filter(|it| at(*it)).collect();
+        assert_eq!(given, [1500, 3000, 4500]);
     }
 }
