@@ -6,15 +6,17 @@
 
 mod changes;
 mod gather;
+mod heard;
 mod index;
 mod moves;
 mod query;
 mod synonyms;
 mod words;
 
+pub(crate) use heard::Heard;
 pub use index::Index;
 use index::{Looked, cost, frequency};
-pub(crate) use query::{Heard, Query};
+pub(crate) use query::Query;
 pub(crate) use synonyms::Synonyms;
 
 use crate::base::{Base, NodeId};
