@@ -40,6 +40,8 @@ pub(super) struct Draft {
     pub(super) choices: Vec<Choice>,
     pub(super) branches: Vec<Vec<Branch>>,
     pub(super) by_id: HashTable<NodeId>,
+    /// The hash of each node's id.
+    hashes: Vec<u64>,
     pub(super) raw: Raw,
 }
 
@@ -304,6 +306,7 @@ impl Draft {
             nodes,
             texts,
             by_id,
+            hashes,
             ..
         } = self;
         let kept = |text: Text| {
@@ -312,10 +315,14 @@ impl Draft {
         };
         let name = kept(id);
         let of = |node: &NodeId| nodes.get(*node as usize).map_or(name, |node| kept(node.id));
-        if by_id.find(hash(name), |node| of(node) == name).is_some() {
+        let own = hash(name);
+        if by_id.find(own, |node| of(node) == name).is_some() {
             return false;
         }
-        by_id.insert_unique(hash(name), number, |node| hash(of(node)));
+        hashes.push(own);
+        by_id.insert_unique(own, number, |node| {
+            hashes.get(*node as usize).copied().unwrap_or(own)
+        });
         true
     }
 

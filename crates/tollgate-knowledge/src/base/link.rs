@@ -53,7 +53,15 @@ impl Link {
 
     /// The nodes it can lead to, and those that sub-flows begun by it return to.
     pub(crate) fn nodes(self, base: &Base) -> impl Iterator<Item = NodeId> {
-        self.possible(base).into_iter().flat_map(|link| {
+        let (own, branches) = match self.target {
+            Target::Branches(number) => (None, base.branches.get(number as usize)),
+            Target::Node(_) | Target::End | Target::Broken => (Some(self), None),
+        };
+        let branches = branches.into_iter().flatten().map(move |branch| Self {
+            target: branch.link.target,
+            then: branch.link.then.or(self.then),
+        });
+        own.into_iter().chain(branches).flat_map(|link| {
             let target = match link.target {
                 Target::Node(node) => Some(node),
                 Target::End | Target::Broken | Target::Branches(_) => None,

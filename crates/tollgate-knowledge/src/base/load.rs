@@ -20,6 +20,8 @@ use crate::{
 
 /// How often a file that keeps changing is read again.
 const TRIES: usize = 3;
+/// From so many bytes on, a text is digested by a thread of its own while it is read.
+const LARGE_TEXT: usize = 1 << 20;
 /// How many digits of the digest name a version.
 const VERSION_DIGITS: usize = 16;
 
@@ -257,14 +259,22 @@ impl Loading {
     pub(super) fn take(&mut self, path: &Path, bytes: Vec<u8>) -> Result<Arc<str>, Problem> {
         let name = name_in(&self.folder, path);
         announce(&mut self.digest, &name, bytes.len() as u64);
-        self.digest.update(&bytes);
         let file: Arc<str> = Arc::from(path.display().to_string());
         let text = read::decode(bytes).map_err(|fault| fault.in_file(&file))?;
         self.draft.begin(&file);
         let format = Format::of(path).unwrap_or(Format::Json);
-        let draft = &mut self.draft;
-        read::read(&text, format, &mut |entry| draft.take(entry))
-            .map_err(|fault| fault.in_file(&file))?;
+        let (draft, digest) = (&mut self.draft, &mut self.digest);
+        let mut read = || read::read(&text, format, &mut |entry| draft.take(entry));
+        let read = if text.len() < LARGE_TEXT {
+            digest.update(&text);
+            read()
+        } else {
+            std::thread::scope(|scope| {
+                scope.spawn(|| digest.update(&text));
+                read()
+            })
+        };
+        read.map_err(|fault| fault.in_file(&file))?;
         Ok(file)
     }
 

@@ -26,7 +26,7 @@ pub(crate) use load::read_text;
 pub use load::{Limits, Stamp, load, load_text};
 pub use pack::{PackError, Unpacked, unpack};
 pub use slot::Value;
-pub(crate) use slot::{Misfit, Slot, SlotKind};
+pub(crate) use slot::{Misfit, Pick, Slot, SlotKind};
 pub(crate) use words::hash;
 
 use crate::{

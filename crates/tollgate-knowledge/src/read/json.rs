@@ -5,8 +5,9 @@
 use std::borrow::Cow;
 
 use super::{
-    Cursor, Fault, Item, Kind, MAX_DEPTH, Sink,
+    Fault, Item, Kind, MAX_DEPTH, Sink,
     nested::{self, Each, Nested},
+    stretch,
 };
 use crate::problem::Place;
 
@@ -21,7 +22,11 @@ struct Reader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    cursor: Cursor<'a>,
+    line: u32,
+    /// Where the line begins.
+    start: usize,
+    /// How many bytes since then do not begin a character.
+    inner: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -30,7 +35,9 @@ impl<'a> Reader<'a> {
             text,
             bytes: text.as_bytes(),
             at: 0,
-            cursor: Cursor::new(text),
+            line: 1,
+            start: 0,
+            inner: 0,
         }
     }
 
@@ -38,11 +45,28 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    fn place(&mut self) -> Place {
-        self.cursor.to(self.at)
+    /// Where the reader is; everything that is passed keeps count of lines and characters.
+    fn place(&self) -> Place {
+        let column = self.at - self.start - self.inner + 1;
+        Place {
+            line: self.line,
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+        }
     }
 
-    fn wanted<T>(&mut self, what: &str) -> Result<T, Fault> {
+    /// Passes a byte that can be any.
+    fn pass(&mut self, byte: u8) {
+        self.at += 1;
+        if byte == b'\n' {
+            self.line = self.line.saturating_add(1);
+            self.start = self.at;
+            self.inner = 0;
+        } else if stretch::is_inner(byte) {
+            self.inner += 1;
+        }
+    }
+
+    fn wanted<T>(&self, what: &str) -> Result<T, Fault> {
         let found = match self.text[self.at..].chars().next() {
             None => "the end of the file".to_owned(),
             Some(found) => format!("`{}`", found.escape_debug()),
@@ -52,33 +76,31 @@ impl<'a> Reader<'a> {
     }
 
     /// Passes white space and comments.
+    #[inline]
     fn space(&mut self) -> Result<(), Fault> {
+        match self.peek() {
+            Some(b' ' | b'\t' | b'\r' | b'\n' | b'#' | b'/') => self.some_space(),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn some_space(&mut self) -> Result<(), Fault> {
         while let Some(byte) = self.peek() {
             match byte {
-                b' ' | b'\t' | b'\r' | b'\n' => {}
-                b'#' => {
-                    self.line_comment();
-                    continue;
-                }
-                b'/' if self.bytes.get(self.at + 1) == Some(&b'/') => {
-                    self.line_comment();
-                    continue;
-                }
-                b'/' if self.bytes.get(self.at + 1) == Some(&b'*') => {
-                    self.block_comment()?;
-                    continue;
-                }
+                b' ' | b'\t' | b'\r' | b'\n' => self.pass(byte),
+                b'#' => self.line_comment(),
+                b'/' if self.bytes.get(self.at + 1) == Some(&b'/') => self.line_comment(),
+                b'/' if self.bytes.get(self.at + 1) == Some(&b'*') => self.block_comment()?,
                 _ => break,
             }
-            self.at += 1;
         }
         Ok(())
     }
 
     fn line_comment(&mut self) {
-        let rest = &self.bytes[self.at..];
-        let length = rest.iter().position(|&byte| byte == b'\n');
-        self.at += length.unwrap_or(rest.len());
+        while let Some(byte) = self.peek().filter(|&byte| byte != b'\n') {
+            self.pass(byte);
+        }
     }
 
     fn block_comment(&mut self) -> Result<(), Fault> {
@@ -89,7 +111,7 @@ impl<'a> Reader<'a> {
                 self.at += 2;
                 return Ok(());
             }
-            self.at += 1;
+            self.pass(byte);
         }
         Err(Fault::syntax(start, "this comment is never closed"))
     }
@@ -138,22 +160,25 @@ impl<'a> Reader<'a> {
 
     fn string(&mut self) -> Result<Cow<'a, str>, Fault> {
         let start = self.at + 1;
-        let mut end = start;
+        let (mut end, mut inner) = (start, 0);
         let mut is_plain = true;
         loop {
+            let plain = stretch::plain(self.bytes.get(end..).unwrap_or_default());
+            end += plain.length;
+            inner += plain.inner;
             match self.bytes.get(end) {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     is_plain = false;
+                    // What it stands before must be ASCII, or the text is refused.
                     end += 2;
                 }
-                Some(0..=0x1f) | None => {
+                Some(_) | None => {
                     return Err(Fault::syntax(
                         self.place(),
                         "this text has no closing quote on its line (a new line is written \\n)",
                     ));
                 }
-                Some(_) => end += 1,
             }
         }
         let text = if is_plain {
@@ -165,6 +190,7 @@ impl<'a> Reader<'a> {
             Cow::Owned(read.map_err(|_| Fault::syntax(self.place(), bad))?)
         };
         self.at = end + 1;
+        self.inner += inner;
         Ok(text)
     }
 

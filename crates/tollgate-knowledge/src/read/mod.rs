@@ -8,6 +8,7 @@ mod cursor;
 mod item;
 mod json;
 mod nested;
+mod stretch;
 mod xml;
 mod yaml;
 

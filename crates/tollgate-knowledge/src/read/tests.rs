@@ -371,3 +371,47 @@ fn a_mark_of_byte_order_is_no_text() {
     );
     assert!(draft.is_ok(), "{:?}", draft.err());
 }
+
+/// Every text of this file stands once, so it can be looked for.
+#[test]
+fn places_in_json_are_those_of_the_bytes() {
+    let text = "// 注释, first\n{\"键一\": \"值é\", /* 多\n行 \"x\" 注 */ \"b\\n2\": [\"三\\u4e00\", \"四😀\",\r\n\t\"five\" # 末 \"y\"\n, {\"六\": \"a longer text, 长长的文字 “引”\", \"seven\":\"八\"}], \"nine\": null}";
+    let found = fields("k.json", text, Format::Json).unwrap();
+    let mut places = Vec::new();
+    for field in &found {
+        places_of(field, &mut places);
+    }
+    let written: Vec<(&str, Place)> = [
+        "键一",
+        "值é",
+        "b\\n2",
+        "三\\u4e00",
+        "四😀",
+        "five",
+        "六",
+        "a longer",
+        "seven",
+        "八",
+        "nine",
+    ]
+    .into_iter()
+    .map(|one| (one, place_at(text, text.find(&format!("\"{one}")).unwrap())))
+    .collect();
+    let wanted: Vec<Place> = written.iter().map(|one| one.1).collect();
+    assert_eq!(places, wanted, "{written:?}");
+}
+
+/// The places of names and texts, in the order of the file.
+fn places_of(field: &Field<'_>, places: &mut Vec<Place>) {
+    places.push(field.place);
+    places_in(&field.value, places);
+}
+
+fn places_in(item: &Item<'_>, places: &mut Vec<Place>) {
+    match &item.kind {
+        Kind::Text(_) => places.push(item.place),
+        Kind::List(items) => items.iter().for_each(|item| places_in(item, places)),
+        Kind::Map(fields) => fields.iter().for_each(|field| places_of(field, places)),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
+    }
+}

@@ -238,26 +238,30 @@ impl Index {
 
     /// The nodes that have a word, in order.
     fn read(&self, word: &Looked<'_>) -> Vec<(NodeId, u8)> {
-        let main = word.main.map(Term::nodes);
         let mut found = Vec::with_capacity(word.count);
+        self.each(word, |node, strength| found.push((node, strength)));
+        found
+    }
+
+    /// Hands over the nodes that have a word, in order, each with its strength.
+    pub(super) fn each(&self, word: &Looked<'_>, mut take: impl FnMut(NodeId, u8)) {
+        let main = word.main.map(Term::nodes).unwrap_or_default();
         let Some(moves) = &self.moves else {
-            found.extend(main.into_iter().flatten());
-            return found;
+            return main.for_each(|(node, strength)| take(node, strength));
         };
-        let late = word.late.map(Term::nodes);
-        let mut late = late.into_iter().flatten().peekable();
+        let late = word.late.map(Term::nodes).unwrap_or_default();
+        let mut late = late.peekable();
         let mut now = moves.each_now();
-        for (number, strength) in main.into_iter().flatten() {
+        for (number, strength) in main {
             let node = now(number);
             if node != NONE {
-                while let Some(one) = late.next_if(|one| one.0 < node) {
-                    found.push(one);
+                while let Some((before, strength)) = late.next_if(|one| one.0 < node) {
+                    take(before, strength);
                 }
-                found.push((node, strength));
+                take(node, strength);
             }
         }
-        found.extend(late);
-        found
+        late.for_each(|(node, strength)| take(node, strength));
     }
 
     /// How strong a word is at one node.
@@ -352,6 +356,13 @@ impl Index {
             weakest = Some(weakest.map_or(strength, |known: u8| known.min(strength)));
         }
         weakest
+    }
+}
+
+impl Looked<'_> {
+    /// How many nodes have it.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 }
 

@@ -6,15 +6,17 @@
 
 mod changes;
 mod gather;
+mod heard;
 mod index;
 mod moves;
 mod query;
 mod synonyms;
 mod words;
 
+pub(crate) use heard::Heard;
 pub use index::Index;
 use index::{Looked, cost, frequency};
-pub(crate) use query::{Heard, Query};
+pub(crate) use query::Query;
 pub(crate) use synonyms::Synonyms;
 
 use crate::base::{Base, NodeId};
@@ -233,34 +235,65 @@ fn tallies(
     let mut found = found(index, &mut concepts, enough.work);
     // Each concept was found in the order of nodes, so this only merges.
     found.sort();
-    let of_node = |one: &u64, other: &u64| one >> 32 == other >> 32;
     let may_add: f32 = cut(&concepts).map(|concept| concept.weight).sum();
-    let mut tallies = Vec::new();
-    for postings in found.chunk_by(of_node) {
-        // Of several ways to say the same the strongest is the last.
-        let once = || {
-            let same = postings.chunk_by(|one, other| one >> 8 == other >> 8);
-            same.filter_map(|same| same.last().copied().map(unpacked))
-        };
-        let (covered, named) = once().fold((0.0, false), |(covered, named), (_, at, strength)| {
-            let named = named || strength >= gather::NAMED;
-            (covered + concepts[at].weight, named)
+    // Rounding must not cost what has exactly enough its place.
+    let least = |named: bool| (enough.least(named || may_add > 0.0) * total - may_add) * 0.999;
+    let least = [least(false), least(true)];
+    let weights: Vec<f32> = concepts.iter().map(|concept| concept.weight).collect();
+    let mut tallies = Vec::with_capacity(found.len());
+    let mut rest = found.as_slice();
+    while let Some((postings, after)) = next_node(rest) {
+        rest = after;
+        let (mut covered, mut named) = (0.0, false);
+        each_once(postings, |at, strength| {
+            covered += weights[at];
+            named |= strength >= gather::NAMED;
         });
         // What its words are worth is far away in memory, and few nodes have enough of them.
-        // Rounding must not cost what has exactly enough its place.
-        let may_be_named = named || may_add > 0.0;
-        if covered < (enough.least(may_be_named) * total - may_add) * 0.999 {
+        if covered < least[usize::from(named)] {
             continue;
         }
-        let mut tally = Tally::default();
-        for (node, at, strength) in once() {
-            tally.node = node;
-            tally.add(&concepts[at], index.worth(node, strength), strength);
-        }
-        tallies.push(tally);
+        let node = node_of(postings[0]);
+        let (mut score, mut has) = (0.0, 0);
+        each_once(postings, |at, strength| {
+            score += weights[at] * index.worth(node, strength);
+            has |= bit(at);
+        });
+        tallies.push(Tally {
+            node,
+            score,
+            covered,
+            named,
+            has,
+        });
     }
     complete(index, &concepts, &mut tallies);
     tallies
+}
+
+/// Stands for a concept, as far as there are bits.
+fn bit(concept: usize) -> u64 {
+    u32::try_from(concept).map_or(0, |at| 1_u64.checked_shl(at).unwrap_or(0))
+}
+
+/// The postings of the next node, and those behind them.
+fn next_node(postings: &[u64]) -> Option<(&[u64], &[u64])> {
+    let (first, rest) = postings.split_first()?;
+    let is_other = |one: &u64| node_of(*one) != node_of(*first);
+    let length = 1 + rest.iter().position(is_other).unwrap_or(rest.len());
+    postings.split_at_checked(length)
+}
+
+/// Hands over every concept of a node once: of several ways to say it the strongest is the
+/// last.
+fn each_once(postings: &[u64], mut take: impl FnMut(usize, u8)) {
+    let mut take = |one: u64| take((one >> 8) as u16 as usize, one as u8);
+    if let [only] = postings {
+        return take(*only);
+    }
+    for same in postings.chunk_by(|one, other| one >> 8 == other >> 8) {
+        same.last().copied().into_iter().for_each(&mut take);
+    }
 }
 
 /// A node, the number of a concept, and the strength in one number that sorts in this order.
@@ -268,23 +301,30 @@ fn packed(node: NodeId, concept: u16, strength: u8) -> u64 {
     u64::from(node) << 32 | u64::from(concept) << 8 | u64::from(strength)
 }
 
-fn unpacked(one: u64) -> (NodeId, usize, u8) {
-    ((one >> 32) as NodeId, (one >> 8) as u16 as usize, one as u8)
+fn node_of(one: u64) -> NodeId {
+    (one >> 32) as NodeId
 }
 
 /// Looks at the nodes of every concept, or at the best of them when there are too many.
 fn found(index: &Index, concepts: &mut [Concept<'_>], mut work: usize) -> Vec<u64> {
     let mut found = Vec::new();
     for (concept, at) in concepts.iter_mut().zip(0_u16..) {
-        concept.bit = 1_u64.checked_shl(u32::from(at)).unwrap_or(0);
+        concept.bit = bit(usize::from(at));
         for words in &concept.ways {
             let cost = cost(words);
-            let nodes = if cost <= work {
-                work -= cost;
-                index.find(words)
-            } else {
-                concept.is_cut = true;
-                index.find_best(words)
+            let is_cut = cost > work;
+            concept.is_cut |= is_cut;
+            work -= if is_cut { 0 } else { cost };
+            if let ([word], false) = (&words[..], is_cut) {
+                found.reserve(word.count());
+                index.each(word, |node, strength| {
+                    found.push(packed(node, at, strength));
+                });
+                continue;
+            }
+            let nodes = match is_cut {
+                true => index.find_best(words),
+                false => index.find(words),
             };
             found.extend(nodes.iter().map(|one| packed(one.0, at, one.1)));
         }
@@ -303,14 +343,8 @@ fn complete(index: &Index, concepts: &[Concept<'_>], tallies: &mut [Tally]) {
     if cut(concepts).next().is_none() {
         return;
     }
-    let order = |one: &Tally, other: &Tally| {
-        let scores = other.score.total_cmp(&one.score);
-        scores.then(one.node.cmp(&other.node))
-    };
-    if tallies.len() > COMPLETED {
-        tallies.select_nth_unstable_by(COMPLETED, order);
-    }
-    for tally in tallies.iter_mut().take(COMPLETED) {
+    for at in foremost(tallies) {
+        let tally = &mut tallies[at];
         for concept in cut(concepts) {
             if tally.has & concept.bit != 0 {
                 continue;
@@ -322,6 +356,25 @@ fn complete(index: &Index, concepts: &[Concept<'_>], tallies: &mut [Tally]) {
             }
         }
     }
+}
+
+/// The places of the nodes that are ahead.
+fn foremost(tallies: &[Tally]) -> Vec<usize> {
+    // Of equal scores those that come later are behind: the tallies are in the order of nodes.
+    let mut best: Vec<(f32, usize)> = Vec::with_capacity(COMPLETED + 1);
+    for (at, tally) in tallies.iter().enumerate() {
+        if best.len() == COMPLETED {
+            // Most are behind all of them.
+            let last = best.last().map_or(f32::MAX, |last| last.0);
+            if tally.score.total_cmp(&last).is_le() {
+                continue;
+            }
+            best.pop();
+        }
+        let place = best.partition_point(|one| one.0.total_cmp(&tally.score).is_ge());
+        best.insert(place, (tally.score, at));
+    }
+    best.into_iter().map(|one| one.1).collect()
 }
 
 #[cfg(test)]
@@ -391,5 +444,21 @@ mod tests {
         };
         assert_eq!(tallied(Enough::ENTRY.work), 4000);
         assert!(tallied(Enough::ONWARD.work) < 100);
+    }
+
+    #[test]
+    fn the_foremost_have_the_best_scores_and_of_equal_ones_the_first_nodes() {
+        let tally = |node: NodeId| Tally {
+            node,
+            score: (node * 7919 % 53) as f32 / 4.0,
+            ..Tally::default()
+        };
+        for count in [0, 1, 15, 16, 17, 40, 900] {
+            let tallies: Vec<Tally> = (0..count).map(tally).collect();
+            let mut wanted: Vec<usize> = (0..tallies.len()).collect();
+            wanted.sort_by(|one, other| tallies[*other].score.total_cmp(&tallies[*one].score));
+            wanted.truncate(COMPLETED);
+            assert_eq!(foremost(&tallies), wanted, "{count}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! A question as concepts: words, each with other ways to say it.
 
+use super::heard::{Beginnings, Heard};
 use crate::{
     base::Base,
     text::{self, Run, Stems},
@@ -15,86 +16,38 @@ pub(crate) struct Query {
     folded: String,
     concepts: Vec<Vec<u64>>,
     /// All keys of the concepts, in order.
-    keys: Vec<u64>,
-    /// What its words between spaces begin with.
-    firsts: Vec<char>,
-    /// Whether any of it is written without spaces.
-    is_dense: bool,
-}
-
-/// Which keys of a question other texts have.
-pub(crate) struct Heard<'q> {
-    query: &'q Query,
-    has: Vec<bool>,
-}
-
-impl Heard<'_> {
-    /// Whether a word can have the stem of one of the question: stemming leaves the beginning.
-    pub(crate) fn can_be(&self, word: &str) -> bool {
-        let first = word.chars().next();
-        first.is_some_and(|first| self.query.firsts.contains(&first))
-    }
-
-    /// Whether characters without spaces between them can be in it.
-    pub(crate) fn can_be_dense(&self) -> bool {
-        self.query.is_dense
-    }
-
-    pub(crate) fn key(&mut self, key: u64) {
-        if let Ok(at) = self.query.keys.binary_search(&key) {
-            self.has[at] = true;
-        }
-    }
-
-    /// How many concepts were heard whole.
-    pub(crate) fn concepts(&self) -> usize {
-        let has = |key: &u64| {
-            let at = self.query.keys.binary_search(key);
-            at.is_ok_and(|at| self.has[at])
-        };
-        let concepts = self.query.concepts.iter();
-        concepts.filter(|keys| keys.iter().all(has)).count()
-    }
+    pub(super) keys: Vec<u64>,
+    pub(super) begins: Beginnings,
 }
 
 impl Query {
     pub(crate) fn new(words: &str) -> Self {
-        let cut: String = words.chars().take(MAX_CHARACTERS).collect();
-        let folded = text::fold(&cut);
-        let mut concepts = keys(&folded);
-        let mut seen = Vec::new();
-        concepts.retain(|keys| {
-            let is_new = !seen.contains(keys);
-            seen.push(keys.clone());
-            is_new
-        });
+        let end = match words.len() > MAX_CHARACTERS {
+            true => words.char_indices().nth(MAX_CHARACTERS),
+            false => None,
+        };
+        let folded = text::fold(end.map_or(words, |(end, _)| &words[..end]));
+        let mut concepts: Vec<Vec<u64>> = Vec::new();
+        for keys in keys(&folded) {
+            if !concepts.contains(&keys) {
+                concepts.push(keys);
+            }
+        }
         concepts.truncate(MAX_WORDS);
-        let mut firsts: Vec<char> = text::runs(&folded)
-            .filter_map(|run| match run {
-                Run::Word(word) => word.chars().next(),
-                Run::Dense(_) => None,
-            })
-            .collect();
-        firsts.sort_unstable();
-        firsts.dedup();
         let mut keys = concepts.concat();
         keys.sort_unstable();
         keys.dedup();
         Self {
-            is_dense: folded.chars().any(text::is_dense),
+            begins: Beginnings::of(&folded),
             folded,
             concepts,
             keys,
-            firsts,
         }
     }
 
     /// For the words of other texts.
     pub(crate) fn heard(&self) -> Heard<'_> {
-        Heard {
-            query: self,
-            has: vec![false; self.keys.len()],
-        }
+        Heard::new(self)
     }
 
     /// The concepts of the words themselves, each a list of keys that belong together.

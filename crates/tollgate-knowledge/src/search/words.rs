@@ -4,8 +4,6 @@
 //! is kept as text. Long lists have marks on the way, so that one node can be asked for
 //! without reading all that stands before it, and a list of the nodes they say most about.
 
-use std::cmp::Reverse;
-
 use hashbrown::{HashTable, hash_table::Entry};
 
 use crate::base::NodeId;
@@ -127,17 +125,25 @@ pub(super) fn each_word(words: &mut [(u64, u8)], mut take: impl FnMut(u64, u8)) 
 
 /// The nodes that a word says most about, in order: where it is strong, and little else is said.
 pub(super) fn best_of(
-    mut nodes: Vec<(NodeId, u8)>,
+    nodes: Vec<(NodeId, u8)>,
     length: impl Fn(NodeId) -> u16,
 ) -> Vec<(NodeId, u8)> {
-    if nodes.len() > BEST {
-        let rank = |&(node, strength): &(NodeId, u8)| (Reverse(strength), length(node), node);
-        nodes.select_nth_unstable_by_key(BEST, rank);
-        nodes.truncate(BEST);
-        nodes.sort_unstable();
-        nodes.shrink_to_fit();
+    if nodes.len() <= BEST {
+        return nodes;
     }
-    nodes
+    // One number each, the best ones being the lowest.
+    let mut ranks: Vec<u64> = nodes
+        .into_iter()
+        .map(|(node, strength)| {
+            u64::from(!strength) << 48 | u64::from(length(node)) << 32 | u64::from(node)
+        })
+        .collect();
+    ranks.select_nth_unstable(BEST);
+    ranks.truncate(BEST);
+    let unpacked = |rank: u64| (rank as NodeId, !((rank >> 48) as u8));
+    let mut best: Vec<(NodeId, u8)> = ranks.into_iter().map(unpacked).collect();
+    best.sort_unstable();
+    best
 }
 
 impl Term {
@@ -206,7 +212,7 @@ impl Term {
 }
 
 /// Reads postings.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Nodes<'a> {
     rest: &'a [u8],
     node: NodeId,
@@ -215,23 +221,38 @@ pub(super) struct Nodes<'a> {
 impl Iterator for Nodes<'_> {
     type Item = (NodeId, u8);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let mut distance: u32 = 0;
-        let mut shift = 0;
-        loop {
-            let (&byte, after) = self.rest.split_first()?;
-            self.rest = after;
-            distance |= u32::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                break;
+        // Nearly all distances have one byte or two.
+        let (distance, strength, rest) = match self.rest {
+            [one, strength, rest @ ..] if one & 0x80 == 0 => (u32::from(*one), *strength, rest),
+            [one, two, strength, rest @ ..] if two & 0x80 == 0 => {
+                let distance = u32::from(one & 0x7f) | u32::from(*two) << 7;
+                (distance, *strength, rest)
             }
-            shift += 7;
-        }
-        let (&strength, after) = self.rest.split_first()?;
-        self.rest = after;
+            bytes => far(bytes)?,
+        };
+        self.rest = rest;
         self.node += distance;
         Some((self.node, strength))
     }
+}
+
+/// Reads a posting of any distance.
+fn far(bytes: &[u8]) -> Option<(u32, u8, &[u8])> {
+    let mut rest = bytes;
+    let (mut distance, mut shift) = (0_u32, 0);
+    loop {
+        let (&byte, after) = rest.split_first()?;
+        rest = after;
+        distance |= u32::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            break;
+        }
+        shift += 7;
+    }
+    let (&strength, rest) = rest.split_first()?;
+    Some((distance, strength, rest))
 }
 
 fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
@@ -261,5 +282,47 @@ mod tests {
             assert_eq!(term.strength(node + 8), None);
         }
         assert_eq!(term.strength(u32::MAX), None);
+    }
+
+    #[test]
+    fn distances_of_any_size_are_read_back() {
+        let mut words = Words::default();
+        let distances = [
+            0,
+            1,
+            127,
+            128,
+            129,
+            16_383,
+            16_384,
+            2_097_151,
+            2_097_152,
+            1 << 28,
+        ];
+        let mut node = 0;
+        let mut wanted = Vec::new();
+        for (distance, strength) in distances
+            .into_iter()
+            .zip([0, 1, 127, 128, 255].into_iter().cycle())
+        {
+            node += distance;
+            words.append(node, &mut [(7, strength)]);
+            wanted.push((node, strength));
+        }
+        let found: Vec<(NodeId, u8)> = words.term(7).unwrap().nodes().collect();
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn the_best_are_strong_and_short_and_early() {
+        let nodes: Vec<(NodeId, u8)> = (0..500)
+            .map(|at| (at * 3, (at * 7 % 11) as u8 * 25))
+            .collect();
+        let length = |node: NodeId| (node % 17 * 4000) as u16;
+        let mut wanted = nodes.clone();
+        wanted.sort_by_key(|&(node, strength)| (std::cmp::Reverse(strength), length(node), node));
+        wanted.truncate(BEST);
+        wanted.sort_unstable();
+        assert_eq!(best_of(nodes, length), wanted);
     }
 }

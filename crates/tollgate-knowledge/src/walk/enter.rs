@@ -73,10 +73,10 @@ impl Library {
         match (Word::of(chosen), input) {
             (Some(Word::MoreInfo), Some(words)) => {
                 let (_, view) = self.choice(session, None)?;
-                let by_number = number(words).and_then(|place| candidates.get(place));
+                let said = Said::new(words);
+                let by_number = number(&said).and_then(|place| candidates.get(place));
                 let by_label = || {
                     let mut pairs = view.options.iter().zip(candidates);
-                    let said = Said::new(words);
                     let same = |offer: &Offer| said.is(&offer.description);
                     pairs.find_map(|(offer, one)| same(offer).then_some(one))
                 };

@@ -2,9 +2,9 @@
 
 use super::{Matched, settle::Walk};
 use crate::{
-    base::{Base, Choice, Misfit, NodeId, Phrase, SlotKind, Target, Value, Word},
+    base::{Base, Choice, Misfit, NodeId, Phrase, Pick, SlotKind, Target, Text, Value, Word},
     search::{self, Enough, Heard, Query},
-    text::{self, Run, Said, Stems, plain},
+    text::Said,
 };
 
 /// How much of what was said an option has to account for.
@@ -19,16 +19,17 @@ impl Walk<'_> {
     pub(super) fn hear(&mut self, words: &str) {
         let here = self.here();
         let visible = self.visible(here);
-        if let Some(choice) = self.named(&visible, words) {
+        let said = Said::new(words);
+        if let Some(choice) = self.named(&visible, &said) {
             self.matched = Some(Matched::Option);
             return self.take(choice, None);
         }
         if let Some((_, slot)) = self.base.asked(self.base.at(here)) {
             let value = match &slot.kind {
-                SlotKind::Choice(_) => self.pick(here, words).ok_or(Misfit::Other),
+                SlotKind::Choice(_) => self.pick(here, &said, words).ok_or(Misfit::Other),
                 SlotKind::YesNo { yes, no, .. } => match slot.read(words) {
-                    Err(Misfit::Other) if self.is_said(*no, words) => Ok(Value::Truth(false)),
-                    Err(Misfit::Other) if self.is_said(*yes, words) => Ok(Value::Truth(true)),
+                    Err(Misfit::Other) if self.is_said(*no, &said) => Ok(Value::Truth(false)),
+                    Err(Misfit::Other) if self.is_said(*yes, &said) => Ok(Value::Truth(true)),
                     read => read,
                 },
                 SlotKind::Text { .. } | SlotKind::Number { .. } | SlotKind::Date { .. } => {
@@ -44,7 +45,7 @@ impl Walk<'_> {
                 Err(Misfit::Other) => {}
             }
         }
-        if let Some(id) = self.numbered(here, words)
+        if let Some(id) = self.numbered(here, &said)
             && self.choose(here, &id, None)
         {
             self.matched = Some(Matched::Option);
@@ -64,8 +65,7 @@ impl Walk<'_> {
     }
 
     /// Whether the words are a phrase, in any language.
-    fn is_said(&self, phrase: Phrase, words: &str) -> bool {
-        let said = Said::new(words);
+    fn is_said(&self, phrase: Phrase, said: &Said<'_>) -> bool {
         let mut spoken = self.base.spoken(phrase).iter();
         spoken.any(|one| said.is(self.base.text(one.text)))
     }
@@ -82,8 +82,8 @@ impl Walk<'_> {
     }
 
     /// The option whose number in the list was said, unless a number is what is asked for.
-    fn numbered(&self, here: NodeId, words: &str) -> Option<String> {
-        let place = number(words)?;
+    fn numbered(&self, here: NodeId, said: &Said<'_>) -> Option<String> {
+        let place = number(said)?;
         let asked = self.base.asked(self.base.at(here));
         let has_list = asked.is_none_or(|(_, slot)| {
             matches!(slot.kind, SlotKind::Choice(_) | SlotKind::YesNo { .. })
@@ -93,56 +93,48 @@ impl Walk<'_> {
     }
 
     /// The option that is named outright: by id, text or keyword.
-    fn named<'c>(&self, visible: &[&'c Choice], words: &str) -> Option<&'c Choice> {
-        let (base, said) = (self.base, Said::new(words));
+    fn named<'c>(&self, visible: &[&'c Choice], said: &Said<'_>) -> Option<&'c Choice> {
+        let base = self.base;
         let fits = |choice: &&&Choice| {
-            let mut texts = std::iter::once(base.text(choice.id)).chain(said_by(base, choice));
-            texts.any(|text| said.is(text))
+            let mut texts = said_by(base, choice.description, choice.words());
+            said.is(base.text(choice.id)) || texts.any(|text| said.is(text))
         };
         visible.iter().find(fits).copied()
     }
 
     /// The one of the answers to a choice that the words have in them.
-    fn pick(&self, node: NodeId, words: &str) -> Option<Value> {
+    fn pick(&self, node: NodeId, said: &Said<'_>, words: &str) -> Option<Value> {
         let (_, slot) = self.base.asked(self.base.at(node))?;
         let SlotKind::Choice(picks) = &slot.kind else {
             return None;
         };
-        let (base, said) = (self.base, Said::new(words));
-        let texts: Vec<Vec<&str>> = picks
-            .iter()
-            .map(|pick| {
-                let mut texts = vec![pick.id.as_str()];
-                let spoken = base.spoken(pick.description).iter();
-                texts.extend(spoken.map(|one| base.text(one.text)));
-                texts.extend(base.keywords(&pick.keywords));
-                texts
+        let base = self.base;
+        let is_same = |pick: &Pick| {
+            let mut texts = said_by(base, pick.description, &pick.keywords);
+            said.is(&pick.id) || texts.any(|text| said.is(text))
+        };
+        let outright = picks.iter().position(is_same);
+        let at = outright.or_else(|| {
+            best(&Query::new(words), picks, |pick, heard| {
+                heard.text(&pick.id);
+                said_by(base, pick.description, &pick.keywords).for_each(|text| heard.text(text));
             })
-            .collect();
-        let is_same = |texts: &Vec<&str>| texts.iter().any(|text| said.is(text));
-        let outright = texts.iter().position(is_same);
-        let at = outright.or_else(|| best(&texts, &Query::new(words)))?;
+        })?;
         Some(Value::Text(picks[at].id.clone()))
     }
 
     /// The option whose words were said, if one stands out.
     fn meant<'c>(&self, visible: &[&'c Choice], query: &Query) -> Option<&'c Choice> {
         let base = self.base;
-        let texts: Vec<Vec<&str>> = visible
-            .iter()
-            .map(|choice| {
-                let mut texts = vec![base.text(choice.id)];
-                texts.extend(said_by(base, choice));
-                if let Target::Node(node) = choice.link.target {
-                    let node = base.at(node);
-                    let spoken = base.spoken(node.title).iter();
-                    texts.extend(spoken.map(|one| base.text(one.text)));
-                    texts.extend(base.keywords(node.words()));
-                }
-                texts
-            })
-            .collect();
-        best(&texts, query).map(|at| visible[at])
+        let at = best(query, visible, |choice, heard| {
+            heard.text(base.text(choice.id));
+            said_by(base, choice.description, choice.words()).for_each(|text| heard.text(text));
+            if let Target::Node(node) = choice.link.target {
+                let node = base.at(node);
+                said_by(base, node.title, node.words()).for_each(|text| heard.text(text));
+            }
+        })?;
+        Some(visible[at])
     }
 
     /// The best node among those that can still be reached.
@@ -186,25 +178,22 @@ impl Walk<'_> {
     }
 }
 
-/// The texts that speak for an option, beside its id.
-fn said_by<'b>(base: &'b Base, choice: &'b Choice) -> impl Iterator<Item = &'b str> {
-    let spoken = base.spoken(choice.description).iter();
+/// A phrase in every language, and keywords.
+fn said_by<'b>(base: &'b Base, phrase: Phrase, words: &'b [Text]) -> impl Iterator<Item = &'b str> {
+    let spoken = base.spoken(phrase).iter();
     let spoken = spoken.map(|one| base.text(one.text));
-    spoken.chain(base.keywords(choice.words()))
+    spoken.chain(base.keywords(words))
 }
 
-/// The place of the texts that account for the most of what was said, if it is one.
-fn best(texts: &[Vec<&str>], query: &Query) -> Option<usize> {
-    let (stems, mut folded) = (Stems::new(), String::new());
-    let count = |texts: &Vec<&str>| {
-        let mut heard = query.heard();
-        for words in texts {
-            text::fold_into(&mut folded, words);
-            hear(&folded, &stems, &mut heard);
-        }
+/// The place of the one whose texts account for the most of what was said, if it is one.
+fn best<T>(query: &Query, all: &[T], texts: impl Fn(&T, &mut Heard<'_>)) -> Option<usize> {
+    let mut heard = query.heard();
+    let count = |one: &T| {
+        heard.clear();
+        texts(one, &mut heard);
         heard.concepts()
     };
-    let counts: Vec<usize> = texts.iter().map(count).collect();
+    let counts: Vec<usize> = all.iter().map(count).collect();
     let most = *counts.iter().max()?;
     let is_only = counts.iter().filter(|count| **count == most).count() == 1;
     let part = most as f32 / query.concepts().len().max(1) as f32;
@@ -212,33 +201,14 @@ fn best(texts: &[Vec<&str>], query: &Query) -> Option<usize> {
     fits.then(|| counts.iter().position(|count| *count == most))?
 }
 
-/// Hears the words of a folded text, as far as the question could have them too.
-fn hear(folded: &str, stems: &Stems, heard: &mut Heard<'_>) {
-    for run in text::runs(folded) {
-        match run {
-            Run::Word(word) if heard.can_be(word) => heard.key(stems.key(word)),
-            Run::Dense(word) if heard.can_be_dense() => {
-                let mut characters = word.chars().peekable();
-                while let Some(first) = characters.next() {
-                    heard.key(text::pair_key(first, None));
-                    if let Some(&second) = characters.peek() {
-                        heard.key(text::pair_key(first, Some(second)));
-                    }
-                }
-            }
-            Run::Word(_) | Run::Dense(_) => {}
-        }
-    }
-}
-
 /// The place in a list that words name by its number, the first being 1.
-pub(super) fn number(words: &str) -> Option<usize> {
+pub(super) fn number(said: &Said<'_>) -> Option<usize> {
     const HAN: &str = "一二三四五六七八九十";
-    let said = plain(words);
+    let said = said.plain();
     let bare = ["option", "number", "选项", "第"]
         .iter()
         .find_map(|word| said.strip_prefix(word))
-        .unwrap_or(&said)
+        .unwrap_or(said)
         .trim_end_matches(['个', '项']);
     let mut letters = bare.chars();
     if let (Some(letter), None) = (letters.next(), letters.next())

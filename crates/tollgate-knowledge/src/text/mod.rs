@@ -5,12 +5,13 @@
 //! dictionary is loaded by the first Chinese question and never at start, and pairs
 //! across the border of two words of the question do not count.
 
+mod stems;
+
 use std::sync::OnceLock;
 
 use jieba_rs::Jieba;
-use rust_stemmers::{Algorithm, Stemmer};
 
-use crate::base::hash;
+pub(crate) use stems::Stems;
 
 static DICTIONARY: OnceLock<Jieba> = OnceLock::new();
 
@@ -35,10 +36,13 @@ pub(crate) fn fold_into(out: &mut String, text: &str) {
         return out.make_ascii_lowercase();
     }
     for c in text.chars() {
-        // They have no case, and to look that up takes a while.
-        match is_dense(c) {
-            true => out.push(c),
-            false => out.extend(folded_one(c)),
+        if c.is_ascii() {
+            out.push(c.to_ascii_lowercase());
+        } else if is_dense(c) {
+            // They have no case, and to look that up takes a while.
+            out.push(c);
+        } else {
+            out.extend(folded_one(c));
         }
     }
 }
@@ -54,7 +58,10 @@ fn folded_one(c: char) -> impl Iterator<Item = char> {
 
 /// A text without case, signs and spaces.
 pub(crate) fn plain(text: &str) -> String {
-    plainly(text).collect()
+    match text.is_ascii() {
+        true => plain_ascii(text).map(char::from).collect(),
+        false => plainly(text).collect(),
+    }
 }
 
 /// What was said, to be compared without case, signs and spaces.
@@ -71,10 +78,18 @@ impl<'w> Said<'w> {
         }
     }
 
+    /// What was said without case, signs and spaces.
+    pub(crate) fn plain(&self) -> &str {
+        &self.plain
+    }
+
     /// Whether a text is what was said; of signs alone it is only the same signs.
     pub(crate) fn is(&self, text: &str) -> bool {
         match self.plain.is_empty() {
             true => !self.words.is_empty() && text.trim() == self.words,
+            false if text.is_ascii() => {
+                text.len() >= self.plain.len() && plain_ascii(text).eq(self.plain.bytes())
+            }
             false => plainly(text).eq(self.plain.chars()),
         }
     }
@@ -82,7 +97,19 @@ impl<'w> Said<'w> {
 
 fn plainly(text: &str) -> impl Iterator<Item = char> {
     let folded = text.chars().flat_map(folded_one);
-    folded.filter(|c| c.is_alphanumeric())
+    folded.filter(|c| is_part(*c))
+}
+
+/// The same for a text that is all ASCII.
+fn plain_ascii(text: &str) -> impl Iterator<Item = u8> {
+    let parts = text.bytes().filter(u8::is_ascii_alphanumeric);
+    parts.map(|byte| byte.to_ascii_lowercase())
+}
+
+/// Whether it is a letter or a digit; of the commonest Chinese characters that is known
+/// without looking it up.
+fn is_part(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}') || c.is_alphanumeric()
 }
 
 /// Scripts that are written without spaces.
@@ -104,12 +131,12 @@ pub(crate) enum Run<'a> {
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = Run<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let first = rest.chars().next()?;
-        let dense = is_dense(first);
-        let ends = |c: char| !c.is_alphanumeric() || is_dense(c) != dense;
-        let length = rest.find(ends).unwrap_or(rest.len());
-        let (run, after) = rest.split_at(length);
+        let passed = |byte: u8| byte.is_ascii() && !byte.is_ascii_alphanumeric();
+        let start = rest.bytes().position(|byte| !passed(byte))?;
+        rest = rest[start..].trim_start_matches(|c: char| !is_part(c));
+        let dense = is_dense(rest.chars().next()?);
+        let ends = |c: char| !is_part(c) || is_dense(c) != dense;
+        let (run, after) = rest.split_at(length_to(rest, ends));
         rest = after;
         Some(if dense {
             Run::Dense(run)
@@ -119,21 +146,15 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = Run<'_>> {
     })
 }
 
-/// Stems English words.
-pub(crate) struct Stems(Stemmer);
-
-impl Stems {
-    pub(crate) fn new() -> Self {
-        Self(Stemmer::create(Algorithm::English))
-    }
-
-    /// The key of a word's stem.
-    pub(crate) fn key(&self, word: &str) -> u64 {
-        if word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            return hash(&self.0.stem(word));
-        }
-        hash(word)
-    }
+/// How far it is to the end of a stretch, of which ASCII letters and digits are passed quickly
+/// if it begins with one.
+fn length_to(rest: &str, ends: impl Fn(char) -> bool) -> usize {
+    let plain = rest.bytes().position(|byte| !byte.is_ascii_alphanumeric());
+    let Some(plain) = plain else {
+        return rest.len();
+    };
+    let (_, after) = rest.split_at(plain);
+    plain + after.find(ends).unwrap_or(after.len())
 }
 
 /// The key of neighbouring characters.
@@ -184,7 +205,7 @@ pub(crate) fn has_word(text: &str, word: &str) -> bool {
 pub(crate) fn is_empty_word(word: &str) -> bool {
     match word.is_ascii() {
         true => EMPTY_LATIN.binary_search(&word).is_ok(),
-        false => EMPTY_DENSE.contains(&word),
+        false => EMPTY_DENSE.binary_search(&word).is_ok(),
     }
 }
 
@@ -200,84 +221,85 @@ const EMPTY_LATIN: &[&str] = &[
     "with", "would", "you", "your",
 ];
 
+/// In order as well.
 const EMPTY_DENSE: &[&str] = &[
-    "的",
-    "了",
-    "吗",
-    "呢",
-    "吧",
-    "啊",
-    "我",
-    "你",
-    "您",
-    "他",
-    "她",
-    "它",
-    "我们",
-    "你们",
-    "是",
-    "在",
-    "有",
-    "和",
-    "与",
-    "及",
-    "或",
-    "也",
-    "都",
-    "就",
+    "一下",
+    "一个",
+    "一些",
+    "上",
+    "下",
     "不",
-    "很",
-    "把",
-    "被",
-    "这",
-    "那",
-    "这个",
-    "那个",
-    "想",
-    "要",
-    "请",
-    "请问",
-    "怎么",
-    "怎样",
-    "怎么办",
-    "如何",
-    "什么",
+    "与",
+    "中",
     "为什么",
+    "也",
+    "了",
+    "了解",
+    "什么",
+    "他",
+    "会",
+    "你",
+    "你们",
+    "你好",
+    "关于",
+    "及",
+    "可以",
+    "吗",
+    "吧",
+    "告诉",
+    "呢",
+    "和",
     "哪",
     "哪个",
     "哪些",
     "哪里",
-    "一下",
-    "一个",
-    "一些",
-    "可以",
-    "能",
-    "会",
-    "给",
+    "啊",
+    "在",
+    "她",
+    "如何",
+    "它",
     "对",
-    "关于",
-    "了解",
-    "知道",
-    "告诉",
-    "问",
-    "问题",
-    "想要",
-    "需要",
+    "就",
     "帮",
     "帮忙",
     "帮我",
-    "你好",
-    "您好",
-    "谢谢",
-    "现在",
     "应该",
+    "很",
+    "怎么",
+    "怎么办",
+    "怎样",
+    "您",
+    "您好",
+    "想",
+    "想要",
+    "我",
+    "我们",
+    "或",
+    "把",
+    "是",
+    "有",
+    "现在",
+    "的",
+    "知道",
+    "给",
+    "能",
+    "被",
+    "要",
     "该",
-    "还是",
+    "请",
+    "请问",
+    "谢谢",
     "还",
-    "上",
-    "下",
+    "还是",
+    "这",
+    "这个",
+    "那",
+    "那个",
+    "都",
     "里",
-    "中",
+    "问",
+    "问题",
+    "需要",
 ];
 
 #[cfg(test)]
@@ -298,7 +320,7 @@ mod tests {
 
     #[test]
     fn empty_words_are_found() {
-        assert!(EMPTY_LATIN.is_sorted());
+        assert!(EMPTY_LATIN.is_sorted() && EMPTY_DENSE.is_sorted());
         for word in EMPTY_LATIN.iter().chain(EMPTY_DENSE) {
             assert!(is_empty_word(word), "{word}");
         }
@@ -322,10 +344,59 @@ mod tests {
     }
 
     #[test]
-    fn stems_meet() {
-        let stems = Stems::new();
-        assert_eq!(stems.key("investing"), stems.key("invested"));
-        assert_ne!(stems.key("cloud"), stems.key("clouds9"));
+    fn the_commonest_characters_are_letters() {
+        for c in (0..=0x9fff).filter_map(char::from_u32) {
+            assert_eq!(is_part(c), c.is_alphanumeric(), "{c}");
+        }
+    }
+
+    /// Every text of a few pieces, by what is quick and by what is plain to see.
+    #[test]
+    fn the_quick_way_is_the_plain_way() {
+        const PIECES: [&str; 12] = [
+            "a", "Z", "9", " ", "-", "硬", "カ・", "Ａ", "é", "İ", "①", "\u{212a}",
+        ];
+        let mut texts = vec![String::new()];
+        for _ in 0..3 {
+            let longer = texts
+                .iter()
+                .flat_map(|text| PIECES.map(|one| format!("{text}{one}")));
+            texts = longer.chain([String::new()]).collect();
+        }
+        let saids = ["az9", "aé", "硬", "-", "k", "a", "", "i\u{307}9"].map(Said::new);
+        for text in &texts {
+            let folded: String = text.chars().flat_map(folded_one).collect();
+            assert_eq!(fold(text), folded, "{text}");
+            let plain_text: String = folded.chars().filter(|c| c.is_alphanumeric()).collect();
+            assert_eq!(plain(text), plain_text, "{text}");
+            for said in saids.iter().filter(|said| !said.plain.is_empty()) {
+                assert_eq!(said.is(text), said.plain == plain_text, "{text}");
+            }
+            assert_eq!(quick_runs(&folded), plain_runs(&folded), "{text}");
+        }
+    }
+
+    fn quick_runs(folded: &str) -> Vec<(bool, String)> {
+        let run = |run: Run<'_>| match run {
+            Run::Word(word) => (false, word.to_owned()),
+            Run::Dense(word) => (true, word.to_owned()),
+        };
+        runs(folded).map(run).collect()
+    }
+
+    fn plain_runs(folded: &str) -> Vec<(bool, String)> {
+        let mut found: Vec<(bool, String)> = Vec::new();
+        let mut goes_on = None;
+        for c in folded.chars() {
+            let kind = c.is_alphanumeric().then(|| is_dense(c));
+            match (kind, found.last_mut()) {
+                (Some(_), Some(last)) if kind == goes_on => last.1.push(c),
+                (Some(dense), _) => found.push((dense, c.to_string())),
+                (None, _) => {}
+            }
+            goes_on = kind;
+        }
+        found
     }
 
     #[test]
