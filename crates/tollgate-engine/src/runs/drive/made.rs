@@ -103,7 +103,7 @@ async fn make(
 }
 
 /// What is heard from a call that took its own driver's work down with it.
-fn crashed(around: &Surroundings, key: Key) -> Heard {
+pub(super) fn crashed(around: &Surroundings, key: Key) -> Heard {
     let failed = Outcome::Failed {
         error: StepError {
             code: ErrorCode::Panicked.kind().to_owned(),

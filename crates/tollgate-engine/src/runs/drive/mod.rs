@@ -28,7 +28,7 @@ use super::{
     step::{self, Relay, Surroundings, Wanted},
     waiting,
 };
-use crate::call::Inner;
+use crate::call::{Inner, Owned, Panicked};
 
 /// How often a run looks whether another process wants it called off.
 const LOOK: Duration = Duration::from_millis(500);
@@ -61,11 +61,9 @@ pub(super) async fn drive(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, d
     let id = row.id.clone();
     let fence = row.fence + 1;
     let live = driven.live.clone();
-    match open::open(&shared, &inner, row, &live).await {
-        Ok((drive, events)) => drive.run(events, driven.cancel).await,
-        Err(open::Unopened { body, reason }) => {
-            fail(&shared, &inner, (&id, fence), body, &reason).await;
-        }
+    let driving = driving(Arc::clone(&shared), Arc::clone(&inner), row, driven);
+    if Owned::new(driving).await.is_err() {
+        crashed(&shared, &inner, (&id, fence)).await;
     }
     live.send_modify(|live| live.is_over = true);
     shared
@@ -75,6 +73,27 @@ pub(super) async fn drive(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, d
         .remove(&id);
     shared.moved.send_modify(|moves| *moves += 1);
     shared.wake.notify_one();
+}
+
+async fn driving(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, driven: Driven) {
+    let id = row.id.clone();
+    let fence = row.fence + 1;
+    match open::open(&shared, &inner, row, &driven.live).await {
+        Ok((drive, events)) => drive.run(events, driven.cancel).await,
+        Err(open::Unopened { body, reason }) => {
+            fail(&shared, &inner, (&id, fence), body, &reason).await;
+        }
+    }
+}
+
+/// Ends a run whose driver crashed: this process lives, so nobody else would take it over.
+async fn crashed(shared: &Shared, inner: &Inner, (id, fence): (&str, u64)) {
+    let row = inner.store.run(id).await.ok().flatten();
+    if row.as_ref().is_some_and(|row| row.is_over) {
+        return;
+    }
+    let body = row.and_then(|row| Body::read(&row.record)).map(Box::new);
+    fail(shared, inner, (id, fence), body, "the gate crashed on it").await;
 }
 
 /// Whether a call that is made twice makes no difference to anybody.
@@ -368,8 +387,16 @@ impl Drive {
         let around = Arc::clone(&self.around);
         let events = self.events.clone();
         tokio::spawn(async move {
-            let outcome = step::settled(&around, &call, wanted, answer).await;
-            drop(events.send(Heard::Event(ended(&around, call.key, outcome))));
+            let key = call.key;
+            let settling = {
+                let around = Arc::clone(&around);
+                async move { step::settled(&around, &call, wanted, answer).await }
+            };
+            let heard = match Owned::new(settling).await {
+                Ok(outcome) => Heard::Event(ended(&around, key, outcome)),
+                Err(Panicked(_)) => made::crashed(&around, key),
+            };
+            drop(events.send(heard));
         });
         None
     }

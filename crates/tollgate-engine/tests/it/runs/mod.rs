@@ -2,6 +2,7 @@
 
 mod again;
 mod artifacts;
+mod broken;
 mod consent;
 mod crash;
 mod flow;
