@@ -233,6 +233,7 @@ fn leading_digits(text: &[u8]) -> (i64, usize) {
 
 /// The number that eight bytes begin with if it ends within them, and how many digits it has, worked out on all eight
 /// at once.
+#[inline(always)]
 fn short_number(bytes: [u8; 8]) -> Option<(i64, usize)> {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const TWO: u64 = 0x0000_00ff_0000_00ff;
