@@ -183,21 +183,21 @@ impl<'a> Cursor<'a> {
             return Some(());
         }
         loop {
-            let rest = self.body.as_bytes().get(self.at..)?;
-            let short = rest.first_chunk().and_then(|eight| short_number(*eight));
-            let number = match short {
-                Some((number, length)) => {
-                    self.at += length;
-                    number
-                }
-                None => self.number()?,
-            };
-            all.push(T::try_from(number).ok()?);
-            match self.peek()? {
-                b',' => self.at += 1,
-                _ if self.take(b']') => return Some(()),
-                _ => self.expect(b',')?,
+            // A short number and a comma are nearly all there is.
+            let mut rest = self.body.as_bytes().get(self.at..)?;
+            while let Some(eight) = rest.first_chunk()
+                && let Some((number, length)) = short_number(*eight)
+                && let Some((b',', after)) = rest.get(length..).and_then(<[u8]>::split_first)
+            {
+                all.push(T::try_from(number).ok()?);
+                rest = after;
             }
+            self.at = self.body.len() - rest.len();
+            all.push(T::try_from(self.number()?).ok()?);
+            if self.take(b']') {
+                return Some(());
+            }
+            self.expect(b',')?;
         }
     }
 

@@ -63,15 +63,14 @@ pub(super) fn streaks(steps: &[f64]) -> (u64, u64) {
 
 /// How often steps change from up to down or back, level ones not counted.
 pub(super) fn turns(steps: &[f64]) -> usize {
-    let moves: Vec<bool> = steps
-        .iter()
-        .filter(|step| **step != 0.0)
-        .map(|step| *step > 0.0)
-        .collect();
-    moves
-        .windows(2)
-        .filter(|two| two.first() != two.last())
-        .count()
+    let mut last = None;
+    let mut count = 0;
+    for step in steps.iter().filter(|step| **step != 0.0) {
+        let is_up = *step > 0.0;
+        count += usize::from(last.is_some_and(|last| last != is_up));
+        last = Some(is_up);
+    }
+    count
 }
 
 pub(super) fn direction(change: f64) -> &'static str {
