@@ -1,17 +1,27 @@
 //! Times the views over answers of our own making, with growth: run it in release.
 //!
-//! Without arguments everything is timed; `views`, `compare`, `merge`, `summary` or `research` choose, and
+//! Without arguments everything is timed; `views`, `command`, `compare`, `merge`, `summary` or `research` choose, and
 //! `once` does each thing a single time at its full size, for tools that count instructions.
 
 #![expect(clippy::print_stdout, reason = "it is a report for people")]
 
-use std::time::{Duration, Instant};
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Waker},
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use tollgate_keepa::{
-    Product, compare, compare_options,
+    Error, Kind, Params, Product,
+    client::Failed,
+    compare, compare_options,
+    cost::Consent,
     graph::{MergeOptions, merge},
+    request::Request,
     series::{Layout, Series},
+    service::{Place, Reuse, Samples, Saved, Shelf, Target, Told, World, run},
     view::{self, Options, Profile},
 };
 
@@ -116,6 +126,9 @@ impl Asked {
 fn main() {
     let asked = Asked::read();
     views(&asked);
+    if asked.wants(&["command"]) {
+        commands(&asked);
+    }
     if asked.wants(&["compare"]) {
         comparisons(&asked);
     }
@@ -145,6 +158,74 @@ fn views(asked: &Asked) {
                 time.as_secs_f64() * 1e3
             );
         }
+    }
+}
+
+/// One sample and nothing else.
+struct Sample(String);
+
+impl World for Sample {
+    async fn ask(&self, _: &Request, _: Reuse) -> Result<Told, Failed> {
+        let error = Error::new(Kind::AuthMissing, "there is no key here");
+        Err(Failed {
+            error,
+            bucket: None,
+        })
+    }
+
+    fn load(&self, _: Place<'_>) -> Result<String, Error> {
+        Ok(self.0.clone())
+    }
+
+    fn names(&self, _: Shelf) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn samples(&self, _: &str) -> Result<Samples, Error> {
+        Ok(Samples::new())
+    }
+
+    fn save(&self, _: Target<'_>, _: &[u8]) -> Result<Saved, Error> {
+        Err(Error::new(Kind::FileRefused, "nothing is written here"))
+    }
+
+    fn recall(&self, _: &str) -> Option<Arc<Value>> {
+        None
+    }
+
+    fn recalled(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
+    }
+
+    fn has_key(&self) -> bool {
+        false
+    }
+}
+
+/// The whole of `products.get` on a sample: with reading what stands around the answer, and copying it once.
+fn commands(asked: &Asked) {
+    let world = Sample(body(3000));
+    for profile in [Profile::Research, Profile::Summary] {
+        let params = json!({"asin": "B0FIXTURE1", "fixture": "it", "view": profile.name()});
+        let params = Params::from(params.as_object().cloned().unwrap_or_default());
+        let mut is_ready = true;
+        let time = best(asked.rounds(ROUNDS), || {
+            let running = pin!(run(&world, "products.get", &params, Consent::AsSaid));
+            let ended = running.poll(&mut Context::from_waker(Waker::noop()));
+            is_ready &= matches!(&ended, std::task::Poll::Ready(Ok(_)));
+            ended.is_ready()
+        });
+        println!(
+            "products.get of {} KB, {}: {:.2} ms{}",
+            world.0.len() / 1000,
+            profile.name(),
+            time.as_secs_f64() * 1e3,
+            if is_ready { "" } else { ", but it failed" }
+        );
     }
 }
 

@@ -229,9 +229,7 @@ fn answer() -> impl Strategy<Value = String> {
         "\"(tokensLeft|x)\":(1|\\[\\{\\}\\]|\"}\")".boxed(),
         &["\"products\":[]", "\"x\""],
     );
-    let parts =
-        (around.clone(), products, around).prop_map(|(a, b, c)| format!("{{{a}, {b},{c}}}"));
-    parts
+    (around.clone(), products, around).prop_map(|(a, b, c)| format!("{{{a}, {b},{c}}}"))
 }
 
 proptest! {

@@ -6,7 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::{
     compact, figure, object,
-    stats::{deviation, direction, extremes, mean, percent, percentile, streaks, swings, turns},
+    stats::{
+        deviation, direction, extremes, mean, percent, percentile, percentiles, streaks, swings,
+        turns,
+    },
 };
 use crate::{
     Domain, KeepaMinute,
@@ -150,7 +153,7 @@ struct Quartiles {
 impl Quartiles {
     fn of(values: &[f64]) -> Self {
         let mut pool = values.to_vec();
-        let [q1, median, q3] = [0.25, 0.5, 0.75].map(|share| percentile(&mut pool, share));
+        let [q1, median, q3] = percentiles(&mut pool, [0.25, 0.5, 0.75]);
         for one in &mut pool {
             *one = (*one - median).abs();
         }
