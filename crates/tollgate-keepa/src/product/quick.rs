@@ -1,268 +1,86 @@
-//! Reads the usual answer in one pass over its bytes.
-//!
-//! Histories are most of an answer, and a list of whole numbers needs little of what JSON allows. Invariant: nothing is
-//! refused here. Whatever is not the usual shape is left to the plain way, so both ways give the same products, and every
-//! error is the plain way's.
-
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
+//! Reads the products of the usual answer in one pass over its bytes, and leaves every other to the plain way.
 
 use super::{Numbers, Product};
+use crate::scan::Cursor;
 
-/// How deep a field may be nested: what JSON's reader allows, less the three levels around a field.
-const DEEPEST: usize = 124;
+/// The levels around a field: the answer, its products, the product.
+const AROUND: usize = 3;
 
 /// All products of an answer, or nothing if it takes the plain way to read them.
 pub(super) fn read(body: &str) -> Option<Vec<Product>> {
-    let mut cursor = Cursor { body, at: 0 };
+    let mut cursor = Cursor::new(body);
     let mut found = None;
     cursor.object(|cursor, name| match (name, &found) {
         ("products", None) => {
-            found = Some(cursor.products()?);
+            found = Some(products(cursor)?);
             Some(())
         }
         // Twice the same is an error.
         ("products", Some(_)) => None,
-        _ => cursor.value::<IgnoredAny>().map(drop),
+        _ => cursor.skip(),
     })?;
-    cursor.skip_spaces();
-    (cursor.at == body.len()).then(|| found.unwrap_or_default())
+    cursor.is_at_end().then(|| found.unwrap_or_default())
 }
 
-/// A place in an answer. Every method goes on behind what it read, or gives nothing.
-struct Cursor<'a> {
-    body: &'a str,
-    at: usize,
+fn products(cursor: &mut Cursor<'_>) -> Option<Vec<Product>> {
+    let mut all = Vec::new();
+    cursor.list(|cursor| {
+        if !cursor.null() {
+            all.push(product(cursor)?);
+        }
+        Some(())
+    })?;
+    Some(all)
 }
 
-impl<'a> Cursor<'a> {
-    fn peek(&self) -> Option<u8> {
-        self.body.as_bytes().get(self.at).copied()
-    }
-
-    fn skip_spaces(&mut self) {
-        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.peek() {
-            self.at += 1;
+fn product(cursor: &mut Cursor<'_>) -> Option<Product> {
+    let mut read = Product::default();
+    cursor.object(|cursor, name| {
+        if name == "csv" {
+            read.csv = histories(cursor)?;
+        } else {
+            let value = cursor.value(AROUND)?;
+            read.fields.insert(name.to_owned(), value);
         }
-    }
-
-    /// Goes on behind a sign if that is what comes.
-    fn take(&mut self, sign: u8) -> bool {
-        self.skip_spaces();
-        let is_there = self.peek() == Some(sign);
-        self.at += usize::from(is_there);
-        is_there
-    }
-
-    fn expect(&mut self, sign: u8) -> Option<()> {
-        self.take(sign).then_some(())
-    }
-
-    fn object(&mut self, mut field: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
-        self.expect(b'{')?;
-        if self.take(b'}') {
-            return Some(());
-        }
-        loop {
-            let name = self.name()?;
-            self.expect(b':')?;
-            field(self, name)?;
-            if self.take(b'}') {
-                return Some(());
-            }
-            self.expect(b',')?;
-        }
-    }
-
-    fn list(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
-        self.expect(b'[')?;
-        if self.take(b']') {
-            return Some(());
-        }
-        loop {
-            item(self)?;
-            if self.take(b']') {
-                return Some(());
-            }
-            self.expect(b',')?;
-        }
-    }
-
-    /// A name that is spelled without escapes.
-    fn name(&mut self) -> Option<&'a str> {
-        self.expect(b'"')?;
-        let rest = self.body.get(self.at..)?;
-        let end = rest
-            .bytes()
-            .position(|one| one < b' ' || b"\"\\".contains(&one))?;
-        let name = rest.get(..end)?;
-        self.at += end;
-        self.expect(b'"')?;
-        Some(name)
-    }
-
-    fn null(&mut self) -> bool {
-        self.skip_spaces();
-        let rest = self.body.as_bytes().get(self.at..);
-        let is_there = rest.is_some_and(|rest| rest.starts_with(b"null"));
-        self.at += if is_there { 4 } else { 0 };
-        is_there
-    }
-
-    /// Any value, read as JSON.
-    fn value<T: Deserialize<'a>>(&mut self) -> Option<T> {
-        let rest = self.body.get(self.at..)?;
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter();
-        let value = values.next()?.ok()?;
-        self.at += values.byte_offset();
-        Some(value)
-    }
-
-    fn products(&mut self) -> Option<Vec<Product>> {
-        let mut all = Vec::new();
-        self.list(|cursor| {
-            if !cursor.null() {
-                all.push(cursor.product()?);
-            }
-            Some(())
-        })?;
-        Some(all)
-    }
-
-    fn product(&mut self) -> Option<Product> {
-        let mut product = Product::default();
-        self.object(|cursor, name| {
-            if name == "csv" {
-                product.csv = cursor.histories()?;
-            } else {
-                let value = cursor.value()?;
-                if !is_within(&value, DEEPEST) {
-                    return None;
-                }
-                product.fields.insert(name.to_owned(), value);
-            }
-            Some(())
-        })?;
-        Some(product)
-    }
-
-    fn histories(&mut self) -> Option<Option<Vec<Option<Numbers>>>> {
-        if self.null() {
-            return Some(None);
-        }
-        let mut room = Vec::new();
-        let mut all = Vec::new();
-        self.list(|cursor| {
-            all.push(if cursor.null() {
-                None
-            } else {
-                Some(cursor.history(&mut room)?)
-            });
-            Some(())
-        })?;
-        Some(Some(all))
-    }
-
-    /// One history. The room is shared, so that what is kept is as long as the history and
-    /// nothing is left over from growing.
-    fn history(&mut self, room: &mut Vec<i32>) -> Option<Numbers> {
-        let start = self.at;
-        room.clear();
-        if self.numbers(room).is_some() {
-            return Some(Numbers::Small(room.as_slice().into()));
-        }
-        self.at = start;
-        let mut wide: Vec<i64> = Vec::new();
-        self.numbers(&mut wide)?;
-        Some(Numbers::Wide(wide.into()))
-    }
-
-    fn numbers<T: TryFrom<i64>>(&mut self, all: &mut Vec<T>) -> Option<()> {
-        self.expect(b'[')?;
-        if self.take(b']') {
-            return Some(());
-        }
-        loop {
-            // A short number and a comma are nearly all there is.
-            let mut rest = self.body.as_bytes().get(self.at..)?;
-            while let Some(eight) = rest.first_chunk()
-                && let Some((number, length)) = short_number(*eight)
-                && let Some((b',', after)) = rest.get(length..).and_then(<[u8]>::split_first)
-            {
-                all.push(T::try_from(number).ok()?);
-                rest = after;
-            }
-            self.at = self.body.len() - rest.len();
-            all.push(T::try_from(self.number()?).ok()?);
-            if self.take(b']') {
-                return Some(());
-            }
-            self.expect(b',')?;
-        }
-    }
-
-    /// A whole number of at most 18 digits.
-    fn number(&mut self) -> Option<i64> {
-        let mut rest = self.body.as_bytes().get(self.at..)?;
-        if rest.first().is_some_and(|first| *first <= b' ') {
-            self.skip_spaces();
-            rest = self.body.as_bytes().get(self.at..)?;
-        }
-        let is_negative = rest.first() == Some(&b'-');
-        if is_negative {
-            rest = rest.get(1..)?;
-        }
-        let (number, length) = leading_digits(rest);
-        let is_padded = length > 1 && rest.first() == Some(&b'0');
-        // Minus zero is a fraction to JSON's reader.
-        let is_usual = (1..=18).contains(&length) && !is_padded && !(is_negative && number == 0);
-        self.at += length + usize::from(is_negative);
-        is_usual.then(|| if is_negative { -number } else { number })
-    }
+        Some(())
+    })?;
+    Some(read)
 }
 
-/// The number that a text begins with, and how many digits it has. With more than 18 digits it may be any number.
-fn leading_digits(text: &[u8]) -> (i64, usize) {
-    let digits = text.iter().take_while(|one| one.is_ascii_digit());
-    let add = |(number, length): (i64, usize), digit: &u8| {
-        let digit = i64::from(digit - b'0');
-        (number.wrapping_mul(10).wrapping_add(digit), length + 1)
-    };
-    digits.fold((0, 0), add)
+fn histories(cursor: &mut Cursor<'_>) -> Option<Option<Vec<Option<Numbers>>>> {
+    if cursor.null() {
+        return Some(None);
+    }
+    let mut room = Vec::new();
+    let mut all = Vec::new();
+    cursor.list(|cursor| {
+        all.push(if cursor.null() {
+            None
+        } else {
+            Some(history(cursor, &mut room)?)
+        });
+        Some(())
+    })?;
+    Some(Some(all))
 }
 
-/// The number that eight bytes begin with if it ends within them, and how many digits it has, worked out on all eight
-/// at once.
-#[inline(always)]
-fn short_number(bytes: [u8; 8]) -> Option<(i64, usize)> {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    const TWO: u64 = 0x0000_00ff_0000_00ff;
-    // A digit becomes its value; what is none is 10 or more, which the sum shows in its highest bit. A carry reaches
-    // only bytes behind the first that is no digit, and those do not count.
-    let values = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
-    let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & HIGH;
-    let length = others.trailing_zeros() / 8;
-    let is_padded = bytes[0] == b'0' && length > 1;
-    if !(1..8).contains(&length) || is_padded {
-        return None;
+/// One history. The room is shared, so that what is kept is as long as the history and
+/// nothing is left over from growing.
+fn history(cursor: &mut Cursor<'_>, room: &mut Vec<i32>) -> Option<Numbers> {
+    let start = *cursor;
+    room.clear();
+    let small = cursor.numbers(|number| {
+        room.push(i32::try_from(number).ok()?);
+        Some(())
+    });
+    if small.is_some() {
+        return Some(Numbers::Small(room.as_slice().into()));
     }
-    // Digits to the end, zeros in front: then tens and ones are joined, and the pairs with the weights of their places.
-    let digits = values << (64 - 8 * length);
-    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
-    let outer = (pairs & TWO).wrapping_mul(100 + (1_000_000 << 32));
-    let inner = ((pairs >> 16) & TWO).wrapping_mul(1 + (10_000 << 32));
-    let number = outer.wrapping_add(inner) >> 32;
-    Some((number as i64, length as usize))
-}
-
-/// Whether a value has no more levels than these.
-fn is_within(value: &Value, levels: usize) -> bool {
-    let Some(left) = levels.checked_sub(1) else {
-        return !value.is_array() && !value.is_object();
-    };
-    match value {
-        Value::Array(all) => all.iter().all(|one| is_within(one, left)),
-        Value::Object(map) => map.values().all(|one| is_within(one, left)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-    }
+    *cursor = start;
+    let mut wide = Vec::new();
+    cursor.numbers(|number| {
+        wide.push(number);
+        Some(())
+    })?;
+    Some(Numbers::Wide(wide.into()))
 }
