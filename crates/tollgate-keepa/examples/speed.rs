@@ -1,14 +1,27 @@
 //! Times the views over answers of our own making, with growth: run it in release.
+//!
+//! Without arguments everything is timed; `views`, `command`, `compare`, `merge`, `summary` or `research` choose, and
+//! `once` does each thing a single time at its full size, for tools that count instructions.
 
 #![expect(clippy::print_stdout, reason = "it is a report for people")]
 
-use std::time::{Duration, Instant};
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Waker},
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use tollgate_keepa::{
-    Product, compare, compare_options,
+    Error, Kind, Params, Product,
+    client::Failed,
+    compare, compare_options,
+    cost::Consent,
     graph::{MergeOptions, merge},
+    request::Request,
     series::{Layout, Series},
+    service::{Place, Reuse, Samples, Saved, Shelf, Target, Told, World, run},
     view::{self, Options, Profile},
 };
 
@@ -44,6 +57,7 @@ fn history(index: usize, points: i64) -> Vec<i64> {
     (0..points).flat_map(point).collect()
 }
 
+#[inline(never)]
 fn best<T>(rounds: u32, mut run: impl FnMut() -> T) -> Duration {
     let timed = |_| {
         let begun = Instant::now();
@@ -80,15 +94,61 @@ fn graphs(edges: usize) -> Vec<Value> {
     (0..GRAPHS).map(graph).collect()
 }
 
+/// What is timed, and how thoroughly.
+struct Asked {
+    parts: Vec<String>,
+    is_once: bool,
+}
+
+impl Asked {
+    fn read() -> Self {
+        let (once, parts): (Vec<String>, Vec<String>) =
+            std::env::args().skip(1).partition(|one| one == "once");
+        Self {
+            parts,
+            is_once: !once.is_empty(),
+        }
+    }
+
+    fn wants(&self, names: &[&str]) -> bool {
+        self.parts.is_empty() || self.parts.iter().any(|one| names.contains(&one.as_str()))
+    }
+
+    fn rounds(&self, most: u32) -> u32 {
+        if self.is_once { 1 } else { most }
+    }
+
+    fn sizes<T>(&self, growing: Vec<T>, full: T) -> Vec<T> {
+        if self.is_once { vec![full] } else { growing }
+    }
+}
+
 fn main() {
-    for points in [750, 1500, 3000, 6000] {
+    let asked = Asked::read();
+    views(&asked);
+    if asked.wants(&["command"]) {
+        commands(&asked);
+    }
+    if asked.wants(&["compare"]) {
+        comparisons(&asked);
+    }
+    if asked.wants(&["merge"]) {
+        merges(&asked);
+    }
+}
+
+fn views(asked: &Asked) {
+    for points in asked.sizes(vec![750, 1500, 3000, 6000], 3000) {
         let body = body(points);
         for profile in [Profile::Research, Profile::Summary] {
+            if !asked.wants(&["views", profile.name()]) {
+                continue;
+            }
             let options = Options {
                 profile,
                 ..Options::default()
             };
-            let time = best(ROUNDS, || {
+            let time = best(asked.rounds(ROUNDS), || {
                 Product::read_all(&body).map(|all| view::products(&all, &options))
             });
             println!(
@@ -99,8 +159,79 @@ fn main() {
             );
         }
     }
+}
+
+/// One sample and nothing else.
+struct Sample(String);
+
+impl World for Sample {
+    async fn ask(&self, _: &Request, _: Reuse) -> Result<Told, Failed> {
+        let error = Error::new(Kind::AuthMissing, "there is no key here");
+        Err(Failed {
+            error,
+            bucket: None,
+        })
+    }
+
+    fn load(&self, _: Place<'_>) -> Result<String, Error> {
+        Ok(self.0.clone())
+    }
+
+    fn names(&self, _: Shelf) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn samples(&self, _: &str) -> Result<Samples, Error> {
+        Ok(Samples::new())
+    }
+
+    fn save(&self, _: Target<'_>, _: &[u8]) -> Result<Saved, Error> {
+        Err(Error::new(Kind::FileRefused, "nothing is written here"))
+    }
+
+    fn recall(&self, _: &str) -> Option<Arc<Value>> {
+        None
+    }
+
+    fn recalled(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
+    }
+
+    fn has_key(&self) -> bool {
+        false
+    }
+}
+
+/// The whole of `products.get` on a sample: with reading what stands around the answer, and copying it once.
+fn commands(asked: &Asked) {
+    let world = Sample(body(3000));
+    for profile in [Profile::Research, Profile::Summary] {
+        let params = json!({"asin": "B0FIXTURE1", "fixture": "it", "view": profile.name()});
+        let params = Params::from(params.as_object().cloned().unwrap_or_default());
+        let mut is_ready = true;
+        let time = best(asked.rounds(ROUNDS), || {
+            let running = pin!(run(&world, "products.get", &params, Consent::AsSaid));
+            let ended = running.poll(&mut Context::from_waker(Waker::noop()));
+            is_ready &= matches!(&ended, std::task::Poll::Ready(Ok(_)));
+            ended.is_ready()
+        });
+        println!(
+            "products.get of {} KB, {}: {:.2} ms{}",
+            world.0.len() / 1000,
+            profile.name(),
+            time.as_secs_f64() * 1e3,
+            if is_ready { "" } else { ", but it failed" }
+        );
+    }
+}
+
+fn comparisons(asked: &Asked) {
     let one = body(3000);
-    for count in [25, 50, 100] {
+    for count in asked.sizes(vec![25, 50, 100], 25) {
         let products = one
             .split_once("\"products\":[")
             .and_then(|(_, rest)| rest.strip_suffix("]}"))
@@ -113,7 +244,7 @@ fn main() {
             text.push_str(products);
         }
         text.push_str("]}");
-        let time = best(ROUNDS / 4, || {
+        let time = best(asked.rounds(ROUNDS / 4), || {
             Product::read_all(&text).map(|all| compare(&all, &compare_options()))
         });
         println!(
@@ -122,9 +253,12 @@ fn main() {
             peak()
         );
     }
-    for edges in [125_000, 250_000, 500_000, 1_000_000] {
+}
+
+fn merges(asked: &Asked) {
+    for edges in asked.sizes(vec![125_000, 250_000, 500_000, 1_000_000], 125_000) {
         let all = graphs(edges);
-        let time = (0..3)
+        let time = (0..asked.rounds(3))
             .map(|_| {
                 let all = all.clone();
                 let begun = Instant::now();

@@ -25,6 +25,7 @@ pub mod prompts;
 pub mod request;
 pub mod resolve;
 pub mod resources;
+mod scan;
 pub mod secrets;
 pub mod selection;
 pub mod series;

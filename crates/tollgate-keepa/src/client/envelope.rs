@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Bucket;
-use crate::{Error, Kind};
+use crate::{Error, Kind, scan::Cursor};
 
 /// The fields that every answer has, good or not.
 #[derive(Debug, Default, Deserialize)]
@@ -26,9 +26,43 @@ pub(crate) struct Envelope {
 impl Envelope {
     /// Nothing if it is no JSON object at all.
     pub(crate) fn read(body: &[u8]) -> Option<Self> {
+        std::str::from_utf8(body)
+            .ok()
+            .and_then(Self::read_quickly)
+            .or_else(|| Self::read_plainly(body))
+    }
+
+    fn read_plainly(body: &[u8]) -> Option<Self> {
         // A list would be read as its fields in a row.
         let is_object = body.trim_ascii_start().starts_with(b"{");
         is_object.then(|| serde_json::from_slice(body).ok())?
+    }
+
+    /// Nothing if it is not the usual answer. Products are walked over, histories without a look at their numbers.
+    fn read_quickly(body: &str) -> Option<Self> {
+        let mut found = Self::default();
+        let mut seen = Vec::new();
+        let mut cursor = Cursor::new(body);
+        cursor.object(|cursor, name| {
+            let field = match name {
+                "tokensLeft" => &mut found.tokens_left,
+                "tokensConsumed" => &mut found.tokens_consumed,
+                "refillIn" => &mut found.refill_in,
+                "refillRate" => &mut found.refill_rate,
+                "tokenFlowReduction" => &mut found.token_flow_reduction,
+                "error" => &mut found.error,
+                "products" => return skip_products(cursor),
+                _ => return cursor.skip(),
+            };
+            // Twice the same is an error.
+            if seen.contains(&name) {
+                return None;
+            }
+            seen.push(name);
+            *field = cursor.value(1)?;
+            Some(())
+        })?;
+        cursor.is_at_end().then_some(found)
     }
 
     /// The tokens, if it tells. A refill rate of zero is no reading.
@@ -91,12 +125,79 @@ impl Envelope {
     }
 }
 
+fn skip_products(cursor: &mut Cursor<'_>) -> Option<()> {
+    cursor.list(|cursor| {
+        if cursor.null() {
+            return Some(());
+        }
+        cursor.object(|cursor, name| match name {
+            "csv" => skip_histories(cursor),
+            _ => cursor.skip(),
+        })
+    })
+}
+
+fn skip_histories(cursor: &mut Cursor<'_>) -> Option<()> {
+    if cursor.null() {
+        return Some(());
+    }
+    cursor.list(|cursor| {
+        if cursor.null() {
+            return Some(());
+        }
+        cursor.numbers(|_| Some(()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(body: &str) -> Envelope {
         Envelope::read(body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn both_ways_read_the_same() {
+        let deep = |levels: usize| {
+            format!(
+                r#"{{"error":{}{}}}"#,
+                "[".repeat(levels),
+                "]".repeat(levels)
+            )
+        };
+        let same = [
+            "{}",
+            r#" {"tokensLeft":5,"refillIn":1.5,"error":{"a":[null]}} "#,
+            r#"{"products":[{"csv":null}]}"#,
+            r#"{"products":[null,{"csv":[null,[1,-2 ],[]],"title":"}"},{}],"refillRate":"x"}"#,
+        ];
+        for body in same.map(str::to_owned).into_iter().chain([deep(126)]) {
+            let quick = Envelope::read_quickly(&body);
+            let plain = Envelope::read_plainly(body.as_bytes());
+            assert!(quick.is_some(), "{body}");
+            assert_eq!(format!("{quick:?}"), format!("{plain:?}"), "{body}");
+        }
+        let odd = [
+            "",
+            "[]",
+            "{",
+            "{}}",
+            "{\"error\":1,}",
+            r#"{"error":1,"error":2}"#,
+            r#"{"products":[{"csv":[[1.5,"2"],3]}],"tokensLeft":7}"#,
+            r#"{"products":5,"tokensLeft":7}"#,
+            r#"{"products":[{"csv":[[01]]}]}"#,
+            r#"{"products":[{"csv":[[1,]]}]}"#,
+            r#"{"\u0065rror":"no"}"#,
+        ];
+        for body in odd.map(str::to_owned).into_iter().chain([deep(127)]) {
+            assert!(Envelope::read_quickly(&body).is_none(), "{body}");
+            let plain = Envelope::read_plainly(body.as_bytes());
+            let read = Envelope::read(body.as_bytes());
+            assert_eq!(format!("{read:?}"), format!("{plain:?}"), "{body}");
+        }
+        assert!(Envelope::read(b"{\"tokensLeft\":1,\"title\":\"\xff\"}").is_some());
     }
 
     #[test]

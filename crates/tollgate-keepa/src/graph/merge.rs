@@ -1,9 +1,11 @@
 //! Several graphs as one, with an account of where they agree and where they do not.
 //!
-//! Invariants: merging is linear but for the sorting; a conflict is always decided, by the source the caller prefers or
+//! Invariants: merging is linear but for the sorting of names; a conflict is always decided, by the source the caller prefers or
 //! by the heaviest, and always reported; the same inputs in the same order give the same graph.
 
+mod hash;
 mod table;
+mod take;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -14,10 +16,14 @@ use super::{
     source::{Source, extract},
 };
 use crate::{Error, view::compact};
-use table::{EdgePlace, Seen, Table};
+use table::{Seen, Sighting, Table};
+use take::Pick;
 
 /// How long a list of findings may get.
 const MOST: usize = 20;
+
+/// The type of a merged graph's own node.
+const ROOT: &str = "research_graph";
 
 /// What leads from a merged graph to those it was made of.
 const INCLUDES: &str = "includes_graph";
@@ -58,17 +64,30 @@ pub fn merge(payloads: Vec<Value>, options: &MergeOptions) -> Result<Value, Erro
     let preferred = preferred(&sources, options);
     let findings = Findings::of(&sources, &table, preferred);
     let diff = findings.diff(&sources, options, preferred);
-    let nodes = nodes(&table, &sources, &findings, options);
-    let order = table.edges();
-    let included = included(&table, &sources, &options.root);
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for node in &nodes {
-        *counts.entry(text(node, "type")).or_default() += 1;
-    }
+    let by_kind = nodes_by_kind(&table, &findings, &options.root);
+    let counts: BTreeMap<&str, usize> = by_kind
+        .iter()
+        .map(|(kind, nodes)| (*kind, nodes.len()))
+        .collect();
     let counts = json!(counts);
+    let root = json!({
+        "id": options.root,
+        "type": ROOT,
+        "label": options.label,
+        "attributes": {"graph_count": sources.len()},
+    });
+    let picks: Vec<Option<Pick>> = by_kind
+        .into_values()
+        .flatten()
+        .map(|(_, chosen)| chosen.map(|chosen| chosen.pick(&sources)))
+        .collect();
+    let included = included(&table, &sources, &options.root);
     let diagnostics = findings.diagnostics(&sources);
+    drop(findings);
+    let order = table.edges();
     let sources: Vec<Value> = sources.iter().map(Source::json).collect();
-    let edges = edges(&mut graphs, order, included, &options.root);
+    let nodes = take::nodes(&mut graphs, picks, &root);
+    let edges = take::edges(&mut graphs, &order, included, &options.root);
     let graph = json!({
         "schema_version": VERSION,
         "root": options.root,
@@ -82,82 +101,55 @@ pub fn merge(payloads: Vec<Value>, options: &MergeOptions) -> Result<Value, Erro
     Ok(with_lists(graph, nodes, edges))
 }
 
-/// The type of a node: that of the source that was chosen, or of the last.
-fn kind_of<'a>(id: &str, seen: &Seen<'a>, findings: &Findings<'a>) -> &'a str {
-    let chosen = findings.resolutions.get(id).map(|(_, node)| *node);
-    let last = || seen.last().map(|(_, node)| *node);
-    chosen.or_else(last).map_or("", |node| text(node, "type"))
+/// A node that becomes part of the merged graph, with what it is called if that was in conflict.
+struct Chosen<'a> {
+    last: Sighting<'a>,
+    winner: Option<&'a Value>,
 }
+
+impl<'a> Chosen<'a> {
+    /// That of the source that was chosen, or of the last.
+    fn kind(&self) -> &'a str {
+        text(self.winner.unwrap_or(self.last.node), "type")
+    }
+
+    fn pick(&self, sources: &[Source<'_>]) -> Pick {
+        let winner = self.winner;
+        Pick {
+            place: (self.last.graph, self.last.at),
+            weight: sources[self.last.graph as usize].weight,
+            names: winner.map(|node| Box::new([node["label"].clone(), node["type"].clone()])),
+        }
+    }
+}
+
+/// Nodes with their ids, in the order of these. The new root is nothing that could be chosen.
+type Nodes<'a> = Vec<(&'a str, Option<Chosen<'a>>)>;
 
 /// All nodes by type and id. The new root takes the place of one that had its id.
-fn nodes<'a>(
-    table: &'a Table<'a>,
-    sources: &[Source<'a>],
-    findings: &Findings<'a>,
-    options: &MergeOptions,
-) -> Vec<Value> {
-    let old = table.nodes().filter(|(id, _)| *id != options.root);
-    let mut all: Vec<(&str, &str, Option<&Seen<'_>>)> = old
-        .map(|(id, seen)| (kind_of(id, seen, findings), id, Some(seen)))
-        .collect();
-    all.push(("research_graph", &options.root, None));
-    all.sort_unstable_by_key(|(kind, id, _)| (*kind, *id));
-    let root = || {
-        json!({
-            "id": options.root,
-            "type": "research_graph",
-            "label": options.label,
-            "attributes": {"graph_count": sources.len()},
-        })
-    };
-    all.into_iter()
-        .filter_map(|(_, id, seen)| match seen {
-            Some(seen) => Some(merged(id, seen.last()?, sources, findings)),
-            None => Some(root()),
-        })
-        .collect()
-}
-
-/// Where an edge begins, and of which type it is.
-fn start(edge: &Value) -> (&str, &str) {
-    let (source, kind, _) = edge_key(edge);
-    (source, kind)
-}
-
-/// All edges in their order, taken out of their graphs. Those from the new root to the
-/// roots of the sources are told anew.
-fn edges(
-    graphs: &mut [Value],
-    order: Vec<EdgePlace>,
-    included: BTreeMap<String, Value>,
-    root: &str,
-) -> Vec<Value> {
-    let mut lists: Vec<&mut [Value]> = graphs
-        .iter_mut()
-        .map(|graph| match graph["edges"].as_array_mut() {
-            Some(edges) => edges.as_mut_slice(),
-            None => &mut [],
-        })
-        .collect();
-    let at = |lists: &[&mut [Value]], bound: (&str, &str), or_equal: bool| {
-        order.partition_point(|(graph, edge)| {
-            let start = start(&lists[*graph][*edge]);
-            start < bound || or_equal && start == bound
-        })
-    };
-    let first = at(&lists, (root, INCLUDES), false);
-    let after = at(&lists, (root, INCLUDES), true);
-    let mut take = |(graph, edge): &EdgePlace| lists[*graph][*edge].take();
-    let mut all: Vec<Value> = Vec::with_capacity(order.len() + included.len());
-    all.extend(order[..first].iter().map(&mut take));
-    let mut mine: BTreeMap<String, Value> = order[first..after]
-        .iter()
-        .map(&mut take)
-        .map(|edge| (text(&edge, "target").to_owned(), edge))
-        .collect();
-    mine.extend(included);
-    all.extend(mine.into_values());
-    all.extend(order[after..].iter().map(take));
+fn nodes_by_kind<'a>(
+    table: &Table<'a>,
+    findings: &Findings<'a, '_>,
+    root: &'a str,
+) -> BTreeMap<&'a str, Nodes<'a>> {
+    let mut all: BTreeMap<&str, Nodes<'_>> = BTreeMap::new();
+    let mut decided = findings.resolutions.iter().peekable();
+    for (id, seen) in table.nodes() {
+        let winner = decided.next_if(|(decided, _)| *decided == id);
+        let Some(last) = seen.last().filter(|_| id != root) else {
+            continue;
+        };
+        let chosen = Chosen {
+            last: *last,
+            winner: winner.map(|(_, winner)| winner.node),
+        };
+        all.entry(chosen.kind())
+            .or_default()
+            .push((id, Some(chosen)));
+    }
+    let roots = all.entry(ROOT).or_default();
+    let at = roots.partition_point(|(id, _)| *id < root);
+    roots.insert(at, (root, None));
     all
 }
 
@@ -170,16 +162,28 @@ fn with_lists(mut graph: Value, nodes: Vec<Value>, edges: Vec<Value>) -> Value {
     graph
 }
 
+/// A text of a node or an edge. These are small, so looking at one name after the other finds it soonest.
 pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value[name].as_str().unwrap_or_default()
+    let mut fields = value.as_object().into_iter().flatten();
+    let found = fields.find(|(field, _)| *field == name);
+    found
+        .and_then(|(_, value)| value.as_str())
+        .unwrap_or_default()
 }
 
+/// Source, type and target of an edge.
 pub(super) fn edge_key(edge: &Value) -> (&str, &str, &str) {
-    (
-        text(edge, "source"),
-        text(edge, "type"),
-        text(edge, "target"),
-    )
+    let (mut source, mut kind, mut target) = ("", "", "");
+    for (name, value) in edge.as_object().into_iter().flatten() {
+        let part = match name.as_str() {
+            "source" => &mut source,
+            "type" => &mut kind,
+            "target" => &mut target,
+            _ => continue,
+        };
+        *part = value.as_str().unwrap_or_default();
+    }
+    (source, kind, target)
 }
 
 fn preferred(sources: &[Source<'_>], options: &MergeOptions) -> Option<usize> {
@@ -199,8 +203,8 @@ fn included(table: &Table<'_>, sources: &[Source<'_>], root: &str) -> BTreeMap<S
         let Some(target) = source.root.filter(|target| *target != root) else {
             continue;
         };
-        let seen = table.seen(target);
-        if seen.is_some_and(|seen| seen.iter().any(|(at, _)| *at == place)) {
+        let mut seen = table.seen(target).iter();
+        if seen.any(|one| one.graph as usize == place) {
             let evidence = format!("graphs.{place}.root");
             let edge = json!({
                 "source": root, "target": target, "type": INCLUDES, "evidence_path": evidence,
@@ -211,40 +215,17 @@ fn included(table: &Table<'_>, sources: &[Source<'_>], root: &str) -> BTreeMap<S
     edges
 }
 
-fn merged(
-    id: &str,
-    last: &(usize, &Value),
-    sources: &[Source<'_>],
-    findings: &Findings<'_>,
-) -> Value {
-    let (place, node) = *last;
-    let mut node = node.clone();
-    if let Some(attributes) = node["attributes"]
-        .as_object_mut()
-        .filter(|map| !map.is_empty())
-    {
-        attributes.insert(
-            "source_weight".to_owned(),
-            Value::from(sources[place].weight),
-        );
-    }
-    if let Some((_, winner)) = findings.resolutions.get(id) {
-        node["label"] = winner["label"].clone();
-        node["type"] = winner["type"].clone();
-    }
-    compact(node)
-}
-
 /// What merging found out.
-struct Findings<'a> {
+struct Findings<'a, 't> {
     duplicates: Vec<(&'a str, usize)>,
     orphans: Vec<&'a str>,
-    conflicts: Vec<(&'a str, &'a Seen<'a>)>,
-    resolutions: BTreeMap<&'a str, (usize, &'a Value)>,
+    conflicts: Vec<(&'a str, &'t Seen<'a>)>,
+    /// Which sighting wins each conflict.
+    resolutions: Vec<(&'a str, Sighting<'a>)>,
 }
 
-impl<'a> Findings<'a> {
-    fn of(sources: &[Source<'a>], table: &'a Table<'a>, preferred: Option<usize>) -> Self {
+impl<'a, 't> Findings<'a, 't> {
+    fn of(sources: &[Source<'a>], table: &'t Table<'a>, preferred: Option<usize>) -> Self {
         let roots: HashSet<&str> = sources.iter().filter_map(|source| source.root).collect();
         let mut orphans = table.alone();
         orphans.retain(|id| !roots.contains(id));
@@ -256,15 +237,10 @@ impl<'a> Findings<'a> {
                 conflicts.push((id, all));
             }
         }
-        duplicates.sort_unstable();
-        orphans.sort_unstable();
-        conflicts.sort_unstable_by_key(|(id, _)| *id);
         let decide = |all: &Seen<'a>| {
-            let wanted = all.iter().find(|(place, _)| Some(*place) == preferred);
-            let heaviest = all
-                .iter()
-                .rev()
-                .max_by_key(|(place, _)| sources[*place].weight);
+            let wanted = all.iter().find(|one| Some(one.graph as usize) == preferred);
+            let weight = |one: &&Sighting<'_>| sources[one.graph as usize].weight;
+            let heaviest = all.iter().rev().max_by_key(weight);
             wanted.or(heaviest).copied()
         };
         let resolutions = conflicts
@@ -310,10 +286,10 @@ impl<'a> Findings<'a> {
         preferred: Option<usize>,
     ) -> Value {
         let changes = self.conflicts.iter().take(MOST).map(|(id, all)| {
-            let variants = all.iter().map(|(place, node)| {
-                let source = &sources[*place];
+            let variants = all.iter().map(|one| {
+                let (source, node) = (&sources[one.graph as usize], one.node);
                 let mut variant =
-                    json!({"label": node["label"], "type": node["type"], "source_index": place});
+                    json!({"label": node["label"], "type": node["type"], "source_index": one.graph});
                 variant["source_root"] = json!(source.root);
                 variant["source_weight"] = json!(source.weight);
                 variant["confidence"] = json!(source.confidence());
@@ -323,15 +299,16 @@ impl<'a> Findings<'a> {
             change.insert("variants".to_owned(), variants.collect());
             Value::Object(change)
         });
-        let resolutions = self.resolutions.iter().take(MOST).map(|(id, (place, node))| {
-            let is_preferred = Some(*place) == preferred;
+        let resolutions = self.resolutions.iter().take(MOST).map(|(id, winner)| {
+            let (place, node) = (winner.graph as usize, winner.node);
+            let is_preferred = Some(place) == preferred;
             json!({
                 "id": id,
                 "selected_label": node["label"],
                 "selected_type": node["type"],
                 "source_index": place,
-                "source_root": sources[*place].root,
-                "source_weight": sources[*place].weight,
+                "source_root": sources[place].root,
+                "source_weight": sources[place].weight,
                 "strategy": if is_preferred { "preferred_source" } else { "highest_source_weight" },
             })
         });
@@ -361,13 +338,13 @@ impl<'a> Findings<'a> {
 
 /// Whether a node is called differently in different places.
 fn differs(all: &Seen<'_>, name: &str) -> bool {
-    let mut names = all.iter().map(|(_, node)| text(node, name));
+    let mut names = all.iter().map(|one| text(one.node, name));
     let first = names.next();
     names.any(|one| Some(one) != first)
 }
 
 fn names<'a>(all: &Seen<'a>, name: &str) -> BTreeSet<&'a str> {
-    all.iter().map(|(_, node)| text(node, name)).collect()
+    all.iter().map(|one| text(one.node, name)).collect()
 }
 
 fn conflict(id: &str, all: &Seen<'_>) -> Map<String, Value> {

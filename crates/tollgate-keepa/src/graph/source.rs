@@ -76,11 +76,20 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Its nodes, by id.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+    pub(super) fn node_count(&self) -> usize {
+        self.graph["nodes"].as_array().map_or(0, Vec::len)
+    }
+
+    pub(super) fn edge_count(&self) -> usize {
+        self.graph["edges"].as_array().map_or(0, Vec::len)
+    }
+
+    /// Its nodes by id, with their places.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = ((&'a str, &'a Value), usize)> + use<'a> {
         let all = self.graph["nodes"].as_array().into_iter().flatten();
-        all.map(|node| (text(node, "id"), node))
-            .filter(|(id, _)| !id.is_empty())
+        all.enumerate()
+            .map(|(at, node)| ((text(node, "id"), node), at))
+            .filter(|((id, _), _)| !id.is_empty())
     }
 
     /// Its edges as source, type and target, with their places; one without an end is none.
@@ -94,12 +103,11 @@ impl<'a> Source<'a> {
     }
 
     pub(super) fn json(&self) -> Value {
-        let length = |name: &str| self.graph[name].as_array().map_or(0, Vec::len);
         json!({
             "index": self.index,
             "root": self.root,
-            "node_count": length("nodes"),
-            "edge_count": length("edges"),
+            "node_count": self.node_count(),
+            "edge_count": self.edge_count(),
             "entity_counts": self.graph["entity_counts"],
             "source_weight": self.weight,
             "confidence": self.confidence(),

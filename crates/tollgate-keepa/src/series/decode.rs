@@ -53,23 +53,29 @@ impl Series {
     pub fn decode(self, flat: &[i64]) -> Decoded {
         cut(flat, self.layout())
     }
+
+    /// The whole points of the array at this series' position, one by one.
+    pub(crate) fn points(self, flat: &[i64]) -> impl Iterator<Item = Point> {
+        points(flat, self.layout())
+    }
 }
 
 fn cut(flat: &[i64], layout: Layout) -> Decoded {
-    let chunks = flat.chunks_exact(layout.width());
-    let left_over = chunks.remainder().len();
-    let points = chunks
-        .filter_map(|numbers| {
-            let (at, rest) = numbers.split_first()?;
-            let (raw, rest) = rest.split_first()?;
-            Some(Point {
-                at: KeepaMinute(*at),
-                raw: *raw,
-                raw_shipping: rest.first().copied(),
-            })
-        })
-        .collect();
+    let left_over = flat.len() % layout.width();
+    let points = points(flat, layout).collect();
     Decoded { points, left_over }
+}
+
+fn points(flat: &[i64], layout: Layout) -> impl Iterator<Item = Point> {
+    flat.chunks_exact(layout.width()).filter_map(|numbers| {
+        let (at, rest) = numbers.split_first()?;
+        let (raw, rest) = rest.split_first()?;
+        Some(Point {
+            at: KeepaMinute(*at),
+            raw: *raw,
+            raw_shipping: rest.first().copied(),
+        })
+    })
 }
 
 #[cfg(test)]

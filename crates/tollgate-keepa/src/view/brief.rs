@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{
     compact,
     content::shortened,
+    object,
     quality::{buy_box_price, found},
 };
 use crate::series::Series;
@@ -54,28 +55,42 @@ pub(super) fn agent_brief(view: &Map<String, Value>, entities: Value) -> Value {
     }));
     let flags = at(&["selection_signals", "risk_flags"]);
     let missing = found(view, &["data_quality", "missing"]).and_then(Value::as_array);
-    let missing: Vec<&Value> = missing.into_iter().flatten().take(MISSING).collect();
+    let missing: Value = missing
+        .into_iter()
+        .flatten()
+        .take(MISSING)
+        .cloned()
+        .collect();
     let actions = view.get("next_actions").and_then(Value::as_array);
-    let actions: Vec<&Value> = actions.into_iter().flatten().take(ACTIONS).collect();
-    let takeaways: Vec<Value> = TAKEAWAYS
+    let actions: Value = actions
+        .into_iter()
+        .flatten()
+        .take(ACTIONS)
+        .cloned()
+        .collect();
+    let takeaways: Value = TAKEAWAYS
         .iter()
         .filter_map(|one| takeaway(view, *one))
         .collect();
-    compact(json!({
-        "read_order": READ_ORDER,
-        "one_line": one_line(&facts, flags.as_ref()),
-        "key_facts": facts,
-        "decision_context": decision_context(view),
-        "temporal_takeaways": takeaways,
-        "temporal_by_window": by_window(view),
-        "risk_flags": flags,
-        "risk_codes": at(&["risk_taxonomy", "codes"]),
-        "highest_risk_severity": at(&["risk_taxonomy", "highest_severity"]),
-        "research_graph_entities": entities,
-        "missing_data": missing,
-        "confidence": at(&["data_quality", "confidence"]),
-        "recommended_next_actions": actions,
-    }))
+    let or_null = Option::unwrap_or_default;
+    object([
+        ("read_order", json!(READ_ORDER)),
+        ("one_line", Value::String(one_line(&facts, flags.as_ref()))),
+        ("key_facts", facts),
+        ("decision_context", decision_context(view)),
+        ("temporal_takeaways", takeaways),
+        ("temporal_by_window", by_window(view)),
+        ("risk_flags", or_null(flags)),
+        ("risk_codes", or_null(at(&["risk_taxonomy", "codes"]))),
+        (
+            "highest_risk_severity",
+            or_null(at(&["risk_taxonomy", "highest_severity"])),
+        ),
+        ("research_graph_entities", entities),
+        ("missing_data", missing),
+        ("confidence", or_null(at(&["data_quality", "confidence"]))),
+        ("recommended_next_actions", actions),
+    ])
 }
 
 /// A product in a line: what it is, its figures and its risks.
@@ -180,26 +195,37 @@ fn takeaway(view: &Map<String, Value>, (series, label, _): (Series, &str, &str))
     for name in ["q1", "q3", "iqr", "mad"] {
         volatility[name] = all["dispersion"][name].clone();
     }
-    Some(compact(json!({
-        "series": series,
-        "label": label,
-        "coverage": coverage,
-        "level": picked(all, &[
-            ("first", "first_value"), ("latest", "latest_value"), ("previous", "previous_value"), ("min", "min_value"),
-            ("max", "max_value"), ("mean", "mean_value"), ("median", "median_value"),
-            ("latest_percentile", "latest_percentile"), ("latest_zscore", "latest_zscore"),
-        ]),
-        "all_time": picked(all, &[
-            ("change_abs", "change_abs"), ("change_pct", "change_pct"), ("direction", "trend_direction"),
-            ("previous_change_abs", "previous_change_abs"), ("previous_change_pct", "previous_change_pct"),
-            ("slope_per_day", "slope_per_day"),
-        ]),
-        "windows": windows,
-        "volatility": volatility,
-        "momentum": all["change_profile"],
-        "shape": all["shape"],
-        "outliers": all["outliers"],
-    })))
+    let level = [
+        ("first", "first_value"),
+        ("latest", "latest_value"),
+        ("previous", "previous_value"),
+        ("min", "min_value"),
+        ("max", "max_value"),
+        ("mean", "mean_value"),
+        ("median", "median_value"),
+        ("latest_percentile", "latest_percentile"),
+        ("latest_zscore", "latest_zscore"),
+    ];
+    let all_time = [
+        ("change_abs", "change_abs"),
+        ("change_pct", "change_pct"),
+        ("direction", "trend_direction"),
+        ("previous_change_abs", "previous_change_abs"),
+        ("previous_change_pct", "previous_change_pct"),
+        ("slope_per_day", "slope_per_day"),
+    ];
+    Some(object([
+        ("series", Value::from(series)),
+        ("label", Value::from(label)),
+        ("coverage", coverage),
+        ("level", picked(all, &level)),
+        ("all_time", picked(all, &all_time)),
+        ("windows", Value::Object(windows)),
+        ("volatility", volatility),
+        ("momentum", all["change_profile"].clone()),
+        ("shape", all["shape"].clone()),
+        ("outliers", all["outliers"].clone()),
+    ]))
 }
 
 /// The same changes again, by window: what happened lately, across histories.
@@ -233,10 +259,12 @@ fn by_window(view: &Map<String, Value>) -> Value {
         }
         if !series.is_empty() {
             let count = series.len();
-            all.insert(
-                name,
-                json!({"series": series, "series_count": count, "signal_summary": signals}),
-            );
+            let window = object([
+                ("series", Value::Object(series)),
+                ("series_count", Value::from(count)),
+                ("signal_summary", Value::Object(signals)),
+            ]);
+            all.insert(name, window);
         }
     }
     Value::Object(all)

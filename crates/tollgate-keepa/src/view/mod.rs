@@ -158,19 +158,21 @@ impl Options {
 
 /// The view of a whole answer.
 pub fn products(all: &[Product], options: &Options) -> Value {
-    let shown: Vec<Value> = all.iter().map(|one| product(one, options)).collect();
-    json!({
+    let shown: Value = all.iter().map(|one| product(one, options)).collect();
+    let mut view = json!({
         "view": "agent_product",
         "profile": options.profile.name(),
         "schema_version": VERSION,
-        "product_count": shown.len(),
-        "products": shown,
+        "product_count": all.len(),
+        "products": null,
         "field_notes": [
             "The raw answer is left out here; it can be written to a file.",
             "Histories and statistics carry the names of Keepa's series.",
             "A price has its raw integer beside it; where the currency has no decimals both are equal.",
         ],
-    })
+    });
+    view["products"] = shown;
+    view
 }
 
 /// The view of one product.
@@ -299,6 +301,16 @@ fn is_empty(value: &Value) -> bool {
         Value::Object(map) => map.is_empty(),
         Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
+}
+
+/// An object of values that are moved into it, where `json!` would copy them. Those that say nothing are left out.
+fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let fields = fields.into_iter().filter(|(_, value)| !is_empty(value));
+    Value::Object(
+        fields
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
 }
 
 /// Without the names that say nothing. Zero, `false` and an empty text say something.

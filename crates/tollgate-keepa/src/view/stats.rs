@@ -1,19 +1,29 @@
 //! Arithmetic over histories: pure functions of numbers, so that laws can be tested.
 
-/// The value below which a share of numbers lies, between neighbours in proportion.
+/// The values below which rising shares of numbers lie, between neighbours in proportion.
 ///
 /// It puts the numbers into another order, which is all the sorting it does: histories are long, and a whole order is
-/// not needed.
+/// not needed. What lies below one share is not looked at for the next.
+pub(super) fn percentiles<const N: usize>(values: &mut [f64], shares: [f64; N]) -> [f64; N] {
+    let Some(last) = values.len().checked_sub(1) else {
+        return [0.0; N];
+    };
+    let mut done = 0;
+    shares.map(|share| {
+        let place = last as f64 * share;
+        let (below, part) = (place.floor() as usize, place.fract());
+        let rest = &mut values[done..];
+        let (_, low, above) = rest.select_nth_unstable_by(below - done, f64::total_cmp);
+        done = below;
+        let next = above.iter().copied().min_by(f64::total_cmp);
+        next.map_or(*low, |high| *low + (high - *low) * part)
+    })
+}
+
+/// The value below which one share lies.
 pub(super) fn percentile(values: &mut [f64], share: f64) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let place = (values.len() - 1) as f64 * share;
-    let (below, part) = (place.floor() as usize, place.fract());
-    let (_, low, above) = values.select_nth_unstable_by(below, f64::total_cmp);
-    let low = *low;
-    let next = above.iter().copied().min_by(f64::total_cmp);
-    next.map_or(low, |high| low + (high - low) * part)
+    let [value] = percentiles(values, [share]);
+    value
 }
 
 /// The lowest and the highest.
@@ -63,15 +73,14 @@ pub(super) fn streaks(steps: &[f64]) -> (u64, u64) {
 
 /// How often steps change from up to down or back, level ones not counted.
 pub(super) fn turns(steps: &[f64]) -> usize {
-    let moves: Vec<bool> = steps
-        .iter()
-        .filter(|step| **step != 0.0)
-        .map(|step| *step > 0.0)
-        .collect();
-    moves
-        .windows(2)
-        .filter(|two| two.first() != two.last())
-        .count()
+    let mut last = None;
+    let mut count = 0;
+    for step in steps.iter().filter(|step| **step != 0.0) {
+        let is_up = *step > 0.0;
+        count += usize::from(last.is_some_and(|last| last != is_up));
+        last = Some(is_up);
+    }
+    count
 }
 
 pub(super) fn direction(change: f64) -> &'static str {
@@ -122,6 +131,9 @@ mod tests {
             let (low, high) = (in_order[place.floor() as usize], in_order[place.ceil() as usize]);
             let expected = low + (high - low) * place.fract();
             prop_assert!((percentile(&mut values.clone(), share) - expected).abs() < 1e-9);
+            let shares = [share / 2.0, share, share, 1.0];
+            let each = shares.map(|one| percentile(&mut values.clone(), one));
+            prop_assert_eq!(percentiles(&mut values.clone(), shares), each);
         }
     }
 }

@@ -5,8 +5,11 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    compact, figure,
-    stats::{deviation, direction, extremes, mean, percent, percentile, streaks, swings, turns},
+    compact, figure, object,
+    stats::{
+        deviation, direction, extremes, mean, percent, percentile, percentiles, streaks, swings,
+        turns,
+    },
 };
 use crate::{
     Domain, KeepaMinute,
@@ -45,24 +48,21 @@ pub(super) fn temporal_features(product: &Product, wanted: &[Series], windows: &
             series.insert(one.name().to_owned(), features(one, &points, windows));
         }
     }
-    let features = json!({
-        "available": !series.is_empty(),
-        "series_count": series.len(),
-        "windows_days": windows,
-        "series": series,
-    });
-    compact(features)
+    object([
+        ("available", json!(!series.is_empty())),
+        ("series_count", json!(series.len())),
+        ("windows_days", json!(windows)),
+        ("series", Value::Object(series)),
+    ])
 }
 
 /// The points that are numbers, in time order. They nearly always come that way, so sorting is the exception.
 fn numbers(series: Series, flat: &[i64], domain: Domain) -> Vec<(i64, f64)> {
-    let decoded = series.decode(flat).points.into_iter();
-    let mut points: Vec<(i64, f64)> = decoded
-        .filter_map(|point| {
-            let value = reading(point.value(), series.unit(), domain)?;
-            Some((point.at.0, value.number()))
-        })
-        .collect();
+    let mut points = Vec::with_capacity(flat.len() / series.layout().width());
+    points.extend(series.points(flat).filter_map(|point| {
+        let value = reading(point.value(), series.unit(), domain)?;
+        Some((point.at.0, value.number()))
+    }));
     if !points.is_sorted_by(|a, b| a.0 < b.0) {
         // A stable sort and a backward look keep the later of two points in one minute.
         points.sort_by_key(|point| point.0);
@@ -153,7 +153,7 @@ struct Quartiles {
 impl Quartiles {
     fn of(values: &[f64]) -> Self {
         let mut pool = values.to_vec();
-        let [q1, median, q3] = [0.25, 0.5, 0.75].map(|share| percentile(&mut pool, share));
+        let [q1, median, q3] = percentiles(&mut pool, [0.25, 0.5, 0.75]);
         for one in &mut pool {
             *one = (*one - median).abs();
         }
@@ -194,14 +194,14 @@ impl Quartiles {
 }
 
 fn change_profile(steps: &[f64]) -> Value {
-    let sizes: Vec<f64> = steps.iter().map(|step| step.abs()).collect();
+    let sizes = steps.iter().map(|step| step.abs());
     json!({
         "up_steps": steps.iter().filter(|step| **step > 0.0).count(),
         "down_steps": steps.iter().filter(|step| **step < 0.0).count(),
         "flat_steps": steps.iter().filter(|step| **step == 0.0).count(),
         "direction_change_count": turns(steps),
-        "avg_abs_step": figure(mean(&sizes)),
-        "max_abs_step": figure(sizes.iter().copied().fold(0.0, f64::max)),
+        "avg_abs_step": figure(sizes.clone().sum::<f64>() / steps.len().max(1) as f64),
+        "max_abs_step": figure(sizes.fold(0.0, f64::max)),
         "last_step": figure(steps.last().copied().unwrap_or_default()),
     })
 }

@@ -162,3 +162,83 @@ proptest! {
         prop_assert_eq!(merge(all, &MergeOptions::default()).unwrap(), merged);
     }
 }
+
+/// A text that is short and often the same, or now and then none at all.
+fn name() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        20 => "[a-cü]{1,2}".prop_map(Value::from),
+        1 => Just(Value::from("merged_research_graph")),
+        1 => Just(Value::from("includes_graph")),
+        1 => proptest::sample::select(vec![Value::Null, json!(5), json!(""), json!([])]),
+    ]
+}
+
+/// Nodes and edges as they may come, none of them promised to be whole.
+fn anything() -> impl Strategy<Value = Value> {
+    let node = (name(), name(), name(), proptest::bool::ANY).prop_map(|(id, kind, label, has)| {
+        let attributes = if has { json!({"x": label}) } else { json!({}) };
+        json!({"id": id, "type": kind, "label": label, "attributes": attributes})
+    });
+    let edge = (name(), name(), name(), 0..100).prop_map(|(source, kind, target, at)| {
+        json!({"evidence_path": at, "source": source, "type": kind, "target": target})
+    });
+    let odd = || proptest::sample::select(vec![json!(null), json!([]), json!({}), json!("a")]);
+    let nodes = proptest::collection::vec(prop_oneof![20 => node, 1 => odd()], 0..12);
+    let edges = proptest::collection::vec(prop_oneof![20 => edge, 1 => odd()], 0..20);
+    (name(), nodes, edges).prop_map(|(root, nodes, edges)| {
+        json!({"root": root, "nodes": nodes, "edges": edges, "entity_counts": {}})
+    })
+}
+
+fn list<'a>(graph: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    graph[name].as_array().into_iter().flatten()
+}
+
+proptest! {
+    #[test]
+    fn numbers_give_what_names_would(graphs in proptest::collection::vec(anything(), 1..5)) {
+        let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let root = MergeOptions::default().root;
+        let merged = merge(graphs.clone(), &MergeOptions::default()).unwrap();
+        let mut edges = BTreeMap::new();
+        for edge in graphs.iter().flat_map(|graph| list(graph, "edges")) {
+            edges.insert(["source", "type", "target"].map(|part| text(edge, part)), edge.clone());
+        }
+        edges.retain(|[source, _, target], _| !source.is_empty() && !target.is_empty());
+        let mut nodes: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+        for (at, graph) in graphs.iter().enumerate() {
+            for node in list(graph, "nodes") {
+                nodes.entry(text(node, "id")).or_default().push(node);
+            }
+            let target = text(graph, "root");
+            let has_root = list(graph, "nodes").any(|node| text(node, "id") == target);
+            if has_root && !target.is_empty() && target != root {
+                let edge = json!({
+                    "source": root, "target": target, "type": INCLUDES, "evidence_path": format!("graphs.{at}.root"),
+                });
+                edges.insert([root.clone(), INCLUDES.to_owned(), target], edge);
+            }
+        }
+        nodes.remove("");
+        prop_assert_eq!(list(&merged, "edges").collect::<Vec<_>>(), edges.values().collect::<Vec<_>>());
+        let again = nodes.values().filter(|all| all.len() > 1).count();
+        prop_assert_eq!(&merged["diagnostics"]["duplicate_node_count"], &json!(again));
+        let disputed = |all: &Vec<&Value>| ["label", "type"].iter().any(|part| {
+            all.iter().map(|node| text(node, part)).collect::<BTreeSet<_>>().len() > 1
+        });
+        let conflicts = nodes.values().filter(|all| disputed(all)).count();
+        prop_assert_eq!(&merged["diagnostics"]["conflict_count"], &json!(conflicts));
+        let ids: BTreeSet<String> = nodes.keys().cloned().chain([root.clone()]).collect();
+        let shown: Vec<(String, String)> = list(&merged, "nodes").map(|node| (text(node, "type"), text(node, "id"))).collect();
+        prop_assert!(shown.is_sorted());
+        prop_assert_eq!(shown.into_iter().map(|(_, id)| id).collect::<BTreeSet<_>>(), ids);
+        for node in list(&merged, "nodes").filter(|node| node["id"] != root.as_str()) {
+            let all = &nodes[node["id"].as_str().unwrap()];
+            let is_one_of = |part: &str| all.iter().any(|one| text(one, part) == text(node, part));
+            prop_assert!(is_one_of("label") && is_one_of("type"));
+            let last = all.last().unwrap();
+            prop_assert_eq!(node["attributes"].get("x").filter(|x| !x.is_null()), last["attributes"].get("x").filter(|x| !x.is_null()));
+            prop_assert_eq!(node["attributes"].get("source_weight").is_some(), last["attributes"].get("x").is_some());
+        }
+    }
+}
