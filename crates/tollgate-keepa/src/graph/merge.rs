@@ -3,7 +3,6 @@
 //! Invariants: merging is linear but for the sorting of names; a conflict is always decided, by the source the caller prefers or
 //! by the heaviest, and always reported; the same inputs in the same order give the same graph.
 
-mod hash;
 mod table;
 mod take;
 

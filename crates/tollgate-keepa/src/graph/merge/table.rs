@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use serde_json::Value;
 
-use super::hash::Seeded;
 use crate::graph::source::Source;
 
 /// A node where it was seen.
@@ -186,7 +186,7 @@ fn scatter<T: Copy>(from: &[T], to: &mut [T], mut next: Vec<u32>, key: impl Fn(&
 /// Names, numbered as they are met.
 #[derive(Default)]
 struct Names<'a> {
-    numbers: HashMap<&'a str, u32, Seeded>,
+    numbers: HashMap<&'a str, u32, RandomState>,
     all: Vec<&'a str>,
 }
 
