@@ -132,12 +132,12 @@ async fn answer(
     {
         None => {}
         Some(Err(error)) => return refuse(error).await,
-        Some(done) => return (old::printed(&id, &done), None),
+        Some(done) => return (rpc::printed(&id, &done), None),
     }
     if !session.begins(&key, &exchange.cancel) {
         return refuse(RpcError::new(code::INVALID_REQUEST, "this id is in use")).await;
     }
     let reply = old::run(web, exchange).await;
     locked(&session.running).remove(&key);
-    (old::printed(&id, &reply.result), Some(reply))
+    (rpc::printed(&id, &reply.result), Some(reply))
 }
