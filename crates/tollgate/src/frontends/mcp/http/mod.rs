@@ -34,7 +34,6 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use hyper::body::Incoming;
-use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
 use tollgate_core::{ErrorCode, Principal, TrustLevel};
 
@@ -105,10 +104,10 @@ pub(crate) async fn serve(
         wired.close().await;
         return Err(Stop::usage(shown(&error)));
     }
-    let listener = TcpListener::bind(address)
+    let listener = connection::Listener::bind(address)
         .await
         .map_err(|error| Stop::failed(format!("cannot listen on {address}: {error}")))?;
-    let address = listener.local_addr()?;
+    let address = listener.address()?;
     let serve = config.serve.clone();
     let web = Arc::new(Web {
         limits: PrincipalLimits::new(
