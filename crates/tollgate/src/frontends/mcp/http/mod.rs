@@ -22,7 +22,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
 };
 
 use axum::{
@@ -267,10 +266,8 @@ async fn strange(web: &Web, message: &'static str) -> Response {
 async fn noted(web: &Web, code: ErrorCode, message: &str) {
     web.metrics.refused();
     let nobody = Principal::from_stored("unauthenticated".to_owned());
-    if web.limits.enter(&nobody, Instant::now()).is_ok() {
-        let caller = super::caller(nobody, "http", TrustLevel::Remote);
-        web.server.gateway.refuse(&caller, code, message).await;
-    }
+    let caller = super::caller(nobody, "http", TrustLevel::Remote);
+    post::recorded(web, &caller, code, message).await;
 }
 
 /// Answers somebody who is not let in.
