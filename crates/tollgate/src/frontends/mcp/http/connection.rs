@@ -128,8 +128,8 @@ pub(super) async fn accept(
             drop(permit);
         });
     }
-    drop(listener);
     web.draining.store(true, Ordering::Relaxed);
+    drop(listener);
     web.server.stop.cancel();
     web.detached.close();
     let ended = async { tokio::join!(graceful.shutdown(), web.detached.wait()) };

@@ -34,7 +34,7 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use hyper::body::Incoming;
 use tokio_util::task::TaskTracker;
-use tollgate_core::{ErrorCode, Principal, TrustLevel};
+use tollgate_core::{ErrorCode, Principal, SessionKey, TrustLevel};
 
 use self::{guard::Hosts, metrics::Metrics, sessions::Sessions};
 use super::{Server, Transport, select::Selection, shown};
@@ -192,12 +192,8 @@ fn router(web: Arc<Web>) -> Router {
 }
 
 async fn ready(State(web): State<Arc<Web>>) -> Response {
-    let reachable = web
-        .server
-        .gateway
-        .store()
-        .sessions(&Principal::anonymous())
-        .await;
+    let any = SessionKey::new(Principal::anonymous(), "http");
+    let reachable = web.server.gateway.store().session(&any).await;
     match (web.draining.load(Ordering::Relaxed), reachable) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
         (false, Ok(_)) => "ready\n".into_response(),

@@ -1,6 +1,7 @@
 //! A running `tollgate serve`.
 
 use std::{
+    fs,
     io::{BufRead, BufReader},
     net::{SocketAddr, TcpStream},
     process::{Child, ChildStdout},
@@ -84,6 +85,18 @@ impl Gate {
         let heard = self.ask(&with(Ask::legacy("", "initialize", params)));
         let heard = heard.has(200);
         heard.header("mcp-session-id").unwrap().to_owned()
+    }
+
+    /// Whether everything that was sent on a connection has been read.
+    pub(in super::super) fn has_read(&self, stream: &TcpStream) -> bool {
+        let port = |end: &str| u16::from_str_radix(end.rsplit(':').next().unwrap(), 16).unwrap();
+        let ends = (self.address.port(), stream.local_addr().unwrap().port());
+        let table = fs::read_to_string("/proc/net/tcp").unwrap();
+        table.lines().skip(1).any(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let is_taken = words[9] != "0" && words[4].ends_with(":00000000");
+            (port(words[1]), port(words[2])) == ends && is_taken
+        })
     }
 
     pub(in super::super) fn signal(&self, signal: Signal) {
