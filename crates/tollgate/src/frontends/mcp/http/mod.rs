@@ -3,6 +3,7 @@
 //! Invariant: nothing is read of a request before its host, its origin and its sender have
 //! been checked, and everything that is read is bounded in size and time.
 
+mod announce;
 mod batch;
 mod body;
 mod connection;
@@ -124,7 +125,7 @@ pub(crate) async fn serve(
         auth,
         serve,
     });
-    announce(scene, address)?;
+    announce::run(scene, &web.serve, address)?;
     rest::forget_start();
     connection::accept(
         listener,
@@ -153,25 +154,6 @@ fn resolve(serve: &config::Serve) -> Result<SocketAddr, Stop> {
         .ok()
         .and_then(|mut all| all.next())
         .ok_or_else(|| Stop::usage(format!("`{}` is no address of this machine", serve.host)))
-}
-
-/// Says where we are, and how a client gets here.
-fn announce(scene: &Scene<'_>, address: SocketAddr) -> Result<(), Stop> {
-    let url = format!("http://{address}{PATH}");
-    if scene.console.is_json() {
-        scene
-            .console
-            .json(&serde_json::json!({"listening": url, "address": address.to_string()}))?;
-        return Ok(());
-    }
-    scene.console.line(&format!("listening on {url}"))?;
-    scene.console.note(&format!(
-        "add it to Claude Code:  claude mcp add --transport http tollgate {url}"
-    ));
-    scene
-        .console
-        .note("other clients:          tollgate init --client NAME");
-    Ok(())
 }
 
 /// Everything beside the protocol, which takes a shorter way.

@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     net::{SocketAddr, TcpStream},
-    process::{Child, ChildStdout},
+    process::{Child, ChildStderr, ChildStdout},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,6 +19,7 @@ pub(in super::super) struct Gate {
     pub(in super::super) address: SocketAddr,
     /// Held open, so that the program never writes to nobody.
     _output: BufReader<ChildStdout>,
+    notes: BufReader<ChildStderr>,
 }
 
 impl Gate {
@@ -40,9 +41,17 @@ impl Gate {
             .unwrap_or_else(|| panic!("{line}"));
         Self {
             address: address.parse().unwrap(),
+            notes: BufReader::new(child.stderr.take().unwrap()),
             child,
             _output: output,
         }
+    }
+
+    /// The next thing it says to people.
+    pub(in super::super) fn note(&mut self) -> String {
+        let mut line = String::new();
+        self.notes.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
     }
 
     /// Sends a request on a connection of its own.
