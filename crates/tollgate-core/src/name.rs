@@ -56,20 +56,30 @@ impl ToolName {
     }
 
     /// The spelling every known client accepts: `^[a-zA-Z0-9_-]{1,64}$`.
+    pub fn safe(&self) -> String {
+        self.dotted().replace(['.', '/'], "_")
+    }
+
+    /// The spelling for clients that take dots, but no more than 64 characters.
     ///
     /// A longer name keeps its beginning and gets a stable hash at its end.
-    pub fn safe(&self) -> String {
-        let spelled: String = self
-            .0
-            .chars()
-            .map(|c| if matches!(c, '.' | '/') { '_' } else { c })
-            .collect();
-        if spelled.len() <= SAFE_LENGTH {
-            return spelled;
+    pub fn dotted(&self) -> String {
+        if !self.is_long() {
+            return self.0.clone();
         }
         let digest = Sha256::digest(self.0.as_bytes());
         let suffix: String = digest[..4].iter().map(|b| format!("{b:02x}")).collect();
-        format!("{}_{suffix}", &spelled[..SAFE_LENGTH - 9])
+        format!("{}_{suffix}", &self.0[..SAFE_LENGTH - 9])
+    }
+
+    /// Whether it has to be shortened for clients.
+    pub fn is_long(&self) -> bool {
+        self.0.len() > SAFE_LENGTH
+    }
+
+    /// Whether a text is this name, in any spelling.
+    pub fn is_spelled(&self, text: &str) -> bool {
+        self.0 == text || self.safe() == text || self.dotted() == text
     }
 }
 
@@ -79,6 +89,8 @@ pub enum Spelling {
     /// As canonical ids.
     #[default]
     Canonical,
+    /// As canonical ids, as far as clients take them: long ones are shortened.
+    Dotted,
     /// So that every known client accepts them.
     Safe,
 }
@@ -88,6 +100,7 @@ impl Spelling {
     pub fn of(self, name: &ToolName) -> String {
         match self {
             Self::Canonical => name.as_str().to_owned(),
+            Self::Dotted => name.dotted(),
             Self::Safe => name.safe(),
         }
     }
@@ -133,6 +146,21 @@ mod tests {
                 .unwrap()
                 .safe()
         );
+    }
+
+    #[test]
+    fn a_long_name_is_shortened_and_known_by_every_spelling() {
+        let name = |length: usize| ToolName::new("a.b".to_owned() + &"x".repeat(length - 3));
+        let fits = name(64).unwrap();
+        assert_eq!(fits.dotted(), fits.as_str());
+        let long = name(65).unwrap();
+        let spelled = [Spelling::Canonical, Spelling::Dotted, Spelling::Safe];
+        let spelled = spelled.map(|spelling| spelling.of(&long));
+        assert_eq!(spelled.each_ref().map(String::len), [65, 64, 64]);
+        assert!(spelled[1].starts_with("a.bx") && spelled[2].starts_with("a_bx"));
+        assert_eq!(spelled[1].replace('.', "_"), spelled[2]);
+        assert!(spelled.iter().all(|text| long.is_spelled(text)));
+        assert!(!long.is_spelled(fits.as_str()) && !fits.is_spelled(long.as_str()));
     }
 
     #[test]

@@ -25,6 +25,14 @@ fn manifests_agree_with_the_workspace_and_each_other() {
         manifest("packaging/mcpb/manifest.json"),
     );
     let version = version();
+    let program = fs::read_to_string(root().join("crates/tollgate/Cargo.toml")).unwrap();
+    let program: toml::Table = program.parse().unwrap();
+    let inherits = &program["package"]["version"]["workspace"];
+    assert_eq!(
+        inherits.as_bool(),
+        Some(true),
+        "the program is what is published"
+    );
     let package = &server["packages"][0];
     for stated in [&server["version"], &package["version"], &bundle["version"]] {
         assert_eq!(*stated, version);

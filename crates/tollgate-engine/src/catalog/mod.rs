@@ -71,6 +71,7 @@ pub struct Catalog {
     version: OnceLock<String>,
     tools: BTreeMap<String, Arc<Listing>>,
     spellings: HashMap<String, String>,
+    has_long_names: bool,
     offered: Vec<Offered>,
     providers: Vec<Arc<dyn Provider>>,
     selection: Selection,
@@ -105,6 +106,7 @@ impl Catalog {
             version: OnceLock::new(),
             tools: BTreeMap::new(),
             spellings: HashMap::new(),
+            has_long_names: false,
             offered: Vec::new(),
             providers,
             selection: selection.clone(),
@@ -134,7 +136,7 @@ impl Catalog {
         self.tools.values()
     }
 
-    /// Finds a tool by its canonical id, its safe spelling, an alias or its service command.
+    /// Finds a tool by its canonical id, a spelling for clients, an alias or its service command.
     pub fn find(&self, name: &str) -> Option<&Arc<Listing>> {
         self.tools
             .get(name)
@@ -214,6 +216,11 @@ impl Catalog {
             return;
         }
         self.spellings.insert(safe, name.clone());
+        if offer.spec.name.is_long() {
+            let dotted = offer.spec.name.dotted();
+            self.spellings.insert(dotted, name.clone());
+            self.has_long_names = true;
+        }
         let aliases = offer.spec.aliases.iter().map(ToolName::as_str);
         for other in aliases.chain(offer.spec.service_command.as_deref()) {
             self.spellings

@@ -9,7 +9,12 @@ use super::Catalog;
 impl Catalog {
     /// The same text with every tool's canonical id in this spelling.
     pub fn spelled<'a>(&self, text: &'a str, spelling: Spelling) -> Cow<'a, str> {
-        if spelling == Spelling::Canonical || !text.contains('.') {
+        let is_the_same = match spelling {
+            Spelling::Canonical => true,
+            Spelling::Dotted => !self.has_long_names,
+            Spelling::Safe => !text.contains('.'),
+        };
+        if is_the_same {
             return Cow::Borrowed(text);
         }
         let mut spelled = String::with_capacity(text.len());

@@ -55,6 +55,8 @@ pub(super) async fn call(tool: &str, arguments: &Value, cx: &CallContext) -> Opt
         "test_tool_with_progress" => with_progress(cx).await,
         "test_tool_with_logging" | "test_logging_tool" => with_logging(tool, cx).await,
         "test_reconnection" => {
+            // Whoever hears something before the answer is answered by a stream.
+            log(cx, "the answer takes a moment");
             pause(cx).await;
             text("the answer came after a pause")
         }
@@ -95,16 +97,20 @@ async fn with_logging(tool: &str, cx: &CallContext) -> Answer {
         "Tool execution completed",
     ];
     for line in lines {
-        cx.events.emit(Event::Log {
-            level: LogLevel::Info,
-            logger: Some(super::ID.to_owned()),
-            data: json!(line),
-        });
+        log(cx, line);
         if tool == "test_tool_with_logging" {
             pause(cx).await;
         }
     }
     text("three lines were logged")
+}
+
+fn log(cx: &CallContext, line: &str) {
+    cx.events.emit(Event::Log {
+        level: LogLevel::Info,
+        logger: Some(super::ID.to_owned()),
+        data: json!(line),
+    });
 }
 
 async fn pause(cx: &CallContext) {

@@ -72,7 +72,7 @@ const OURS: [&str; 5] = [
 ];
 
 fn spelled(text: String, spelling: Spelling) -> String {
-    if spelling == Spelling::Canonical {
+    if spelling != Spelling::Safe {
         return text;
     }
     // Longer names first: some begin like others.

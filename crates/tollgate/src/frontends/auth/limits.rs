@@ -101,16 +101,11 @@ impl PrincipalLimits {
     pub(crate) fn enter(&self, principal: &Principal, now: Instant) -> Result<Guard, u64> {
         let account = self.account(principal, now).ok_or(1_u64)?;
         let mut bucket = lock(&account.bucket);
-        self.fill(&mut bucket, now);
         // The bucket is locked, so nobody else of this principal enters in between.
         if account.running.load(Ordering::Acquire) >= self.concurrent {
             return Err(1);
         }
-        if bucket.left < 1.0 {
-            let wait = (1.0 - bucket.left) / self.per_second;
-            return Err((wait.ceil() as u64).max(1));
-        }
-        bucket.left -= 1.0;
+        self.take(&mut bucket, now)?;
         account.running.fetch_add(1, Ordering::AcqRel);
         drop(bucket);
         let listens = false;
@@ -120,6 +115,24 @@ impl PrincipalLimits {
     /// Lets somebody in who only listens.
     pub(crate) fn listen(&self, principal: &Principal, now: Instant) -> Result<Guard, u64> {
         self.enter(principal, now)?.listening()
+    }
+
+    /// Lets something pass that is over at once, such as a notification. It needs no place of
+    /// a request: whoever has taken all of them can still cancel one.
+    pub(crate) fn pass(&self, principal: &Principal, now: Instant) -> Result<(), u64> {
+        let account = self.account(principal, now).ok_or(1_u64)?;
+        let mut bucket = lock(&account.bucket);
+        self.take(&mut bucket, now)
+    }
+
+    fn take(&self, bucket: &mut Bucket, now: Instant) -> Result<(), u64> {
+        self.fill(bucket, now);
+        if bucket.left < 1.0 {
+            let wait = (1.0 - bucket.left) / self.per_second;
+            return Err((wait.ceil() as u64).max(1));
+        }
+        bucket.left -= 1.0;
+        Ok(())
     }
 
     fn account(&self, principal: &Principal, now: Instant) -> Option<Arc<Account>> {
@@ -218,6 +231,19 @@ mod tests {
         assert_eq!(limits.enter(&who("a"), now).err(), Some(1));
         drop(first);
         assert!(limits.enter(&who("a"), now).is_ok());
+    }
+
+    #[test]
+    fn what_is_over_at_once_counts_but_needs_no_place() {
+        let limits = PrincipalLimits::new(1, 3, 1);
+        let now = Instant::now();
+        let held = limits.enter(&who("a"), now).ok();
+        assert!(held.is_some());
+        let passed = [(); 3].map(|()| limits.pass(&who("a"), now));
+        assert_eq!(passed, [Ok(()), Ok(()), Err(1)]);
+        assert_eq!(limits.pass(&who("b"), now), Ok(()));
+        drop(held);
+        assert_eq!(limits.enter(&who("a"), now).err(), Some(1), "all is spent");
     }
 
     #[test]

@@ -54,6 +54,7 @@ pub use arguments::Cli;
 use arguments::{Command, Listed, Mcp, McpAction};
 pub(crate) use arguments::{Jsonl, Serve};
 use console::Console;
+pub(crate) use init::typed;
 pub(crate) use reply::Exit;
 
 /// Runs the program and says how it ended.

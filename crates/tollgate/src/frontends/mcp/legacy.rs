@@ -196,3 +196,60 @@ pub(super) fn cancelled(params: &Payload) -> Option<String> {
     let id = params.value().get("requestId")?;
     Some(rpc::Id::of(&json!(id))?.key())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tollgate_core::{Principal, SystemClock, TrustLevel};
+    use tollgate_engine::{Catalog, Parts, Selection, policy::Policies};
+    use tollgate_testkit::MemoryStore;
+
+    use super::*;
+    use crate::frontends::mcp::{caller, rpc::Incoming};
+
+    /// The conversation of a client that watches one resource.
+    async fn watching(uri: &str) -> Conversation {
+        let gateway = Gateway::new(Parts::new(
+            Arc::new(MemoryStore::default()),
+            Catalog::collect(Vec::new(), &Selection::default()).await,
+            Policies::shipped().unwrap(),
+            Arc::new(SystemClock),
+        ));
+        let conversation = Conversation::new(Client::unknown(era::LEGACY));
+        let asks = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe",
+            "params": {"uri": uri}});
+        let Ok(Incoming::Asked(asked)) = rpc::read(&asks.to_string()) else {
+            panic!("{asks}");
+        };
+        let caller = caller(Principal::anonymous(), "http", TrustLevel::Remote);
+        let done = conversation.remember(&asked, &gateway, &caller);
+        assert_eq!(done, Some(Ok("{}".to_owned())));
+        conversation
+    }
+
+    fn heard(conversation: &Conversation, heard: Result<Changed, RecvError>) -> Vec<Value> {
+        let all = conversation.heard(heard);
+        let parsed = all.iter().map(|one| serde_json::from_str(one).unwrap());
+        parsed.collect()
+    }
+
+    #[tokio::test]
+    async fn whoever_was_too_slow_is_told_that_everything_may_have_changed() {
+        let conversation = watching("test://one").await;
+        let notice = |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": format!("notifications/{method}"), "params": params});
+        let expected = [
+            notice("tools/list_changed", json!({})),
+            notice("prompts/list_changed", json!({})),
+            notice("resources/list_changed", json!({})),
+            notice("resources/updated", json!({"uri": "test://one"})),
+        ];
+        let missed = heard(&conversation, Err(RecvError::Lagged(7)));
+        assert_eq!(missed, expected);
+        let one = heard(&conversation, Ok(Changed::Tools));
+        assert_eq!(one, expected[..1]);
+        let strange = Changed::Resource("test://two".to_owned());
+        assert!(heard(&conversation, Ok(strange)).is_empty());
+        assert!(heard(&conversation, Err(RecvError::Closed)).is_empty());
+    }
+}

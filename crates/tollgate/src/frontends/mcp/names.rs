@@ -22,9 +22,9 @@ static CLIENTS: LazyLock<Clients> = LazyLock::new(|| {
 /// The spelling for a client of this name.
 pub(super) fn spelling(names: Names, client: Option<&str>) -> Spelling {
     match names {
-        Names::Canonical => Spelling::Canonical,
+        Names::Canonical => Spelling::Dotted,
         Names::Safe => Spelling::Safe,
-        Names::Auto if client.is_some_and(takes_dots) => Spelling::Canonical,
+        Names::Auto if client.is_some_and(takes_dots) => Spelling::Dotted,
         Names::Auto => Spelling::Safe,
     }
 }
@@ -46,10 +46,10 @@ mod tests {
     #[test]
     fn the_table_is_read_and_strangers_get_the_safe_spelling() {
         let auto = |client| spelling(Names::Auto, client);
-        assert_eq!(auto(Some("mcp")), Spelling::Canonical);
+        assert_eq!(auto(Some("mcp")), Spelling::Dotted);
         assert_eq!(
             auto(Some("Visual Studio Code - Insiders")),
-            Spelling::Canonical
+            Spelling::Dotted
         );
         for client in [
             None,
@@ -60,6 +60,6 @@ mod tests {
             assert_eq!(auto(client), Spelling::Safe, "{client:?}");
         }
         assert_eq!(spelling(Names::Safe, Some("mcp")), Spelling::Safe);
-        assert_eq!(spelling(Names::Canonical, None), Spelling::Canonical);
+        assert_eq!(spelling(Names::Canonical, None), Spelling::Dotted);
     }
 }

@@ -229,8 +229,16 @@ fn id(raw: &RawValue) -> Result<Id, Unreadable> {
     })
 }
 
+/// Prints how a request ended.
+pub(super) fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
+    match result {
+        Ok(result) => answer(id, result),
+        Err(error) => failure(Some(id), error),
+    }
+}
+
 /// Prints an answer; the result is JSON already.
-pub(super) fn answer(id: &Id, result: &str) -> String {
+fn answer(id: &Id, result: &str) -> String {
     let id = id.0.get();
     let mut text = String::with_capacity(result.len() + id.len() + 40);
     text.push_str(r#"{"jsonrpc":"2.0","id":"#);

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tollgate_core::ToolName;
 use tollgate_engine::Listing;
 
 use super::rpc::RpcError;
@@ -175,8 +176,8 @@ impl Selection {
     /// Whether a tool is on the list.
     pub(super) fn shows(&self, listing: &Listing) -> bool {
         let spec = &listing.spec;
-        let name = spec.name.as_str();
-        let matches = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, name));
+        let matches =
+            |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, &spec.name));
         if self.exclude_tools.as_deref().is_some_and(matches) {
             return false;
         }
@@ -235,11 +236,11 @@ pub(crate) fn split(names: &str) -> Vec<String> {
         .collect()
 }
 
-/// A pattern may end in a star; a safe spelling of a name fits as well.
-fn fits(pattern: &str, name: &str) -> bool {
+/// A pattern may end in a star; every spelling of a name fits as well.
+fn fits(pattern: &str, name: &ToolName) -> bool {
     match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => pattern == name || pattern == name.replace(['.', '/'], "_"),
+        Some(start) => name.as_str().starts_with(start),
+        None => name.is_spelled(pattern),
     }
 }
 

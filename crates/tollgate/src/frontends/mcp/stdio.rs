@@ -399,7 +399,7 @@ impl Connection {
             }
             Some(result) => {
                 return Some(Answer {
-                    text: printed(&id, &result),
+                    text: rpc::printed(&id, &result),
                     call: None,
                 });
             }
@@ -419,7 +419,7 @@ impl Connection {
         };
         let reply = self.server.handle(&mut exchange).await;
         (!cancel.is_cancelled()).then(|| Answer {
-            text: printed(&id, &reply.result),
+            text: rpc::printed(&id, &reply.result),
             call: reply.undelivered,
         })
     }
@@ -458,13 +458,6 @@ impl Connection {
             text: rpc::failure(id, error),
             call: None,
         }
-    }
-}
-
-fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
-    match result {
-        Ok(result) => rpc::answer(id, result),
-        Err(error) => rpc::failure(Some(id), error),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
 /// Where a server listens unless told otherwise.
 pub(crate) const LOCAL_URL: &str = "http://127.0.0.1:7420/mcp";
 
+const NAME: &str = "tollgate";
 const PROGRAM: &str = if cfg!(windows) {
     "tollgate.exe"
 } else {
@@ -44,7 +45,7 @@ pub(super) fn entry(
     environment: &Environment,
 ) -> Result<Map<String, Value>, Stop> {
     let Some(url) = &args.http else {
-        let command = command(&args.client, environment)?;
+        let command = command(args.client.lookup, environment)?;
         return Ok(stdio(
             &args.client,
             command,
@@ -98,8 +99,18 @@ fn arguments(args: &Init, cli: &Cli, environment: &Environment) -> Result<Vec<St
     Ok(all)
 }
 
+/// What starts this very program in a shell.
+pub(crate) fn typed(environment: &Environment) -> String {
+    let path = command(Lookup::ByName, environment).unwrap_or_else(|_| NAME.to_owned());
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if path.chars().all(is_plain) {
+        return path;
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
+}
+
 /// The bare name where that starts this very program, else its whole path.
-fn command(client: &Client, environment: &Environment) -> Result<String, Stop> {
+fn command(lookup: Lookup, environment: &Environment) -> Result<String, Stop> {
     let running = environment.executable.as_deref();
     let running = running.filter(|file| file.is_file()).ok_or_else(|| {
         Stop::failed("the file of the running program is gone or unknown; start it again")
@@ -107,8 +118,8 @@ fn command(client: &Client, environment: &Environment) -> Result<String, Stop> {
     let found = environment
         .on_path(PROGRAM)
         .filter(|file| is_same(file, running));
-    match (found, client.lookup) {
-        (Some(_), Lookup::ByName) => Ok("tollgate".to_owned()),
+    match (found, lookup) {
+        (Some(_), Lookup::ByName) => Ok(NAME.to_owned()),
         // The place on the search path outlives an update that moves what it links to.
         (Some(found), Lookup::ByPath) => text(&found),
         (None, Lookup::ByName | Lookup::ByPath) => text(running),

@@ -26,7 +26,7 @@ use clients::Format;
 pub(crate) use clients::{Client, Scope};
 pub(super) use diff::unified;
 use edit::{Edit, EditError, Existing};
-pub(crate) use entry::{LOCAL_URL, server_name, server_url};
+pub(crate) use entry::{LOCAL_URL, server_name, server_url, typed};
 pub(super) use file::Found;
 use json::Comments;
 pub(super) use scan::blanked;

@@ -42,16 +42,26 @@ pub(super) async fn run(
         }
     };
     let mut wanted = Vec::new();
+    let mut too_many = None;
+    let mut passes = || {
+        let passed = post::pass(&web, &caller);
+        too_many = passed.err().or(too_many);
+        passed.is_ok()
+    };
     for message in messages {
         match message {
             Ok(Incoming::Asked(asked)) => wanted.push(Ok(asked)),
-            Ok(Incoming::Told(told)) => session.hear(&told),
-            Ok(Incoming::Answered(answered)) => session.conversation.resolve(answered),
+            Ok(Incoming::Told(told)) if passes() => session.hear(&told),
+            Ok(Incoming::Answered(answered)) if passes() => session.conversation.resolve(answered),
+            Ok(Incoming::Told(_) | Incoming::Answered(_)) => {}
             Err(unreadable) => wanted.push(Err(unreadable)),
         }
     }
     if wanted.is_empty() {
-        return post::accepted();
+        return match too_many {
+            Some(seconds) => modern::too_many(&web, seconds),
+            None => post::accepted(),
+        };
     }
     caller.session.handle = format!("mcp-{}", session.id);
     let answered = web.detached.spawn({
@@ -81,11 +91,7 @@ pub(super) async fn run(
 
 async fn refused(web: &Web, caller: &Caller, unreadable: Unreadable) -> (String, Option<Reply>) {
     let Unreadable { id, error } = unreadable;
-    let code = ErrorCode::MalformedRequest;
-    web.server
-        .gateway
-        .refuse(caller, code, &error.message)
-        .await;
+    post::recorded(web, caller, ErrorCode::MalformedRequest, &error.message).await;
     (rpc::failure(id.as_ref(), &error), None)
 }
 
@@ -132,12 +138,12 @@ async fn answer(
     {
         None => {}
         Some(Err(error)) => return refuse(error).await,
-        Some(done) => return (old::printed(&id, &done), None),
+        Some(done) => return (rpc::printed(&id, &done), None),
     }
     if !session.begins(&key, &exchange.cancel) {
         return refuse(RpcError::new(code::INVALID_REQUEST, "this id is in use")).await;
     }
     let reply = old::run(web, exchange).await;
     locked(&session.running).remove(&key);
-    (old::printed(&id, &reply.result), Some(reply))
+    (rpc::printed(&id, &reply.result), Some(reply))
 }

@@ -4,6 +4,7 @@ use std::{
     convert::Infallible,
     future::Future,
     io,
+    net::SocketAddr,
     pin::Pin,
     sync::{
         Arc,
@@ -38,9 +39,29 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait when the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Where connections come in; nothing else accepts one.
+pub(super) struct Listener(TcpListener);
+
+impl Listener {
+    pub(super) async fn bind(address: SocketAddr) -> io::Result<Self> {
+        TcpListener::bind(address).await.map(Self)
+    }
+
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let (stream, peer) = self.0.accept().await?;
+        // A small answer must not wait for the client's acknowledgement of the one before.
+        drop(stream.set_nodelay(true));
+        Ok((stream, peer))
+    }
+}
+
 /// Accepts connections until `stopped`, then lets running requests finish.
 pub(super) async fn accept(
-    listener: TcpListener,
+    listener: Listener,
     router: Router,
     web: Arc<Web>,
     stopped: impl Future<Output = ()>,
@@ -70,8 +91,6 @@ pub(super) async fn accept(
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        // A small answer must not wait for the client's acknowledgement of the one before.
-        drop(stream.set_nodelay(true));
         let state = Arc::new(Activity::default());
         let timed = TokioIo::new(Timed {
             stream,
@@ -109,8 +128,8 @@ pub(super) async fn accept(
             drop(permit);
         });
     }
-    drop(listener);
     web.draining.store(true, Ordering::Relaxed);
+    drop(listener);
     web.server.stop.cancel();
     web.detached.close();
     let ended = async { tokio::join!(graceful.shutdown(), web.detached.wait()) };
@@ -246,5 +265,21 @@ impl AsyncWrite for Timed {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn small_answers_leave_at_once() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = Listener::bind(any).await.unwrap();
+        let client = TcpStream::connect(listener.address().unwrap()).await;
+        let client = client.unwrap();
+        let (stream, peer) = listener.accept().await.unwrap();
+        assert!(stream.nodelay().unwrap());
+        assert_eq!(peer, client.local_addr().unwrap());
     }
 }

@@ -3,6 +3,7 @@
 //! Invariant: nothing is read of a request before its host, its origin and its sender have
 //! been checked, and everything that is read is bounded in size and time.
 
+mod announce;
 mod batch;
 mod body;
 mod connection;
@@ -22,7 +23,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
 };
 
 use axum::{
@@ -34,9 +34,8 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use hyper::body::Incoming;
-use tokio::net::TcpListener;
 use tokio_util::task::TaskTracker;
-use tollgate_core::{ErrorCode, Principal, TrustLevel};
+use tollgate_core::{ErrorCode, Principal, SessionKey, TrustLevel};
 
 use self::{guard::Hosts, metrics::Metrics, sessions::Sessions};
 use super::{Server, Transport, select::Selection, shown};
@@ -105,10 +104,10 @@ pub(crate) async fn serve(
         wired.close().await;
         return Err(Stop::usage(shown(&error)));
     }
-    let listener = TcpListener::bind(address)
+    let listener = connection::Listener::bind(address)
         .await
         .map_err(|error| Stop::failed(format!("cannot listen on {address}: {error}")))?;
-    let address = listener.local_addr()?;
+    let address = listener.address()?;
     let serve = config.serve.clone();
     let web = Arc::new(Web {
         limits: PrincipalLimits::new(
@@ -126,7 +125,7 @@ pub(crate) async fn serve(
         auth,
         serve,
     });
-    announce(scene, address)?;
+    announce::run(scene, &web.serve, address)?;
     rest::forget_start();
     connection::accept(
         listener,
@@ -157,25 +156,6 @@ fn resolve(serve: &config::Serve) -> Result<SocketAddr, Stop> {
         .ok_or_else(|| Stop::usage(format!("`{}` is no address of this machine", serve.host)))
 }
 
-/// Says where we are, and how a client gets here.
-fn announce(scene: &Scene<'_>, address: SocketAddr) -> Result<(), Stop> {
-    let url = format!("http://{address}{PATH}");
-    if scene.console.is_json() {
-        scene
-            .console
-            .json(&serde_json::json!({"listening": url, "address": address.to_string()}))?;
-        return Ok(());
-    }
-    scene.console.line(&format!("listening on {url}"))?;
-    scene.console.note(&format!(
-        "add it to Claude Code:  claude mcp add --transport http tollgate {url}"
-    ));
-    scene
-        .console
-        .note("other clients:          tollgate init --client NAME");
-    Ok(())
-}
-
 /// Everything beside the protocol, which takes a shorter way.
 fn router(web: Arc<Web>) -> Router {
     Router::new()
@@ -194,12 +174,8 @@ fn router(web: Arc<Web>) -> Router {
 }
 
 async fn ready(State(web): State<Arc<Web>>) -> Response {
-    let reachable = web
-        .server
-        .gateway
-        .store()
-        .sessions(&Principal::anonymous())
-        .await;
+    let any = SessionKey::new(Principal::anonymous(), "http");
+    let reachable = web.server.gateway.store().session(&any).await;
     match (web.draining.load(Ordering::Relaxed), reachable) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
         (false, Ok(_)) => "ready\n".into_response(),
@@ -268,10 +244,8 @@ async fn strange(web: &Web, message: &'static str) -> Response {
 async fn noted(web: &Web, code: ErrorCode, message: &str) {
     web.metrics.refused();
     let nobody = Principal::from_stored("unauthenticated".to_owned());
-    if web.limits.enter(&nobody, Instant::now()).is_ok() {
-        let caller = super::caller(nobody, "http", TrustLevel::Remote);
-        web.server.gateway.refuse(&caller, code, message).await;
-    }
+    let caller = super::caller(nobody, "http", TrustLevel::Remote);
+    post::recorded(web, &caller, code, message).await;
 }
 
 /// Answers somebody who is not let in.

@@ -153,13 +153,6 @@ fn status(result: &Result<String, RpcError>) -> StatusCode {
     }
 }
 
-fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
-    match result {
-        Ok(result) => rpc::answer(id, result),
-        Err(error) => rpc::failure(Some(id), error),
-    }
-}
-
 type Running = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 /// A request that is being answered; dropping it cancels it.
@@ -228,7 +221,7 @@ impl Open {
                 return Some(body::event(&message));
             }
             if let Some(reply) = self.reply.take() {
-                let text = printed(&self.id, &reply.result);
+                let text = rpc::printed(&self.id, &reply.result);
                 if let Some(arrived) = arrival(&self.web, reply) {
                     arrived();
                 }
@@ -283,7 +276,7 @@ pub(super) fn arrival(web: &Arc<Web>, reply: Reply) -> Option<Box<dyn FnOnce() +
 
 fn whole(web: &Arc<Web>, id: &Id, reply: Reply) -> Response {
     let status = status(&reply.result);
-    let text = printed(id, &reply.result);
+    let text = rpc::printed(id, &reply.result);
     body::json(status, text, arrival(web, reply))
 }
 

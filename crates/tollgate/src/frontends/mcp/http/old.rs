@@ -60,7 +60,7 @@ pub(super) async fn begin(web: Arc<Web>, caller: Caller, parts: &Parts, asked: A
         return post::refused(&web, &caller, StatusCode::BAD_REQUEST, Some(&id), error).await;
     }
     let session = web.sessions.begin(caller.session.principal, conversation);
-    let mut response = body::json(StatusCode::OK, printed(&id, &reply.result), None);
+    let mut response = body::json(StatusCode::OK, rpc::printed(&id, &reply.result), None);
     if let Ok(value) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION, value);
     }
@@ -200,15 +200,8 @@ pub(super) async fn run(web: &Web, mut exchange: Exchange) -> Reply {
     reply
 }
 
-pub(super) fn printed(id: &Id, result: &Result<String, RpcError>) -> String {
-    match result {
-        Ok(result) => rpc::answer(id, result),
-        Err(error) => rpc::failure(Some(id), error),
-    }
-}
-
 fn whole(web: &Arc<Web>, id: &Id, reply: Reply) -> Response {
-    let text = printed(id, &reply.result);
+    let text = rpc::printed(id, &reply.result);
     body::json(StatusCode::OK, text, modern::arrival(web, reply))
 }
 
@@ -289,7 +282,7 @@ async fn in_session(
             if cancel.is_cancelled() {
                 log.end();
             } else {
-                let text = printed(&id, &reply.result);
+                let text = rpc::printed(&id, &reply.result);
                 log.finish(&text, modern::arrival(&web, reply));
             }
             None

@@ -52,7 +52,13 @@ pub(super) async fn run(
             Err(gone) => return gone,
         }
     }
-    match rpc::read(&text) {
+    let message = rpc::read(&text);
+    if let Ok(Incoming::Told(_) | Incoming::Answered(_)) = &message
+        && let Err(seconds) = pass(&web, &caller)
+    {
+        return modern::too_many(&web, seconds);
+    }
+    match message {
         Ok(Incoming::Asked(asked)) => ask(web, caller, parts, asked, left).await,
         // What is rare stands in a box: its room would be part of every request.
         Ok(Incoming::Told(told)) => Box::pin(old::hear(&web, &caller, &parts.headers, &told)).await,
@@ -65,6 +71,11 @@ pub(super) async fn run(
             Box::pin(refused(&web, &caller, status, id, unreadable.error)).await
         }
     }
+}
+
+/// Lets a message pass that is not answered, or says after how many seconds to try again.
+pub(super) fn pass(web: &Web, caller: &Caller) -> Result<(), u64> {
+    web.limits.pass(&caller.session.principal, Instant::now())
 }
 
 /// Whoever makes the requests of this identity.
@@ -167,14 +178,7 @@ pub(super) async fn refused(
         StatusCode::PAYLOAD_TOO_LARGE => ErrorCode::RequestTooLarge,
         _ => ErrorCode::MalformedRequest,
     };
-    // Whoever sends too many of these is still answered, but fills no log.
-    let limits = web.limits.enter(&caller.session.principal, Instant::now());
-    if limits.is_ok() {
-        web.server
-            .gateway
-            .refuse(caller, code, &error.message)
-            .await;
-    }
+    recorded(web, caller, code, &error.message).await;
     let mut response = body::json(status, rpc::failure(id, &error), None);
     if status == StatusCode::PAYLOAD_TOO_LARGE || status == StatusCode::REQUEST_TIMEOUT {
         // What is left of the body is not read.
@@ -182,6 +186,13 @@ pub(super) async fn refused(
         response.headers_mut().insert(header::CONNECTION, close);
     }
     response
+}
+
+/// Writes a refusal down. Whoever sends too many of these is still answered, but fills no log.
+pub(super) async fn recorded(web: &Web, caller: &Caller, code: ErrorCode, message: &str) {
+    if pass(web, caller).is_ok() {
+        web.server.gateway.refuse(caller, code, message).await;
+    }
 }
 
 /// Taken, and there is nothing to say.

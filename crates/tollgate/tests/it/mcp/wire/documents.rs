@@ -44,31 +44,26 @@ fn every_listed_resource_can_be_read() {
 }
 
 #[test]
-fn templates_lead_to_documents() {
+fn one_read_gives_at_most_a_megabyte() {
+    const MEGABYTE: usize = 1 << 20;
     let env = TestEnv::new();
     let mut client = Stdio::modern(&env, &[]);
-    let listed = client.result("resources/templates/list", json!({}));
-    let templates: Vec<&str> = listed["resourceTemplates"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["uriTemplate"].as_str().unwrap())
-        .collect();
-    let done = client.call("text.stats", json!({"text": "hello"}));
-    let key = done["structuredContent"]["cache_key"].as_str().unwrap();
-    for (template, value, expected) in [
-        ("tollgate://tools/{name}", "text.stats", "inputSchema"),
-        ("tollgate://toolsets/{toolset}", "gate", "text.stats"),
-        ("tollgate://prompts/{name}", "start_task", "task"),
-        ("tollgate://cache/{cache_key}", key, "\"characters\":5"),
-    ] {
-        assert!(templates.contains(&template), "{templates:?}");
-        let start = template.split('{').next().unwrap();
-        let params = json!({"uri": format!("{start}{value}")});
-        let read = client.result("resources/read", params);
-        let text = read["contents"][0]["text"].as_str().unwrap();
-        let found = text.contains(expected) || text.contains("input_schema");
-        assert!(found, "{template}: {text}");
+    let arguments = json!({"text": "ab".repeat(100_000), "pattern": "a", "with": "€€€€"});
+    let done = client.call("text.replace", arguments);
+    let envelope = &done["structuredContent"];
+    let key = envelope["cache_key"].as_str().unwrap();
+    let links = done["content"].as_array().unwrap();
+    let link = links.iter().find_map(|it| it["uri"].as_str()).unwrap();
+    for uri in [format!("tollgate://cache/{key}"), link.to_owned()] {
+        let read = client.result("resources/read", json!({"uri": uri}));
+        let document = &read["contents"][0];
+        let text = document["text"].as_str().unwrap();
+        // A character that does not fit is left out whole.
+        let cut = MEGABYTE - text.len();
+        assert!(cut < '€'.len_utf8(), "{uri}: {} bytes", text.len());
+        assert_eq!(document["_meta"]["tollgate/truncated"], true, "{uri}");
+        let total = document["_meta"]["tollgate/total_bytes"].as_u64().unwrap();
+        assert!(total > 1_300_000, "{uri}: {total}");
     }
 }
 
@@ -99,7 +94,7 @@ fn no_address_climbs_out_of_its_place() {
     let env = TestEnv::new();
     let gate = Gate::open(&env);
     let mut client = Stdio::modern(&env, &[]);
-    for uri in [
+    let addresses = [
         "tollgate://docs/../../etc/passwd",
         "tollgate://docs/%2e%2e/%2e%2e/etc/passwd",
         "tollgate://docs/%252e%252e/etc/passwd",
@@ -113,13 +108,23 @@ fn no_address_climbs_out_of_its_place() {
         "file:///etc/passwd",
         "/etc/passwd",
         "../../etc/passwd",
-    ] {
+    ];
+    for uri in addresses {
         let refused = client.error("resources/read", json!({"uri": uri}));
         assert_eq!(refused["code"], -32602, "{uri}");
         assert!(!refused.to_string().contains("root:"), "{uri}");
         let heard = gate.ask(&Ask::modern("resources/read", json!({"uri": uri})));
         assert_eq!(error(&heard.json())["code"], -32602, "{uri}");
     }
+    let rows = env.recorded();
+    let twice = addresses.iter().flat_map(|uri| [uri, uri]);
+    for (row, uri) in rows.iter().zip(twice) {
+        assert_eq!(row["tool"], "resources/read", "{uri}: {row:#}");
+        assert_eq!(row["status"], "error", "{uri}: {row:#}");
+        let said = row["result_preview"].as_str().unwrap();
+        assert!(said.contains(uri), "{uri}: {row:#}");
+    }
+    assert_eq!(rows.len(), 2 * addresses.len(), "each is written down once");
 }
 
 #[test]

@@ -20,3 +20,4 @@ mod skills;
 mod spelling;
 mod spill;
 mod tasks;
+mod templates;

@@ -167,3 +167,38 @@ fn sentences_name_tools_as_they_are_listed() {
         assert!(said.contains(describe), "{said}");
     }
 }
+
+#[test]
+fn a_name_that_is_too_long_is_shortened_for_every_client() {
+    let long = format!("notes.{}", "long_".repeat(20));
+    let stub = format!("[providers.stub]\ntools = [\"{long}\"]\n");
+    for (setting, name, start) in [
+        ("auto", "mcp", "notes.long_"),
+        ("auto", "claude-code", "notes_long_"),
+        ("canonical", "claude-code", "notes.long_"),
+    ] {
+        let config = format!("{stub}[discovery]\nnames = \"{setting}\"\n");
+        let env = TestEnv::with_config(&config);
+        let mut client = client(&env, name);
+        let listed = client.result("tools/list", json!({"toolset": "stub"}));
+        let tools = listed["tools"].as_array().unwrap();
+        let is_long = |tool: &&Value| tool["_meta"]["tollgate/name"] == long;
+        let spelled = tools.iter().find(is_long).unwrap()["name"].clone();
+        let spelled = spelled.as_str().unwrap();
+        assert_eq!(spelled.len(), 64, "{spelled}");
+        assert!(spelled.starts_with(start), "{spelled}");
+        for known in [spelled, &long, &spelled.replace('.', "_")] {
+            let done = client.call(known, json!({}));
+            assert_eq!(done["structuredContent"]["tool"], spelled, "{known}");
+        }
+        let found = client.call("tools.search", json!({"query": "notes long"}));
+        let hit = &found["structuredContent"]["data"]["tools"][0];
+        assert_eq!(hit["name"], spelled);
+        let said = hit["summary"].as_str().unwrap();
+        assert!(said.contains(&format!("`{spelled}`")), "{said}");
+        let others = json!({"toolset": "stub", "exclude_tools": [spelled]});
+        let others = client.result("tools/list", others);
+        assert!(!names(&others).contains(&spelled));
+        assert_eq!(env.ok(&long, "{}")["tool"], long, "people read all of it");
+    }
+}

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::list;
 use crate::{
     mcp::wire::peer::{Ask, Gate},
-    support::TestEnv,
+    support::{TestEnv, database},
 };
 
 #[test]
@@ -17,6 +17,24 @@ fn a_gate_says_that_it_is_well() {
     }
     let lost = gate.ask(&Ask::new("GET", "/")).has(404);
     assert!(lost.body.contains("/mcp"));
+}
+
+#[test]
+fn a_gate_whose_state_cannot_be_read_is_not_ready() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let ready = |status| gate.ask(&Ask::new("GET", "/readyz")).has(status).body;
+    let state = database(&env);
+    let rename = |from: &str, to: &str| {
+        let change = format!("ALTER TABLE {from} RENAME TO {to}");
+        state.execute(&change, []).unwrap();
+    };
+    assert_eq!(ready(200), "ready\n");
+    rename("sessions", "lost");
+    assert_eq!(ready(503), "the store failed\n");
+    gate.ask(&Ask::new("GET", "/healthz")).has(200);
+    rename("lost", "sessions");
+    assert_eq!(ready(200), "ready\n");
 }
 
 #[test]

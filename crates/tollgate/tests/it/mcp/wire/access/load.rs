@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{bearer, list};
 use crate::{
-    mcp::wire::peer::{Ask, Gate, Open, error, result, until},
+    mcp::wire::peer::{Ask, Gate, Open, Stdio, error, result, until},
     support::TestEnv,
 };
 
@@ -81,4 +81,87 @@ fn older_clients_have_the_same_limits() {
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
     let begin = Ask::legacy("", "initialize", params);
     until(|| gate.ask(&begin).header("retry-after").is_some());
+}
+
+fn told(method: &str, params: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": format!("notifications/{method}"), "params": params})
+}
+
+/// Sends this until it is too much, and again until it is not.
+#[track_caller]
+fn is_bounded(gate: &Gate, ask: &Ask) {
+    until(|| {
+        let heard = gate.ask(ask);
+        if heard.status == 429 {
+            assert_eq!(heard.header("retry-after"), Some("1"));
+        }
+        heard.status == 429
+    });
+    until(|| gate.ask(ask).status != 429);
+}
+
+#[test]
+fn notifications_count_too_and_take_nothing_from_others() {
+    let env = TestEnv::with_config(TIGHT);
+    let token = bearer(&env, &[]);
+    let gate = Gate::open(&env);
+    let odd = told("whatever", &json!({}));
+    let nobody_asked = json!({"jsonrpc": "2.0", "id": "x", "result": {}});
+    for message in [&odd, &nobody_asked] {
+        is_bounded(&gate, &Ask::post(message.to_string()));
+        gate.result(&list().bearing(&token));
+    }
+    let params = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
+    let begin = Ask::legacy("", "initialize", params).bearing(&token);
+    let mut session = None;
+    until(|| {
+        session = gate.ask(&begin).header("mcp-session-id").map(str::to_owned);
+        session.is_some()
+    });
+    let batch = Value::Array(vec![odd; 10]).to_string();
+    let batch = Ask::post(batch).header("mcp-session-id", &session.unwrap());
+    until(|| gate.ask(&batch.clone().bearing(&token)).status == 429);
+    let figures = gate.ask(&Ask::new("GET", "/metrics")).has(200).body;
+    assert!(
+        !figures.contains("tollgate_overloaded_total 0"),
+        "{figures}"
+    );
+}
+
+#[test]
+fn whoever_has_taken_every_place_can_still_cancel() {
+    let config = "[serve]\nconcurrent_calls = 1\n\
+                  [providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 60000\n";
+    let env = TestEnv::with_config(config);
+    let gate = Gate::open(&env);
+    let session = gate.session(|ask| ask);
+    let call = Ask::legacy(&session, "tools/call", json!({"name": "slow.read"}));
+    let stream = gate.send(&call.again(7));
+    until(|| {
+        let figures = gate.ask(&Ask::new("GET", "/metrics")).body;
+        figures.contains("\ntollgate_running 1\n")
+    });
+    let cancel = told("cancelled", &json!({"requestId": 7})).to_string();
+    let cancel = Ask::post(cancel).header("mcp-session-id", &session);
+    gate.ask(&cancel).has(202);
+    drop(Open::answering(stream).unwrap().whole());
+    let rows = env.recorded();
+    let ended = rows.iter().find(|row| row["tool"] == "slow.read");
+    let code = &ended.unwrap()["error_code"];
+    assert_eq!(code, "tool.gate.invoke.cancelled");
+}
+
+#[test]
+fn a_flood_of_notifications_holds_nobody_up_on_stdio() {
+    let env = TestEnv::new();
+    let mut client = Stdio::modern(&env, &[]);
+    let flood = format!("{}\n", told("whatever", &json!({}))).repeat(50_000);
+    client.raw(flood.as_bytes());
+    client.result("tools/list", json!({}));
+    client.raw(flood.as_bytes());
+    let mut other = Stdio::modern(&env, &[]);
+    other.result("tools/list", json!({}));
+    client.result("tools/list", json!({}));
+    assert!(env.recorded().is_empty(), "nothing of it is kept");
+    assert_eq!(client.end(), Vec::<Value>::new());
 }

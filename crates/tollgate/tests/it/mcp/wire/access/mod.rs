@@ -1,5 +1,6 @@
 //! Who may speak to `tollgate serve`, how much, and until when.
 
+mod announced;
 mod figures;
 mod load;
 mod oauth;

@@ -90,7 +90,15 @@ fn a_token_for_anything_else_is_refused() {
     let (signed, _) = good.rsplit_once('.').unwrap();
     let (_, payload) = signed.split_once('.').unwrap();
     let none = base64(json!({"alg": "none", "typ": "at+jwt"}).to_string());
-    for bad in [
+    let turned_away = || {
+        let rows = issuer.env.recorded();
+        let refused = rows.iter().filter(|row| {
+            row["error_code"] == "tool.provider.auth.refused"
+                && row["principal"] == "unauthenticated"
+        });
+        refused.count()
+    };
+    let wrong = [
         issuer.token(json!({"aud": "https://other.example/mcp"})),
         issuer.token(json!({"aud": null})),
         issuer.token(json!({"iss": "https://evil.example"})),
@@ -100,11 +108,13 @@ fn a_token_for_anything_else_is_refused() {
         format!("{none}.{payload}."),
         signed.to_owned(),
         format!("{signed}."),
-    ] {
-        let heard = gate.ask(&list().bearing(&bad)).has(401);
+    ];
+    for (number, bad) in wrong.iter().enumerate() {
+        let heard = gate.ask(&list().bearing(bad)).has(401);
         let challenge = heard.header("www-authenticate").unwrap();
         assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
-        assert!(!challenge.contains(&bad));
+        assert!(!challenge.contains(bad));
+        assert_eq!(turned_away(), number + 1, "it is written down");
     }
     gate.result(&list().bearing(&good));
 }

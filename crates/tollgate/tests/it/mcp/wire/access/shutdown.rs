@@ -1,6 +1,6 @@
 //! How a gate ends: nothing is cut off, nothing new begins.
 
-use std::net::TcpStream;
+use std::{io::Write, net::TcpStream};
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -87,5 +87,22 @@ fn whoever_only_listens_does_not_hold_the_end_up() {
     gate.signal(Signal::TERM);
     assert!(modern.event().unwrap()["result"].is_object());
     assert_eq!(listener.event(), None);
+    assert_eq!(gate.wait(), Some(0));
+}
+
+#[test]
+fn a_gate_that_stops_is_not_ready() {
+    let env = TestEnv::new();
+    let mut gate = Gate::open(&env);
+    let question = Ask::new("GET", "/readyz").bytes(gate.address);
+    let (begun, rest) = question.split_at(20);
+    // Nobody is let in any more, so whoever hears of it had begun to ask.
+    let mut stream = Open::sending(gate.address, begun);
+    until(|| gate.has_read(&stream));
+    gate.signal(Signal::TERM);
+    until(|| TcpStream::connect(gate.address).is_err());
+    stream.write_all(rest).unwrap();
+    let heard = Open::answering(stream).unwrap().whole().has(503);
+    assert_eq!(heard.body, "stopping\n");
     assert_eq!(gate.wait(), Some(0));
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use serde_json::json;
 
-use super::{endings, good, undisturbed};
+use super::{MALFORMED, endings, good, undisturbed};
 use crate::{
     mcp::wire::peer::{Ask, Gate, Open, Stdio, code, meta, request, until, with_meta},
     support::TestEnv,
@@ -74,6 +74,7 @@ fn half_a_request_holds_nobody_up_and_is_let_go() {
     undisturbed(&gate);
     let heard = Open::answering(half_body).unwrap().whole().has(408);
     assert_eq!(code(&heard.json()), -32600);
+    assert_eq!(endings(&env, MALFORMED), 1, "it is written down");
     let mut rest = Vec::new();
     drop(half_head.read_to_end(&mut rest));
     let said = String::from_utf8(rest).unwrap();

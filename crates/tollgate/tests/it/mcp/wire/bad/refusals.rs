@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{MALFORMED, endings, good, undisturbed};
 use crate::{
-    mcp::wire::peer::{Ask, Gate, code, meta, until},
+    mcp::wire::peer::{Ask, Gate, Stdio, VERSION_KEY, code, meta, request, until},
     support::TestEnv,
 };
 
@@ -72,6 +72,30 @@ fn refusals_of_every_method_are_written_down_once() {
     }
     gate.ask(&good().bearing("tgb_nobody")).has(401);
     assert_eq!(endings(&env, "tool.provider.auth.refused"), 1);
+}
+
+#[test]
+fn a_version_nobody_speaks_is_written_down() {
+    let env = TestEnv::new();
+    let gate = Gate::open(&env);
+    let mut client = Stdio::modern(&env, &[]);
+    let odd = "2030-01-01";
+    let mut said: Value = meta();
+    said[VERSION_KEY] = json!(odd);
+    let bare = request(1, "tools/list", &json!({})).to_string();
+    let asks = [Ask::saying(&said, "tools/list", json!({})), Ask::post(bare)];
+    for (number, ask) in asks.into_iter().enumerate() {
+        let heard = gate.ask(&ask.header("mcp-protocol-version", odd)).has(400);
+        assert_eq!(code(&heard.json()), -32022);
+        assert_eq!(endings(&env, MALFORMED), number + 1);
+    }
+    client.meta = Some(said);
+    assert_eq!(client.error("tools/list", json!({}))["code"], -32022);
+    assert_eq!(endings(&env, MALFORMED), 3);
+    let rows = env.recorded();
+    let rows = rows.iter().filter(|row| row["error_code"] == MALFORMED);
+    let told: Vec<String> = rows.map(Value::to_string).collect();
+    assert!(told.iter().all(|row| row.contains(odd)), "{told:#?}");
 }
 
 #[test]

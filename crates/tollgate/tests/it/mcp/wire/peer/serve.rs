@@ -1,9 +1,10 @@
 //! A running `tollgate serve`.
 
 use std::{
+    fs,
     io::{BufRead, BufReader},
     net::{SocketAddr, TcpStream},
-    process::{Child, ChildStdout},
+    process::{Child, ChildStderr, ChildStdout},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,6 +19,7 @@ pub(in super::super) struct Gate {
     pub(in super::super) address: SocketAddr,
     /// Held open, so that the program never writes to nobody.
     _output: BufReader<ChildStdout>,
+    notes: BufReader<ChildStderr>,
 }
 
 impl Gate {
@@ -39,9 +41,17 @@ impl Gate {
             .unwrap_or_else(|| panic!("{line}"));
         Self {
             address: address.parse().unwrap(),
+            notes: BufReader::new(child.stderr.take().unwrap()),
             child,
             _output: output,
         }
+    }
+
+    /// The next thing it says to people.
+    pub(in super::super) fn note(&mut self) -> String {
+        let mut line = String::new();
+        self.notes.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
     }
 
     /// Sends a request on a connection of its own.
@@ -84,6 +94,18 @@ impl Gate {
         let heard = self.ask(&with(Ask::legacy("", "initialize", params)));
         let heard = heard.has(200);
         heard.header("mcp-session-id").unwrap().to_owned()
+    }
+
+    /// Whether everything that was sent on a connection has been read.
+    pub(in super::super) fn has_read(&self, stream: &TcpStream) -> bool {
+        let port = |end: &str| u16::from_str_radix(end.rsplit(':').next().unwrap(), 16).unwrap();
+        let ends = (self.address.port(), stream.local_addr().unwrap().port());
+        let table = fs::read_to_string("/proc/net/tcp").unwrap();
+        table.lines().skip(1).any(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let is_taken = words[9] != "0" && words[4].ends_with(":00000000");
+            (port(words[1]), port(words[2])) == ends && is_taken
+        })
     }
 
     pub(in super::super) fn signal(&self, signal: Signal) {
