@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tollgate_core::{Artifacts, Capability, Clock, Provider, SystemClock, ToolName};
 use tollgate_engine::{
     Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
-    Selection, Settings, Skill, SkillBoard,
+    Selection, Settings, SkillBoard,
     policy::{Origin, Policies, PolicyError, Source},
     prepare_schemas,
     record::{NoLog, NoSpans},
@@ -27,7 +27,7 @@ use crate::{
     keepa, keys,
     logfile::LogFile,
     pages::PAGES,
-    skills::{self, Book, Loaded},
+    skills::{self, Book},
     telemetry::Exporter,
     templates::BUILT_IN,
     upstream,
@@ -110,7 +110,7 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let rules = policy_sources(config)?;
     let loaded = book.load();
     let board = SkillBoard::new(loaded.skills.clone());
-    let behind = behind(config, &clock, loaded, rules.clone());
+    let opening = opening(config, &clock);
     let cleaner = cleaner(config)?;
     let log = LogFile::open(&config.log).map_err(|source| WireError::File {
         path: log_path(config),
@@ -126,16 +126,16 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         artifacts: Some(runs.artifacts()),
     };
     let catalog = catalog(config, environment, own.into(), settings_of_providers).await?;
-    let (store, compiled) = match behind.await {
-        Ok(done) => done,
+    let (skills, policies) = skills::compiled(loaded, &rules)?;
+    board.put(skills);
+    let store = match opening.await {
+        Ok(opened) => opened,
         Err(failed) => std::panic::resume_unwind(failed.into_panic()),
     };
     let store = Arc::new(store.map_err(|source| WireError::State {
         dir: config.state.dir.clone(),
         source,
     })?);
-    let (skills, policies) = compiled?;
-    board.put(skills);
     let exporter = Exporter::start(&config.telemetry, environment)
         .map_err(WireError::Telemetry)?
         .map(Arc::new);
@@ -177,25 +177,14 @@ pub fn store_settings(config: &Config) -> tollgate_store::Settings {
     }
 }
 
-type Behind = (
-    Result<SqliteStore, OpenError>,
-    Result<(Vec<Skill>, Policies), WireError>,
-);
-
-/// Opens the state and compiles the rules while providers are asked what they offer.
-fn behind(
-    config: &Config,
-    clock: &Arc<dyn Clock>,
-    loaded: Loaded,
-    rules: Vec<Source>,
-) -> JoinHandle<Behind> {
+/// Opens the state while providers are asked what they offer and the rules are compiled.
+fn opening(config: &Config, clock: &Arc<dyn Clock>) -> JoinHandle<Result<SqliteStore, OpenError>> {
     let (settings, clock) = (store_settings(config), Arc::clone(clock));
     tokio::task::spawn_blocking(move || {
         let store = SqliteStore::open(settings, clock);
-        let compiled = skills::compiled(loaded, &rules);
         // The first call needs it and would have to wait.
         drop(tokio::task::spawn_blocking(prepare_schemas));
-        (store, compiled)
+        store
     })
 }
 
