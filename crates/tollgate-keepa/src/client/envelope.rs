@@ -190,6 +190,8 @@ mod tests {
             r#"{"products":[{"csv":[[01]]}]}"#,
             r#"{"products":[{"csv":[[1,]]}]}"#,
             r#"{"\u0065rror":"no"}"#,
+            "{\"error\n\":1}",
+            "{\"products\":[{\"csv\t\":[[1]]}]}",
         ];
         for body in odd.map(str::to_owned).into_iter().chain([deep(127)]) {
             assert!(Envelope::read_quickly(&body).is_none(), "{body}");

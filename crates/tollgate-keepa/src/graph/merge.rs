@@ -202,8 +202,10 @@ fn included(table: &Table<'_>, sources: &[Source<'_>], root: &str) -> BTreeMap<S
         let Some(target) = source.root.filter(|target| *target != root) else {
             continue;
         };
-        let mut seen = table.seen(target).iter();
-        if seen.any(|one| one.graph as usize == place) {
+        // They are in the order of their graphs, and one node may be in very many of them.
+        let seen = table.seen(target);
+        let at = seen.binary_search_by_key(&place, |one| one.graph as usize);
+        if at.is_ok() {
             let evidence = format!("graphs.{place}.root");
             let edge = json!({
                 "source": root, "target": target, "type": INCLUDES, "evidence_path": evidence,
