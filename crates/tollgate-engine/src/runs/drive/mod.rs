@@ -52,6 +52,8 @@ struct Drive {
     looked: Option<Instant>,
     /// Steps that changed since something was last written.
     changed: BTreeSet<Key>,
+    /// Steps that may be made again without a difference to anybody.
+    light: BTreeSet<Key>,
     /// When it was last written down; first that this process drives it.
     kept: Option<(Timestamp, tokio::time::Instant)>,
 }
@@ -96,11 +98,23 @@ async fn crashed(shared: &Shared, inner: &Inner, (id, fence): (&str, u64)) {
     fail(shared, inner, (id, fence), body, "the gate crashed on it").await;
 }
 
+/// A driver that is gone, for whatever reason, leaves no call behind.
+impl Drop for Drive {
+    fn drop(&mut self) {
+        self.stop_calls();
+    }
+}
+
 /// Whether a call that is made twice makes no difference to anybody.
-fn is_for_nothing(spec: &ToolSpec) -> bool {
+fn is_for_nothing(spec: &ToolSpec, arguments: &Value) -> bool {
+    let Some(arguments) = arguments.as_object() else {
+        return false;
+    };
     let says = &spec.annotations;
-    let reads = says.read_only && says.idempotent && !says.open_world;
-    reads && spec.capability == Capability::L0 && matches!(spec.cost, Cost::Free)
+    let reads = says.idempotent && !says.open_world && !spec.has_side_effects();
+    let is_raised = spec.raise.apply(spec.capability, arguments) > Capability::L0;
+    let is_free = matches!(spec.cost, Cost::Free) && !spec.requires_confirm;
+    reads && !is_raised && is_free
 }
 
 impl Drive {
@@ -246,23 +260,36 @@ impl Drive {
 
     /// Whether what changed may be written with what comes next. If the process dies before
     /// that, the steps in between are made again, so they must be such as only read our own
-    /// world and cost nothing.
-    fn may_wait(&self, next: &[Action]) -> bool {
+    /// world and cost nothing: those that changed as well as those that begin.
+    fn may_wait(&mut self, next: &[Action]) -> bool {
         let now = self.around.inner.clock.now();
         let is_fresh = self
             .kept
             .is_some_and(|(at, _)| at <= now && now < at.plus(FRESH));
-        let only_reads = |action: &Action| match action {
-            Action::Call(call) => {
-                let catalog = self.around.inner.catalog();
-                let listing = catalog.find(&call.tool);
-                listing.is_some_and(|listing| is_for_nothing(&listing.spec))
-            }
-            Action::Wait { .. } | Action::Await { .. } | Action::Finish(_) => false,
-        };
         let was_resting = self.around.is_resting.load(Ordering::SeqCst);
         let is_settled = self.is_known() && !was_resting && self.body.rests_since.is_none();
-        is_fresh && is_settled && !next.is_empty() && next.iter().all(only_reads)
+        let mut begins = !next.is_empty();
+        for action in next {
+            match action {
+                Action::Call(call) if self.is_light(call) => {
+                    self.light.insert(call.key);
+                }
+                Action::Call(call) => {
+                    self.light.remove(&call.key);
+                    begins = false;
+                }
+                Action::Wait { .. } | Action::Await { .. } | Action::Finish(_) => begins = false,
+            }
+        }
+        let are_light = self.changed.iter().all(|key| self.light.contains(key));
+        is_fresh && is_settled && begins && are_light
+    }
+
+    fn is_light(&self, call: &Call) -> bool {
+        let catalog = self.around.inner.catalog();
+        let listing = catalog.find(&call.tool);
+        let is_plain = self.around.task.is_none();
+        is_plain && listing.is_some_and(|it| is_for_nothing(&it.spec, &call.arguments))
     }
 
     /// Takes one event; says whether the run is over.

@@ -100,6 +100,7 @@ pub(super) async fn open(
         },
         looked: None,
         changed: BTreeSet::new(),
+        light: BTreeSet::new(),
         kept: None,
     };
     Ok((drive, inbox))

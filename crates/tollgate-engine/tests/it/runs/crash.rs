@@ -12,9 +12,11 @@ use std::{
 use serde_json::json;
 use tempfile::TempDir;
 use tollgate_core::{
-    Clock as _, HeldClock, Store, SystemClock, Timestamp,
+    Capability, Clock as _, Cost, Estimate, HeldClock, Raise, Store, SystemClock, Timestamp,
+    ToolSpec,
     store::{Batch, Change, RunChange, RunQuery},
 };
+use tollgate_engine::Decided;
 use tollgate_store::SqliteStore;
 
 use super::{Shop, agreed, answers, data, over, started};
@@ -184,10 +186,10 @@ fn an_effect_that_may_have_happened_is_not_repeated() {
     });
 }
 
-const QUICK: &str = "id: quick\nversion: 1.0.0\nname: Quick\nsteps:\n  - {id: a, tool: shelf.read}\n  - {id: b, tool: shelf.read}\n  - {id: c, tool: shelf.read}\n  - {id: d, tool: shelf.write}\n";
+const QUICK: &str = "id: quick\nversion: 1.0.0\nname: Quick\nsteps:\n  - {id: a, tool: shelf.read}\n  - {id: b, tool: shelf.read}\n  - {id: c, tool: shelf.read}\n  - {id: d, tool: shelf.write, args: {out: x}}\n";
 
-#[tokio::test]
-async fn what_quick_steps_came_to_is_written_before_anything_is_changed() {
+/// How many steps are written down when the last one, which changes something, begins.
+async fn written_before(changes: ToolSpec) -> usize {
     let folder = TempDir::new().unwrap();
     let store = opened(folder.path());
     let found = Arc::new(AtomicUsize::new(0));
@@ -197,7 +199,7 @@ async fn what_quick_steps_came_to_is_written_before_anything_is_changed() {
         .store(store)
         .runs(&shop.runs)
         .tool(spec_read("shelf.read"), |_, _| answers(json!({"n": 1})))
-        .tool(spec_write("shelf.write"), move |_, _| {
+        .tool(changes, move |_, _| {
             let (state, counted) = (Arc::clone(&state), Arc::clone(&counted));
             async move {
                 let query = RunQuery {
@@ -212,8 +214,34 @@ async fn what_quick_steps_came_to_is_written_before_anything_is_changed() {
         })
         .build()
         .await;
-    let args = json!({"templateId": "quick", "options": {"mode": "sync"}});
-    let done = data(&agreed(&world, &args.to_string()).await);
-    assert_eq!(done["status"], "succeeded", "{done}");
-    assert_eq!(found.load(Ordering::SeqCst), 4);
+    let args = json!({"templateId": "quick", "options": {"mode": "sync"}}).to_string();
+    let mut done = world.call("run_task_template", &args).await;
+    if data(&done).is_null() {
+        world.decide(&done, Decided::Once).await;
+        done = world.call("run_task_template", &args).await;
+    }
+    assert_eq!(data(&done)["status"], "succeeded", "{:?}", data(&done));
+    found.load(Ordering::SeqCst)
+}
+
+#[tokio::test]
+async fn what_quick_steps_came_to_is_written_before_anything_is_changed() {
+    assert_eq!(written_before(spec_write("shelf.write")).await, 4);
+    // Also what changes something with these arguments only, is paid for, or is out of our hands.
+    let raised = ToolSpec {
+        raise: Raise::by(Arc::new(|arguments| match arguments.get("out") {
+            Some(_) => Capability::L1,
+            None => Capability::L0,
+        })),
+        ..spec_read("shelf.write")
+    };
+    assert_eq!(written_before(raised).await, 4);
+    let paid = ToolSpec {
+        cost: Cost::Fixed(Estimate::default()),
+        ..spec_read("shelf.write")
+    };
+    assert_eq!(written_before(paid).await, 4);
+    let mut outside = spec_read("shelf.write");
+    outside.annotations.open_world = true;
+    assert_eq!(written_before(outside).await, 4);
 }
