@@ -240,7 +240,8 @@ pub(crate) fn split(names: &str) -> Vec<String> {
 fn fits(pattern: &str, name: &ToolName) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.as_str().starts_with(start),
-        None => name.is_spelled(pattern),
+        // Also written out where clients are given a shorter name.
+        None => name.is_spelled(pattern) || pattern == name.as_str().replace(['.', '/'], "_"),
     }
 }
 

@@ -52,8 +52,8 @@ pub(super) async fn run(
         match message {
             Ok(Incoming::Asked(asked)) => wanted.push(Ok(asked)),
             Ok(Incoming::Told(told)) if passes() => session.hear(&told),
-            Ok(Incoming::Answered(answered)) if passes() => session.conversation.resolve(answered),
-            Ok(Incoming::Told(_) | Incoming::Answered(_)) => {}
+            Ok(Incoming::Answered(answered)) => session.conversation.resolve(answered),
+            Ok(Incoming::Told(_)) => {}
             Err(unreadable) => wanted.push(Err(unreadable)),
         }
     }

@@ -53,7 +53,8 @@ pub(super) async fn run(
         }
     }
     let message = rpc::read(&text);
-    if let Ok(Incoming::Told(_) | Incoming::Answered(_)) = &message
+    // Answers belong to questions of ours: somebody waits for them, and others cost no more than a refusal.
+    if let Ok(Incoming::Told(_)) = &message
         && let Err(seconds) = pass(&web, &caller)
     {
         return modern::too_many(&web, seconds);
