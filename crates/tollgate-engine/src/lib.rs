@@ -34,7 +34,6 @@ pub use catalog::{Catalog, Listing, Problem, ProviderChoice, Selection};
 pub use desk::{Decided, NewToken};
 pub use ids::{random_hex, random_id};
 pub use sanitize::{Clean, Cleaner};
-pub use schema::prepare as prepare_schemas;
 pub use seal::Seals;
 pub use settings::{Discovery, Profile, ReviewRules, Settings};
 pub use skills::{RunType, Skill, SkillBoard, Skills, Standing, WeakGateway};

@@ -32,11 +32,6 @@ pub(crate) struct Problem {
     pub(crate) message: String,
 }
 
-/// Makes what every schema is held against, which takes longer than most schemas do.
-pub fn prepare() {
-    let _ = jsonschema::draft202012::meta::validator();
-}
-
 /// Compiles a schema once.
 pub(crate) fn compile(schema: &Value) -> Result<Validator, SchemaError> {
     if schema.to_string().len() > MAX_BYTES {

@@ -13,7 +13,6 @@ use tollgate_engine::{
     Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
     Selection, Settings, SkillBoard,
     policy::{Origin, Policies, PolicyError, Source},
-    prepare_schemas,
     record::{NoLog, NoSpans},
     runs::{Runs, check_template},
 };
@@ -180,12 +179,7 @@ pub fn store_settings(config: &Config) -> tollgate_store::Settings {
 /// Opens the state while providers are asked what they offer and the rules are compiled.
 fn opening(config: &Config, clock: &Arc<dyn Clock>) -> JoinHandle<Result<SqliteStore, OpenError>> {
     let (settings, clock) = (store_settings(config), Arc::clone(clock));
-    tokio::task::spawn_blocking(move || {
-        let store = SqliteStore::open(settings, clock);
-        // The first call needs it and would have to wait.
-        drop(tokio::task::spawn_blocking(prepare_schemas));
-        store
-    })
+    tokio::task::spawn_blocking(move || SqliteStore::open(settings, clock))
 }
 
 fn log_path(config: &Config) -> PathBuf {
