@@ -238,4 +238,14 @@ impl ToolSpec {
             || self.annotations.sensitive_sink
             || self.capability > Capability::L0
     }
+
+    /// What a call with these arguments can do.
+    pub fn capability_with(&self, arguments: &Map<String, Value>) -> Capability {
+        self.raise.apply(self.capability, arguments)
+    }
+
+    /// Whether a call with these arguments counts as one that changes something.
+    pub fn has_effect_with(&self, arguments: &Map<String, Value>) -> bool {
+        self.has_side_effects() || self.capability_with(arguments) > Capability::L0
+    }
 }

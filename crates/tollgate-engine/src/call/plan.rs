@@ -62,7 +62,7 @@ pub(super) fn look_ahead(
             // A human agrees to that very call, with what it would do before their eyes.
             continue;
         }
-        let mut capability = spec.raise.apply(spec.capability, fields);
+        let mut capability = spec.capability_with(fields);
         if spec.has_side_effects() {
             capability = capability.max(Capability::L1);
         }

@@ -161,8 +161,7 @@ fn work_out(
     }
     check_input(listing, arguments.value())?;
     let fields = as_object(arguments.value());
-    let capability = spec.raise.apply(spec.capability, fields);
-    let effect = spec.has_side_effects() || capability > Capability::L0;
+    let effect = spec.has_effect_with(fields);
     let is_kept = key.cacheable && !effect && !spec.telling.is_of_the_moment(fields);
     Ok(Known {
         estimate: spec.cost.estimate(fields),
@@ -174,7 +173,7 @@ fn work_out(
         arguments: arguments.clone(),
         clean,
         key,
-        capability,
+        capability: spec.capability_with(fields),
         effect,
     })
 }

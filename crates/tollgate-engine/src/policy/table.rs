@@ -256,7 +256,7 @@ impl Case {
             principal: &principal,
             action: self.action.into(),
             tool: &tool,
-            capability: tool.raise.apply(tool.capability, fields),
+            capability: tool.capability_with(fields),
             consent: self.consent.into(),
             trust: self.trust.unwrap_or(TrustLevel::Local),
             surface: self.surface.unwrap_or(Surface::Cli),

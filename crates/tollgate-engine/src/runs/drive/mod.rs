@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Capability, Cost, SessionKey, StoreError, Timestamp, ToolSpec,
+    Cost, SessionKey, StoreError, Timestamp, ToolSpec,
     store::{Durability, RunChange, RunRow},
 };
 use tollgate_runs::{Action, Call, Event, Key, Outcome, Run, Status, Waits};
@@ -111,10 +111,9 @@ fn is_for_nothing(spec: &ToolSpec, arguments: &Value) -> bool {
         return false;
     };
     let says = &spec.annotations;
-    let reads = says.idempotent && !says.open_world && !spec.has_side_effects();
-    let is_raised = spec.raise.apply(spec.capability, arguments) > Capability::L0;
+    let reads = says.idempotent && !says.open_world && !spec.has_effect_with(arguments);
     let is_free = matches!(spec.cost, Cost::Free) && !spec.requires_confirm;
-    reads && !is_raised && is_free
+    reads && is_free
 }
 
 impl Drive {

@@ -21,7 +21,7 @@ pub(super) async fn run(args: &Explain, scene: &Scene<'_>) -> Result<Exit, Stop>
     let arguments = spec.telling.respelled(arguments);
     let empty = serde_json::Map::new();
     let fields = arguments.value().as_object().unwrap_or(&empty);
-    let capability = spec.raise.apply(spec.capability, fields);
+    let capability = spec.capability_with(fields);
     let principal = principal();
     let session = wired
         .gateway

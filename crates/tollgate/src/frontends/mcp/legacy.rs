@@ -191,12 +191,6 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The id that a cancellation names.
-pub(super) fn cancelled(params: &Payload) -> Option<String> {
-    let id = params.value().get("requestId")?;
-    Some(rpc::Id::of(&json!(id))?.key())
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

@@ -61,6 +61,16 @@ pub(super) struct Told {
     pub(super) params: Payload,
 }
 
+impl Told {
+    /// The key of the request that this calls off.
+    pub(super) fn cancelled(&self) -> Option<String> {
+        if self.method != "notifications/cancelled" {
+            return None;
+        }
+        Some(Id::of(self.params.value().get("requestId")?)?.key())
+    }
+}
+
 /// The other side's answer to something we asked.
 #[derive(Debug, Clone)]
 pub(super) struct Answered {

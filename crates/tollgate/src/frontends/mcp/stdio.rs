@@ -23,7 +23,7 @@ use tollgate_engine::{Caller, random_hex, session::Lifetime};
 use super::{
     Exchange, Server, Transport, batch, caller,
     era::{Client, Era, Said},
-    legacy::{Conversation, cancelled, locked},
+    legacy::{Conversation, locked},
     meta::Meta,
     outlet::{AskFailed, Outlet},
     rpc::{self, Asked, Id, Incoming, RpcError, Told, Unreadable, code},
@@ -298,8 +298,7 @@ impl Connection {
     }
 
     fn hear(&self, told: &Told) {
-        if told.method == "notifications/cancelled"
-            && let Some(id) = cancelled(&told.params)
+        if let Some(id) = told.cancelled()
             && let Some(running) = locked(&self.running).get(&id)
         {
             running.cancel();

@@ -54,7 +54,9 @@ pub(super) async fn run(
     }
     let message = rpc::read(&text);
     // Answers belong to questions of ours: somebody waits for them, and others cost no more than a refusal.
-    if let Ok(Incoming::Told(_)) = &message
+    // What is called off makes room.
+    if let Ok(Incoming::Told(told)) = &message
+        && told.cancelled().is_none()
         && let Err(seconds) = pass(&web, &caller)
     {
         return modern::too_many(&web, seconds);

@@ -15,7 +15,7 @@ use tollgate_engine::random_hex;
 
 use super::{
     super::{
-        legacy::{Conversation, cancelled, locked},
+        legacy::{Conversation, locked},
         rpc::Told,
     },
     stream::Log,
@@ -87,8 +87,7 @@ impl Session {
 
     /// Takes a notification of the client.
     pub(super) fn hear(&self, told: &Told) {
-        if told.method == "notifications/cancelled"
-            && let Some(id) = cancelled(&told.params)
+        if let Some(id) = told.cancelled()
             && let Some(running) = locked(&self.running).get(&id)
         {
             running.cancel();

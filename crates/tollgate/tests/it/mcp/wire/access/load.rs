@@ -130,27 +130,49 @@ fn notifications_count_too_and_take_nothing_from_others() {
     );
 }
 
-#[test]
-fn whoever_has_taken_every_place_can_still_cancel() {
-    let config = "[serve]\nconcurrent_calls = 1\n\
-                  [providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 60000\n";
-    let env = TestEnv::with_config(config);
+/// Calls, sends what `cancels` makes of a cancellation while the call runs, and sees it called off.
+#[track_caller]
+fn is_called_off(limits: &str, cancels: impl FnOnce(&Gate, &dyn Fn(&Value) -> Ask, Value)) {
+    let stub = "[providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 60000\n";
+    let env = TestEnv::with_config(&format!("[serve]\n{limits}\n{stub}"));
     let gate = Gate::open(&env);
-    let session = gate.session(|ask| ask);
-    let call = Ask::legacy(&session, "tools/call", json!({"name": "slow.read"}));
+    let params = json!({"protocolVersion": "2025-03-26", "capabilities": {}});
+    let begun = gate.ask(&Ask::legacy("", "initialize", params));
+    let session = begun.header("mcp-session-id").unwrap();
+    let call = Ask::legacy(session, "tools/call", json!({"name": "slow.read"}));
     let stream = gate.send(&call.again(7));
     until(|| {
         let figures = gate.ask(&Ask::new("GET", "/metrics")).body;
         figures.contains("\ntollgate_running 1\n")
     });
-    let cancel = told("cancelled", &json!({"requestId": 7})).to_string();
-    let cancel = Ask::post(cancel).header("mcp-session-id", &session);
-    gate.ask(&cancel).has(202);
+    let post = |text: &Value| Ask::post(text.to_string()).header("mcp-session-id", session);
+    cancels(&gate, &post, told("cancelled", &json!({"requestId": 7})));
     drop(Open::answering(stream).unwrap().whole());
     let rows = env.recorded();
     let ended = rows.iter().find(|row| row["tool"] == "slow.read");
     let code = &ended.unwrap()["error_code"];
     assert_eq!(code, "tool.gate.invoke.cancelled");
+}
+
+#[test]
+fn whoever_has_taken_every_place_can_still_cancel() {
+    is_called_off("concurrent_calls = 1", |gate, post, cancel| {
+        gate.ask(&post(&cancel)).has(202);
+    });
+}
+
+#[test]
+fn whoever_has_sent_too_much_can_still_cancel() {
+    let odd = told("whatever", &json!({}));
+    for is_batch in [false, true] {
+        is_called_off("requests_per_second = 1\nburst = 4", |gate, post, cancel| {
+            until(|| gate.ask(&post(&odd)).status == 429);
+            let mut all = vec![odd.clone(); 10];
+            all.push(cancel.clone());
+            let sent = if is_batch { Value::Array(all) } else { cancel };
+            gate.ask(&post(&sent));
+        });
+    }
 }
 
 #[test]
