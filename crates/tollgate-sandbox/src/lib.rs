@@ -24,7 +24,7 @@ pub use linux::{
     gvisor::Gvisor,
     helper::{Helper, helper},
     native::Native,
-    program::give_back_program,
+    program::{end, give_back_program},
     stop::Stop,
     workspace::{Entry, EntryKind, Held, Purpose, Quota, Workspace, WorkspaceError, sweep},
 };

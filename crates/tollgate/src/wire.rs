@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tollgate_core::{Artifacts, Capability, Clock, Provider, SystemClock, ToolName};
 use tollgate_engine::{
     Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
-    Selection, Settings, SkillBoard,
+    Selection, Settings, Skill, SkillBoard,
     policy::{Origin, Policies, PolicyError, Source},
     record::{NoLog, NoSpans},
     runs::{Runs, check_template},
@@ -26,7 +26,7 @@ use crate::{
     keepa, keys,
     logfile::LogFile,
     pages::PAGES,
-    skills::{self, Book},
+    skills::{self, Book, Loaded},
     telemetry::Exporter,
     templates::BUILT_IN,
     upstream,
@@ -97,7 +97,9 @@ impl Wired {
         if let Some(exporter) = &self.exporter {
             exporter.flush().await;
         }
-        self.store.close().await;
+        // What is in memory is given back while the disk is waited for.
+        let store = Arc::clone(&self.store);
+        tokio::join!(store.close(), async { drop(self) });
     }
 }
 
@@ -109,6 +111,7 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let rules = policy_sources(config)?;
     let loaded = book.load();
     let board = SkillBoard::new(loaded.skills.clone());
+    let compiling = compiling(loaded, rules.clone());
     let opening = opening(config, &clock);
     let cleaner = cleaner(config)?;
     let log = LogFile::open(&config.log).map_err(|source| WireError::File {
@@ -125,12 +128,9 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         artifacts: Some(runs.artifacts()),
     };
     let catalog = catalog(config, environment, own.into(), settings_of_providers).await?;
-    let (skills, policies) = skills::compiled(loaded, &rules)?;
+    let (skills, policies) = made(compiling).await?;
     board.put(skills);
-    let store = match opening.await {
-        Ok(opened) => opened,
-        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
-    };
+    let store = made(opening).await;
     let store = Arc::new(store.map_err(|source| WireError::State {
         dir: config.state.dir.clone(),
         source,
@@ -176,7 +176,23 @@ pub fn store_settings(config: &Config) -> tollgate_store::Settings {
     }
 }
 
-/// Opens the state while providers are asked what they offer and the rules are compiled.
+/// What a thread beside this one made.
+async fn made<T>(making: JoinHandle<T>) -> T {
+    match making.await {
+        Ok(made) => made,
+        Err(failed) => std::panic::resume_unwind(failed.into_panic()),
+    }
+}
+
+/// Compiles the rules while the state is opened and providers are asked what they offer.
+fn compiling(
+    loaded: Loaded,
+    rules: Vec<Source>,
+) -> JoinHandle<Result<(Vec<Skill>, Policies), WireError>> {
+    tokio::task::spawn_blocking(move || skills::compiled(loaded, &rules))
+}
+
+/// Opens the state while the rules are compiled and providers are asked what they offer.
 fn opening(config: &Config, clock: &Arc<dyn Clock>) -> JoinHandle<Result<SqliteStore, OpenError>> {
     let (settings, clock) = (store_settings(config), Arc::clone(clock));
     tokio::task::spawn_blocking(move || SqliteStore::open(settings, clock))

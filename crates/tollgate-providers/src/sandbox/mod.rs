@@ -23,7 +23,7 @@ pub use language::Language;
 pub use settings::Settings;
 pub use tollgate_sandbox::{Choice, Limits, Tier};
 #[cfg(target_os = "linux")]
-pub use tollgate_sandbox::{give_back_program, helper};
+pub use tollgate_sandbox::{end, give_back_program, helper};
 
 /// Does nothing here: there are no helpers to be.
 #[cfg(not(target_os = "linux"))]

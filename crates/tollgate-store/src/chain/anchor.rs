@@ -2,11 +2,16 @@
 //!
 //! Invariant: the anchor only moves forward along the chain it vouches for. Whoever shortens the chain, even to
 //! a state that once was whole, is found out by it.
+//!
+//! It has a lock of its own: putting a file in the place of another may wait for the disk, and those who write
+//! to the chain must not wait with it.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
@@ -19,6 +24,8 @@ use tollgate_core::{
 #[derive(Debug, Clone)]
 pub(crate) struct Anchor {
     directory: PathBuf,
+    /// What only one process at a time holds, beside the database.
+    turn: PathBuf,
     chain: String,
 }
 
@@ -44,10 +51,11 @@ impl Drop for Prepared {
 }
 
 impl Anchor {
-    /// The anchor of a chain.
-    pub(crate) fn new(directory: &Path, chain: &str) -> Self {
+    /// The anchor of a chain in the database of `state_dir`.
+    pub(crate) fn new(directory: &Path, state_dir: &Path, chain: &str) -> Self {
         Self {
             directory: directory.to_owned(),
+            turn: state_dir.join("anchor.lock"),
             chain: chain.to_owned(),
         }
     }
@@ -78,11 +86,21 @@ impl Anchor {
         Ok(prepared)
     }
 
-    /// Puts a prepared note in place of one that the chain extends; the caller holds the lock.
+    /// Puts a prepared note in place of one that the chain extends. `false` if another process is about to.
     ///
     /// A note that cannot be read, or that the chain in `database` does not
     /// contain, is left alone: it is evidence.
-    pub(crate) fn advance(&self, prepared: &Prepared, database: &Connection) -> io::Result<()> {
+    pub(crate) fn advance(&self, prepared: &Prepared, database: &Connection) -> io::Result<bool> {
+        let turn = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&self.turn)?;
+        match turn.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
         let may_advance = match self.read() {
             Ok(Some(noted)) => noted.seq < prepared.head.seq && contains(database, &noted),
             Ok(None) => true,
@@ -91,7 +109,26 @@ impl Anchor {
         if may_advance {
             fs::rename(&prepared.path, self.path())?;
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// The same, tried again for as long as `limit` while others are at it.
+    pub(crate) fn advance_within(
+        &self,
+        limit: Duration,
+        prepared: &Prepared,
+        database: &Connection,
+    ) -> io::Result<bool> {
+        let since = Instant::now();
+        loop {
+            if self.advance(prepared, database)? {
+                return Ok(true);
+            }
+            if since.elapsed() >= limit {
+                return Ok(false);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn path(&self) -> PathBuf {

@@ -4,6 +4,6 @@ mod anchor;
 mod key;
 mod verify;
 
-pub(crate) use anchor::{Anchor, Prepared};
+pub(crate) use anchor::Anchor;
 pub(crate) use key::{Keyring, Seal};
 pub(crate) use verify::verify;

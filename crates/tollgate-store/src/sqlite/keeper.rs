@@ -1,9 +1,9 @@
 //! The thread that makes commits durable while others go on writing.
 //!
-//! It syncs the log, answers those who wait for the disk, signs and anchors the
+//! It syncs the log, answers those who wait for the disk, anchors the signed
 //! head, moves the log into the database, and turns away commits that waited too
 //! long for other processes. It sleeps while there is nothing to sync, and never
-//! waits for the lock itself: what needs it is left to the writer.
+//! waits for the lock itself while there is a writer: what needs it is left to that.
 
 use std::{
     fs::{File, OpenOptions},
@@ -24,7 +24,7 @@ use tollgate_core::{
 };
 
 use super::{
-    desk::{Alarm, Desk},
+    desk::{Alarm, Desk, Work},
     lock::WriteLock,
     open,
     queue::{Queue, Reply},
@@ -95,21 +95,20 @@ impl Keeper {
         if synced.is_ok()
             && let Some(head) = self.unanchored(work.seal)
             && let Ok(prepared) = self.anchor.prepare(head, &self.name)
+            // An anchor that stays behind is caught up with by the next one.
+            && let Ok(true) = self.anchor.advance(&prepared, &self.log.connection)
         {
             self.anchored = prepared.seq();
-            self.queue.want(|chores| chores.anchor = Some(prepared));
         }
         if self.log.shorten(self.limits.wal_frames) {
             self.queue.want(|chores| chores.shorten = true);
         }
     }
 
-    /// Syncs and anchors the last head; the writer has gone, so the lock is taken here.
+    /// Syncs and anchors the last head. The writer has gone: if the log is long, the lock is taken here.
     fn finish(mut self) {
-        // What the last tick asked for may have come too late for the writer.
-        let late = self.queue.take_chores().anchor;
         let work = self.desk.take();
-        if work.dirty_since.is_none() && late.is_none() {
+        if work.dirty_since.is_none() && self.is_anchored(&work) {
             return;
         }
         let head = self.unanchored(work.seal);
@@ -120,13 +119,20 @@ impl Keeper {
             (self.log.sync(), preparing.join().ok().flatten())
         });
         answer(work.waiting, &synced);
-        if let (Ok(()), Some(prepared)) = (synced, prepared.or(late)) {
+        if synced.is_err() {
+            return;
+        }
+        if let Some(prepared) = prepared {
+            // An anchor that stays behind is caught up with by the next process.
+            let _ = self
+                .anchor
+                .advance_within(self.limits.busy, &prepared, &self.log.connection);
+        }
+        // The next command has to read what is left of the log.
+        if self.log.is_long(self.limits.wal_frames / 8) {
             let lock = WriteLock::open(&self.state_dir).map_err(OpenError::Directory);
             if let Ok(_held) = lock.and_then(|lock| lock.acquire_within(self.limits.busy)) {
-                // An anchor that stays behind is caught up with by the next process.
-                let _ = self.anchor.advance(&prepared, &self.log.connection);
-                // The next command has to read what is left of the log.
-                self.log.start_over(self.limits.wal_frames / 8);
+                self.log.start_over();
             }
         }
     }
@@ -135,6 +141,12 @@ impl Keeper {
     fn unanchored(&self, seal: Option<Seal>) -> Option<SignedHead> {
         seal.filter(|seal| seal.seq > self.anchored)
             .map(|seal| seal.signed_head(&self.chain))
+    }
+
+    fn is_anchored(&self, work: &Work) -> bool {
+        work.seal
+            .as_ref()
+            .is_none_or(|seal| seal.seq <= self.anchored)
     }
 }
 
@@ -186,14 +198,17 @@ impl Log {
         synced
     }
 
-    /// Empties the log when it has `bound` frames and nobody else uses it.
+    /// Whether the log has `bound` frames.
+    fn is_long(&self, bound: u32) -> bool {
+        self.frames.load(Ordering::Relaxed) >= bound
+    }
+
+    /// Empties the log if nobody else uses it.
     ///
     /// How far frames were moved is noted in shared memory only, which ends with the
     /// last process; the next one would read, and move, all of them again.
-    fn start_over(&self, bound: u32) {
-        if self.frames.load(Ordering::Relaxed) >= bound
-            && self.connection.busy_timeout(Duration::ZERO).is_ok()
-        {
+    fn start_over(&self) {
+        if self.connection.busy_timeout(Duration::ZERO).is_ok() {
             let _ = self
                 .connection
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));

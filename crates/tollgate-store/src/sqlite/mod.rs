@@ -86,7 +86,7 @@ impl SqliteStore {
         let owner = Owner::take(&settings.state_dir).map_err(OpenError::Directory)?;
         let queue = Arc::new(Queue::new(settings.limits.queue));
         let desk = Arc::new(Desk::default());
-        let anchor = Anchor::new(&settings.anchor_dir, &settings.chain);
+        let anchor = Anchor::new(&settings.anchor_dir, &settings.state_dir, &settings.chain);
         let keeper = Keeper {
             desk: Arc::clone(&desk),
             queue: Arc::clone(&queue),
@@ -106,7 +106,6 @@ impl SqliteStore {
                 queue: Arc::clone(&queue),
                 desk,
                 keyring,
-                anchor: anchor.clone(),
                 pruner: Pruner::new(settings.retention),
                 clock,
                 chain: settings.chain.clone(),
@@ -159,7 +158,7 @@ impl SqliteStore {
         };
         Ok(Self {
             readers: Readers::new(settings.state_dir.clone(), busy, frozen),
-            anchor: Anchor::new(&settings.anchor_dir, &settings.chain),
+            anchor: Anchor::new(&settings.anchor_dir, &settings.state_dir, &settings.chain),
             state_dir: settings.state_dir,
             chain: settings.chain,
             writing: None,

@@ -12,8 +12,6 @@ use std::{
 use tokio::sync::oneshot;
 use tollgate_core::store::{Batch, Receipt, StoreError};
 
-use crate::chain::Prepared;
-
 /// Where the answer to a commit goes.
 pub(crate) type Reply = oneshot::Sender<Result<Receipt, StoreError>>;
 
@@ -46,8 +44,6 @@ struct Inner {
 pub(crate) struct Chores {
     /// The head should be signed.
     pub(crate) seal: bool,
-    /// A note of the head should be put in its place.
-    pub(crate) anchor: Option<Prepared>,
     /// The rest of the log should be moved into the database.
     pub(crate) shorten: bool,
 }
@@ -55,7 +51,7 @@ pub(crate) struct Chores {
 impl Chores {
     /// Whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.seal && self.anchor.is_none() && !self.shorten
+        !self.seal && !self.shorten
     }
 }
 

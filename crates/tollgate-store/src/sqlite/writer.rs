@@ -30,7 +30,7 @@ use super::{
     queue::{Job, Queue, Wanted, closed},
 };
 use crate::{
-    chain::{Anchor, Keyring, Seal},
+    chain::{Keyring, Seal},
     error::{io_error, store_error},
 };
 
@@ -80,7 +80,6 @@ pub(crate) struct Pen {
     pub(crate) queue: Arc<Queue>,
     pub(crate) desk: Arc<Desk>,
     pub(crate) keyring: Keyring,
-    pub(crate) anchor: Anchor,
     pub(crate) pruner: Pruner,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) chain: String,
@@ -173,10 +172,6 @@ impl Writer {
         };
         let chores = self.pen.queue.take_chores();
         let mut jobs = self.pen.queue.take(self.pen.group);
-        if let Some(prepared) = &chores.anchor {
-            // An anchor that stays behind is caught up with by the next one.
-            let _ = self.pen.anchor.advance(prepared, &self.pen.connection);
-        }
         if chores.shorten {
             let _ = open::checkpoint(&self.pen.connection);
         }

@@ -57,6 +57,32 @@ async fn a_running_process_anchors_what_it_synced() {
 }
 
 #[tokio::test]
+async fn nobody_who_writes_waits_for_the_anchor() {
+    let world = World::new();
+    let store = world.open();
+    let turn = fs::File::create(world.path("state/anchor.lock")).unwrap();
+    turn.lock().unwrap();
+    for number in 0..20 {
+        let is_waited_for = number % 2 == 0;
+        let durability = if is_waited_for {
+            Durability::Disk
+        } else {
+            Durability::Process
+        };
+        store.commit(entries([number], durability)).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(
+        verify(&world).await.anchored,
+        None,
+        "somebody else is at it"
+    );
+    turn.unlock().unwrap();
+    drop(store);
+    assert_eq!(verify(&world).await.anchored, Some(20));
+}
+
+#[tokio::test]
 async fn short_commands_one_after_the_other_leave_a_short_log() {
     let world = World::new();
     let frames = 80;

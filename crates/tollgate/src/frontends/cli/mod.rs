@@ -32,7 +32,7 @@ mod token;
 mod tools;
 mod trust;
 
-use std::process::ExitCode;
+use std::{io::Write as _, process::ExitCode};
 
 use clap::Parser;
 use tollgate_core::{Principal, Surface};
@@ -69,9 +69,18 @@ pub fn main() -> ExitCode {
     // A read of standard input cannot be called off; nobody waits for it.
     runtime.shutdown_background();
     match ended {
-        Ok(exit) => exit.into(),
+        Ok(exit) => leave(exit),
         Err(stop) => console.stop(&stop),
     }
+}
+
+/// Ends a command that is done: everything is closed in order by now.
+fn leave(exit: Exit) -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if std::io::stdout().flush().is_ok() {
+        tollgate_providers::sandbox::end(exit.code());
+    }
+    exit.into()
 }
 
 /// One thread serves one caller; many callers get them all.

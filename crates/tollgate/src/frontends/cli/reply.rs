@@ -20,15 +20,22 @@ pub(crate) enum Exit {
     Denied,
 }
 
+impl Exit {
+    /// What the caller of the program is told.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::ToolError => 1,
+            Self::Usage => 2,
+            Self::ConsentNeeded => 3,
+            Self::Denied => 4,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Ok => 0,
-            Exit::ToolError => 1,
-            Exit::Usage => 2,
-            Exit::ConsentNeeded => 3,
-            Exit::Denied => 4,
-        })
+        Self::from(exit.code())
     }
 }
 

@@ -51,7 +51,9 @@ pub(super) async fn run(
     for message in messages {
         match message {
             Ok(Incoming::Asked(asked)) => wanted.push(Ok(asked)),
-            Ok(Incoming::Told(told)) if told.cancelled().is_some() || passes() => session.hear(&told),
+            Ok(Incoming::Told(told)) if told.cancelled().is_some() || passes() => {
+                session.hear(&told);
+            }
             Ok(Incoming::Answered(answered)) => session.conversation.resolve(answered),
             Ok(Incoming::Told(_)) => {}
             Err(unreadable) => wanted.push(Err(unreadable)),

@@ -165,13 +165,16 @@ fn whoever_has_taken_every_place_can_still_cancel() {
 fn whoever_has_sent_too_much_can_still_cancel() {
     let odd = told("whatever", &json!({}));
     for is_batch in [false, true] {
-        is_called_off("requests_per_second = 1\nburst = 4", |gate, post, cancel| {
-            until(|| gate.ask(&post(&odd)).status == 429);
-            let mut all = vec![odd.clone(); 10];
-            all.push(cancel.clone());
-            let sent = if is_batch { Value::Array(all) } else { cancel };
-            gate.ask(&post(&sent));
-        });
+        is_called_off(
+            "requests_per_second = 1\nburst = 4",
+            |gate, post, cancel| {
+                until(|| gate.ask(&post(&odd)).status == 429);
+                let mut all = vec![odd.clone(); 10];
+                all.push(cancel.clone());
+                let sent = if is_batch { Value::Array(all) } else { cancel };
+                gate.ask(&post(&sent));
+            },
+        );
     }
 }
 
