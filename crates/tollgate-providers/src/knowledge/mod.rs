@@ -119,13 +119,13 @@ impl Provider for Knowledge {
                     offers::read_page()
                 } else {
                     // A large base takes a while to draw.
-                    let library = self.shelf.current().await?;
+                    let library = self.shelf.current(&cx).await?;
                     let read = tokio::task::spawn_blocking(move || offers::read(&library, &uri));
                     read.await.map_err(ProviderError::unavailable)??
                 }
             }
             offer::GET_PROMPT => offers::prompt(arguments, cx.spelling)?,
-            offer::COMPLETE => offers::complete(&*self.shelf.current().await?, arguments),
+            offer::COMPLETE => offers::complete(&*self.shelf.current(&cx).await?, arguments),
             _ => return self.tools.serve(call, cx).await,
         };
         Ok(Answer::Done(ToolResult::ok(Payload::from(value))))
@@ -143,8 +143,11 @@ impl Provider for Knowledge {
         if self.is_empty {
             return Health::Ready;
         }
-        match self.shelf.current().await {
-            Err(error) => Health::Down(error.to_string()),
+        match self.shelf.found().await {
+            Err(error) => Health::Down(match &error.source {
+                Some(cause) => format!("{error}: {cause}"),
+                None => error.to_string(),
+            }),
             Ok(_) => match self.shelf.complaint().await {
                 Some(complaint) => Health::Degraded(complaint),
                 None => Health::Ready,

@@ -13,7 +13,7 @@ use std::{
 };
 
 use tokio::sync::Mutex;
-use tollgate_core::{ErrorCode, Notice, NoticeSink, ProviderError};
+use tollgate_core::{CallContext, ErrorCode, Event, LogLevel, Notice, NoticeSink, ProviderError};
 use tollgate_knowledge::{Base, Library, Limits, Session, Stamp, load};
 
 use super::versions::{Content, SMALL, Trouble, Versions};
@@ -43,6 +43,8 @@ struct Book {
     stamp: Option<Stamp>,
     id: Option<String>,
     complaint: Option<String>,
+    /// Whether somebody who calls has heard the complaint.
+    is_told: bool,
     /// The version that new sessions begin with, if it is small.
     packed: Option<Arc<[u8]>>,
 }
@@ -54,6 +56,7 @@ impl Shelf {
             stamp: None,
             id: None,
             complaint: None,
+            is_told: false,
             packed: None,
         };
         let state = State {
@@ -98,18 +101,41 @@ impl Shelf {
         Arc::default()
     }
 
+    /// The bases as the files are now, for a caller, who hears what was refused.
+    pub(super) async fn current(&self, cx: &CallContext) -> Result<Arc<Library>, ProviderError> {
+        let found = self.found().await;
+        self.tell(cx).await;
+        found
+    }
+
     /// The bases as the files are now.
-    pub(super) async fn current(&self) -> Result<Arc<Library>, ProviderError> {
+    pub(super) async fn found(&self) -> Result<Arc<Library>, ProviderError> {
         let library = self.read().await?;
         if library.bases().is_empty() {
             return Err(ProviderError {
                 suggestion: Some(
                     "Tell the operator: `tollgate knowledge lint` says why.".to_owned(),
                 ),
+                source: self.complaint().await.map(Into::into),
                 ..ProviderError::new(ErrorCode::Unavailable, "no knowledge base could be read")
             });
         }
         Ok(library)
+    }
+
+    /// Warns of every change that was refused, once.
+    async fn tell(&self, cx: &CallContext) {
+        let mut state = self.state.lock().await;
+        for book in state.books.iter_mut().filter(|book| !book.is_told) {
+            book.is_told = true;
+            if let Some(complaint) = &book.complaint {
+                cx.events.emit(Event::Log {
+                    level: LogLevel::Warning,
+                    logger: Some("knowledge".to_owned()),
+                    data: complaint.clone().into(),
+                });
+            }
+        }
     }
 
     /// The bases as the files are now, with the versions that a session walks in, also
@@ -120,8 +146,10 @@ impl Shelf {
     pub(super) async fn for_session(
         &self,
         session: &Session,
+        cx: &CallContext,
     ) -> Result<(Arc<Library>, Option<Trouble>), ProviderError> {
         let mut library = self.read().await?;
+        self.tell(cx).await;
         let is_here = |library: &Library| {
             session
                 .versions()
@@ -318,6 +346,7 @@ impl State {
             let book = &mut self.books[at];
             book.stamp = Some(stamp);
             book.complaint = complaint;
+            book.is_told = false;
             book.id = id.or_else(|| book.id.take());
         }
         let ids = self.books.iter().filter_map(|book| book.id.as_deref());

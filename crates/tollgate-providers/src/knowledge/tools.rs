@@ -129,7 +129,7 @@ async fn begin(
     args: InitiateArgs,
     cx: CallContext,
 ) -> Result<SessionState, ProviderError> {
-    let library = shared.shelf.current().await?;
+    let library = shared.shelf.current(&cx).await?;
     let found = tokio::task::spawn_blocking(move || library.start(&args.user_query));
     let found = found.await.map_err(ProviderError::unavailable)?;
     let (session, view) = found.map_err(|error| refusal(&error))?;
@@ -147,7 +147,7 @@ async fn go_on(
     let kept = kept.map_err(ProviderError::unavailable)?;
     let Versioned { value, version } = kept.ok_or_else(|| no_session(&args.session_id))?;
     let session: Session = serde_json::from_slice(&value).map_err(ProviderError::unavailable)?;
-    let (library, trouble) = shared.shelf.for_session(&session).await?;
+    let (library, trouble) = shared.shelf.for_session(&session, &cx).await?;
     let (option, input) = (args.selected_option_id, args.user_input);
     let step =
         tokio::task::spawn_blocking(move || library.step(&session, &option, input.as_deref()));

@@ -272,6 +272,40 @@ async fn a_folder_that_cannot_be_used_is_said_and_stops_nobody() {
 }
 
 #[tokio::test]
+async fn a_change_that_is_refused_is_said_once_with_its_place() {
+    let mut desk = Desk::new();
+    let session = desk.begin("hello").await;
+    let told = || -> Vec<String> {
+        let heard = desk.events.heard();
+        heard.iter().map(|event| format!("{event:?}")).collect()
+    };
+    assert_eq!(told(), [""; 0]);
+    desk.write("tea.json", "{\"nodes\": {");
+    desk.go(&session, "green").await.unwrap();
+    desk.begin("hello").await;
+    let [first] = &told()[..] else {
+        panic!("one change is one warning: {:?}", told());
+    };
+    for words in ["Warning", "tea.json:1:12: error[syntax]"] {
+        assert!(first.contains(words), "{first}");
+    }
+    desk.write("tea.json", "{\"nodes\": [1, 2]}");
+    desk.begin("hello").await;
+    desk.begin("hello").await;
+    assert_eq!(told().len(), 2, "{:?}", told());
+    desk.write("tea.json", &tea("Ninety"));
+    desk.begin("hello").await;
+    assert_eq!(told().len(), 2, "{:?}", told());
+    // Nothing is left to answer from: the operator reads why.
+    desk.write("tea.json", "{\"nodes\": {");
+    desk.restart();
+    let Health::Down(why) = desk.provider.health().await else {
+        panic!("there is no base");
+    };
+    assert!(why.contains("tea.json:1:12: error[syntax]"), "{why}");
+}
+
+#[tokio::test]
 async fn a_full_folder_is_said_and_stops_nobody() {
     let mut desk = Desk::with(10);
     let session = desk.begin("hello").await;
