@@ -231,10 +231,8 @@ impl Reader<'_> {
             let rest = &self.text[self.at..];
             let trimmed = rest.trim_start();
             self.at += rest.len() - trimmed.len();
-            let is_first = self.text[..self.at]
-                .rsplit('\n')
-                .next()
-                .is_none_or(|line| line.trim().is_empty());
+            let before = self.text[..self.at].trim_end_matches([' ', '\t', '\r']);
+            let is_first = before.is_empty() || before.ends_with('\n');
             if trimmed.starts_with("//") || (trimmed.starts_with('#') && is_first) {
                 self.at += trimmed.find('\n').unwrap_or(trimmed.len());
             } else if trimmed.starts_with("/*") {

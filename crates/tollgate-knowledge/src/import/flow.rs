@@ -1,6 +1,9 @@
 //! What every drawing comes down to: steps and the ways between them.
 
-use std::fmt::Write as _;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write as _,
+};
 
 use hashbrown::HashTable;
 
@@ -13,6 +16,8 @@ pub(super) type Said = Vec<(String, String)>;
 #[derive(Debug, Default)]
 pub(super) struct Flow {
     pub(super) title: Option<String>,
+    /// The step to begin with, where that is known.
+    pub(super) first: Option<usize>,
     steps: Vec<Step>,
     by_name: HashTable<usize>,
 }
@@ -119,8 +124,8 @@ impl Flow {
             let name = step.name.to_lowercase();
             ["root", "start", "begin", "开始"].contains(&name.as_str())
         });
-        let first = || self.steps.iter().position(|step| !step.is_reached);
-        called.or_else(first).unwrap_or(0)
+        let free = || self.steps.iter().position(|step| !step.is_reached);
+        self.first.or(called).or_else(free).unwrap_or(0)
     }
 
     /// The base as YAML.
@@ -154,7 +159,7 @@ impl Flow {
         if !step.ways.is_empty() {
             out.push_str("    options:\n");
         }
-        let mut taken: Vec<String> = Vec::new();
+        let mut ids = Ids::default();
         for way in &step.ways {
             let shown = if way.label.is_empty() {
                 self.called(&way.to)
@@ -166,11 +171,10 @@ impl Flow {
             } else {
                 way.id.clone()
             };
-            let id = free(wanted, &taken);
+            let id = ids.free(wanted);
             let _ = writeln!(out, "      - id: {}", quoted(&id));
             field(out, "        description", &shown);
             let _ = writeln!(out, "        next_node: {}", self.target(&way.to));
-            taken.push(id);
         }
     }
 
@@ -239,18 +243,28 @@ fn slug(text: &str) -> String {
     slug.trim_end_matches('_').to_owned()
 }
 
-/// The id itself, or with a number behind it if it is taken.
-fn free(wanted: String, taken: &[String]) -> String {
-    let wanted = if wanted.is_empty() {
-        "next".to_owned()
-    } else {
-        wanted
-    };
-    if !taken.contains(&wanted) {
-        return wanted;
+/// The ids of one list so far.
+#[derive(Default)]
+struct Ids {
+    taken: HashSet<String>,
+    /// The last number that each id was given, so that none is tried twice.
+    numbers: HashMap<String, u32>,
+}
+
+impl Ids {
+    /// The id itself, or with a number behind it if it is taken.
+    fn free(&mut self, wanted: String) -> String {
+        let wanted = if wanted.is_empty() {
+            "next".to_owned()
+        } else {
+            wanted
+        };
+        let mut id = wanted.clone();
+        while !self.taken.insert(id.clone()) {
+            let number = self.numbers.entry(wanted.clone()).or_insert(1);
+            *number += 1;
+            id = format!("{wanted}_{number}");
+        }
+        id
     }
-    (2..)
-        .map(|number| format!("{wanted}_{number}"))
-        .find(|id| !taken.contains(id))
-        .unwrap_or(wanted)
 }

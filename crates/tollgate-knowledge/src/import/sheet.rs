@@ -1,6 +1,8 @@
 //! Spreadsheets of questions: one row for an option, one row for a node with its options
 //! side by side, or just questions and answers.
 
+use std::collections::HashSet;
+
 use super::{
     MOST,
     csv::Row,
@@ -105,6 +107,11 @@ fn bounded(flow: &Flow, row: &Row) -> Result<(), Fault> {
         true => Err(too_large(place(row.line))),
         false => Ok(()),
     }
+}
+
+fn twice(row: &Row, name: &str) -> Fault {
+    let message = format!("the node `{}` stands twice", crate::short(name));
+    Fault::new(ProblemCode::Duplicate, place(row.line), message)
 }
 
 fn place(line: usize) -> Place {
@@ -226,10 +233,7 @@ impl Sheet {
         };
         match flow.find(&name) {
             Some(step) if Some(step) == before => return Ok(step),
-            Some(_) => {
-                let message = format!("the node `{}` stands twice", crate::short(&name));
-                return Err(Fault::new(ProblemCode::Duplicate, place(row.line), message));
-            }
+            Some(_) => return Err(twice(row, &name)),
             None => {}
         }
         let number = flow.step(&name);
@@ -243,7 +247,15 @@ impl Sheet {
     /// Questions and answers: the questions to choose from, each leading to its answer.
     fn answers(&self) -> Result<Flow, Fault> {
         let mut flow = Flow::default();
-        let root = flow.step("root");
+        let ids = self.rows.iter().map(|row| self.cell(row, Column::Id, 0));
+        let ids: HashSet<String> = ids.collect();
+        let mut free = (2..).map(|number| format!("root_{number}"));
+        let name = match ids.contains("root") {
+            true => free.find(|name| !ids.contains(name)).unwrap_or_default(),
+            false => "root".to_owned(),
+        };
+        let root = flow.step(&name);
+        flow.first = Some(root);
         let mut count = 0;
         for row in &self.rows {
             let question = self.cells(row, Column::Text, 0);
@@ -257,9 +269,15 @@ impl Sheet {
             if label.is_empty() {
                 continue;
             }
-            count += 1;
             let id = match self.cell(row, Column::Id, 0) {
-                id if id.is_empty() => format!("answer_{count}"),
+                id if id.is_empty() => loop {
+                    count += 1;
+                    let id = format!("answer_{count}");
+                    if !ids.contains(&id) {
+                        break id;
+                    }
+                },
+                id if flow.find(&id).is_some() => return Err(twice(row, &id)),
                 id => id,
             };
             let node = flow.step(&id);

@@ -165,6 +165,11 @@ fn what_cannot_be_read_is_pointed_at() {
             ImportFormat::Csv,
             "k:4:1: error[duplicate]: the node `1` stands twice",
         ),
+        (
+            "id,question,answer\na,One?,1\nb,Two?,2\na,Three?,3\n",
+            ImportFormat::Csv,
+            "k:4:1: error[duplicate]: the node `a` stands twice",
+        ),
         ("", ImportFormat::Dot, "expected `digraph` or `graph`"),
         (
             "",
@@ -188,6 +193,38 @@ fn what_cannot_be_read_is_pointed_at() {
         "{}",
         latin[0]
     );
+}
+
+#[test]
+fn no_row_takes_the_place_of_the_list_of_questions() {
+    let text = "id,question,answer\nroot,What is a root?,It holds a tree.\nstart,Where to start?,Here.\nanswer_3,Three?,3\n,Four?,4\n";
+    let (draft, library) = drafted(text, ImportFormat::Csv);
+    assert!(draft.starts_with("root: \"root_2\""), "{draft}");
+    assert_eq!(path(&library, &["root"]), "root|It holds a tree.|true");
+    assert_eq!(path(&library, &["start"]), "start|Here.|true");
+    assert_eq!(path(&library, &["answer_3"]), "answer_3|3|true");
+    assert_eq!(path(&library, &["answer_1"]), "answer_1|4|true");
+}
+
+/// These have an end only if no arrow is compared with all before it.
+#[test]
+fn many_arrows_of_one_name_and_many_words_on_one_line_are_read() {
+    let mut text = String::from("digraph { start [label=\"Go\"];");
+    for at in 0..40_000 {
+        text.push_str(&format!(" start -> n{at} [label=\"Yes\"];"));
+    }
+    text.push('}');
+    let imported = import("k", text.into_bytes(), ImportFormat::Dot).unwrap();
+    assert!(imported.text.contains("- id: \"yes_40000\""));
+    let base = load_text("k", &imported.text, Format::Yaml).unwrap();
+    assert_eq!(base.node_count(), 40_001);
+}
+
+#[test]
+fn a_hash_begins_a_comment_only_where_a_line_begins() {
+    let text = "digraph {\n  # a -> b\n\t#c\n start -> end [color=#ff0000] \n}";
+    let (_, library) = drafted(text, ImportFormat::Dot);
+    assert_eq!(path(&library, &[]), "end|start\n\nend|true");
 }
 
 #[test]
