@@ -342,6 +342,42 @@ fn kind(base: &Base, slot: &crate::base::Slot) -> Vec<String> {
 }
 
 #[test]
+fn xml_names_everything_at_the_top() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "k.xml",
+        r#"<knowledge root="begin" language="en">
+          <choose xml:lang="en">Which?</choose><choose xml:lang="zh">哪个？</choose>
+          <offer><back>Go back</back><why xml:lang="en">Why</why></offer>
+          <keyword>lamp</keyword><keyword>light</keyword>
+          <include>more.xml</include><include>most.xml</include>
+          <node id="begin" next_node="more"><response xml:lang="zh">你好</response></node>
+        </knowledge>"#,
+    );
+    write(
+        "more.xml",
+        r#"<k><node id="more" next_node="most"><response>More</response></node></k>"#,
+    );
+    write(
+        "most.xml",
+        r#"<k><node id="most"><response>Most</response></node></k>"#,
+    );
+    let base = load(&folder.path().join("k.xml"), Limits::default())
+        .0
+        .unwrap();
+    assert_eq!(base.id_of(base.root), "begin");
+    assert_eq!(base.node_count(), 3);
+    let said = |phrase| ["en", "zh"].map(|language| base.say(phrase, language));
+    assert_eq!(said(base.sentences.choose), ["Which?", "哪个？"]);
+    assert_eq!(said(base.sentences.offer[0]), ["Go back"; 2]);
+    assert_eq!(said(base.sentences.offer[2]), ["Why"; 2]);
+    assert_eq!(said(base.at(base.root).response), ["你好"; 2]);
+    let words: Vec<&str> = base.keywords(&base.keywords).collect();
+    assert_eq!(words, ["lamp", "light"]);
+}
+
+#[test]
 fn a_mark_of_byte_order_is_no_text() {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [

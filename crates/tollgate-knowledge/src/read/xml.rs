@@ -35,10 +35,10 @@ pub(super) fn read(text: &str, sink: Sink<'_, '_>) -> Result<(), Fault> {
         cursor: Cursor::new(text),
     };
     let (root, place, is_empty) = walk.root()?;
-    let mut gathered = Gather::default();
-    for field in attributes(&root, place)? {
-        sink(Entry::Field(field))?;
-    }
+    // What stands in an attribute and in an element stands twice.
+    let mut gathered = Gather {
+        fields: attributes(&root, place)?,
+    };
     loop {
         if is_empty {
             break;
@@ -80,7 +80,7 @@ fn top(element: Element, gathered: &mut Gather, sink: Sink<'_, '_>) -> Result<()
     sink(Entry::Node(Field {
         key,
         place,
-        value: element.into_item(),
+        value: element.into_item()?,
     }))
 }
 
@@ -220,26 +220,24 @@ impl Element {
     }
 
     /// Only text is a text; anything more is a group in which text is the description.
-    fn into_item(mut self) -> Item<'static> {
+    fn into_item(mut self) -> Result<Item<'static>, Fault> {
         let place = self.place;
-        let text = self.text.trim();
-        let kind = if self.fields.is_empty() && self.name != "node" {
-            Kind::Text(text.to_owned().into())
-        } else {
-            if !text.is_empty() {
-                let value = Item {
-                    place,
-                    kind: Kind::Text(text.to_owned().into()),
-                };
-                self.fields.push(Field {
-                    key: "description".into(),
-                    place,
-                    value,
-                });
-            }
-            Kind::Map(self.fields)
+        let text = Item {
+            place,
+            kind: Kind::Text(self.text.trim().to_owned().into()),
         };
-        Item { place, kind }
+        if self.fields.is_empty() && self.name != "node" {
+            return Ok(text);
+        }
+        if text.kind != Kind::Text("".into()) {
+            self.add(Field {
+                key: "description".into(),
+                place,
+                value: text,
+            })?;
+        }
+        let kind = Kind::Map(self.fields);
+        Ok(Item { place, kind })
     }
 }
 
@@ -254,9 +252,10 @@ impl Gather {
         let place = element.place;
         if let Some((_, list)) = LISTS.iter().find(|(name, _)| *name == element.name) {
             let slot = self.slot(list, place, Kind::List(Vec::new()));
-            if let Kind::List(items) = &mut slot.kind {
-                items.push(element.into_item());
-            }
+            let Kind::List(items) = &mut slot.kind else {
+                return Err(Fault::twice(place, list));
+            };
+            items.push(element.into_item()?);
             return Ok(());
         }
         if let Some((_, group, by)) = GROUPS.iter().find(|(name, _, _)| *name == element.name) {
@@ -276,7 +275,7 @@ impl Gather {
             return Err(Fault::twice(place, &name));
         }
         bounded(self.fields.len(), place)?;
-        self.slot(&name, place, Kind::Null).kind = element.into_item().kind;
+        self.slot(&name, place, Kind::Null).kind = element.into_item()?.kind;
         Ok(())
     }
 
@@ -290,7 +289,7 @@ impl Gather {
             return Err(Fault::twice(place, &key));
         }
         bounded(fields.len(), place)?;
-        let value = element.into_item();
+        let value = element.into_item()?;
         fields.push(Field {
             key: key.into(),
             place,
