@@ -11,6 +11,7 @@ mod link;
 mod linking;
 mod load;
 mod pack;
+mod number;
 mod slot;
 mod slots;
 mod ways;

@@ -4,7 +4,7 @@ use std::{cmp::Ordering, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Phrase, Text};
+use super::{Phrase, Text, number::number};
 use crate::text;
 
 /// The most characters of a text that are kept.
@@ -180,134 +180,6 @@ impl Slot {
     }
 }
 
-/// The one number in some words, in the slot's unit.
-fn number(words: &str, units: &[(String, f64)]) -> Option<f64> {
-    let is_digit = |c: char| c.is_ascii_digit();
-    let plain: String = words.replace([',', '，'], "");
-    let Some(start) = plain.find(is_digit) else {
-        return english_number(&plain, units).or_else(|| chinese_number(&plain, units));
-    };
-    let rest = &plain[start..];
-    let end = rest
-        .find(|c: char| !is_digit(c) && c != '.')
-        .unwrap_or(rest.len());
-    let (digits, after) = rest.split_at(end);
-    if after.contains(is_digit) && !units.iter().any(|(unit, _)| after.contains(unit.as_str())) {
-        return None;
-    }
-    let number: f64 = digits.trim_end_matches('.').parse().ok()?;
-    let is_negative = plain[..start].trim_end().ends_with(['-', '负', '−']);
-    Some(if is_negative { -number } else { number } * worth(after, units))
-}
-
-/// What the unit that follows a number makes of it.
-fn worth(after: &str, units: &[(String, f64)]) -> f64 {
-    let after = after.trim_start();
-    let fits = |unit: &&(String, f64)| after.starts_with(text::fold(&unit.0).trim());
-    let longest = units.iter().filter(fits).max_by_key(|unit| unit.0.len());
-    if let Some((_, worth)) = longest {
-        return *worth;
-    }
-    match after.chars().next() {
-        Some('万') => 1e4,
-        Some('亿') => 1e8,
-        Some('k') if !after[1..].starts_with(char::is_alphabetic) => 1e3,
-        Some(_) | None => 1.0,
-    }
-}
-
-/// A number in English words, such as `two hundred and fifty`.
-fn english_number(words: &str, units: &[(String, f64)]) -> Option<f64> {
-    const SMALL: [&str; 20] = [
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-        "fifteen",
-        "sixteen",
-        "seventeen",
-        "eighteen",
-        "nineteen",
-    ];
-    const TENS: [&str; 8] = [
-        "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
-    ];
-    let (mut total, mut section, mut is_begun, mut after) = (0.0, 0.0, false, "");
-    let is_border = |c: char| !c.is_ascii_alphabetic();
-    let mut rest = words.trim_start_matches(is_border);
-    while !rest.is_empty() {
-        let length = rest.find(is_border).unwrap_or(rest.len());
-        let (word, tail) = rest.split_at(length);
-        let place = |list: &[&str]| list.iter().position(|known| *known == word);
-        let number = |at: usize| u8::try_from(at).map_or(0.0, f64::from);
-        if let Some(at) = place(&SMALL) {
-            section += number(at);
-        } else if let Some(at) = place(&TENS) {
-            section += number(at + 2) * 10.0;
-        } else if word == "hundred" && is_begun {
-            section *= 100.0;
-        } else if word == "thousand" && is_begun {
-            total += section * 1000.0;
-            section = 0.0;
-        } else if is_begun && word != "and" {
-            after = rest;
-            break;
-        } else {
-            rest = tail.trim_start_matches(is_border);
-            continue;
-        }
-        is_begun = true;
-        rest = tail.trim_start_matches(is_border);
-    }
-    is_begun.then(|| (total + section) * worth(after, units))
-}
-
-fn chinese_number(words: &str, units: &[(String, f64)]) -> Option<f64> {
-    const DIGITS: &str = "零一二三四五六七八九";
-    let start = words.find(|c| DIGITS.contains(c) || matches!(c, '两' | '十'))?;
-    let (mut total, mut section, mut digit, mut end) = (0.0, 0.0, 0.0, words.len());
-    for (at, c) in words[start..].char_indices() {
-        let place = match c {
-            '十' => 10.0,
-            '百' => 100.0,
-            '千' => 1000.0,
-            '万' => {
-                total += (section + digit) * 1e4;
-                (section, digit) = (0.0, 0.0);
-                continue;
-            }
-            '两' => {
-                digit = 2.0;
-                continue;
-            }
-            _ => match DIGITS.chars().position(|known| known == c) {
-                Some(found) => {
-                    digit = f64::from(u8::try_from(found).ok()?);
-                    continue;
-                }
-                None => {
-                    end = start + at;
-                    break;
-                }
-            },
-        };
-        section += if digit == 0.0 { 1.0 } else { digit } * place;
-        digit = 0.0;
-    }
-    Some((total + section + digit) * worth(&words[end..], units))
-}
-
 /// A date with year, month and day, as `2026-05-31`.
 pub(crate) fn date(words: &str) -> Option<String> {
     let mut numbers = words
@@ -353,8 +225,39 @@ const NO: &[&str] = &[
     "不可以",
 ];
 
+/// Words of somebody who does not know, many of which begin like a no.
+const UNSURE: &[&str] = &[
+    "not sure",
+    "not certain",
+    "not clear",
+    "unsure",
+    "no idea",
+    "no clue",
+    "don't know",
+    "dont know",
+    "do not know",
+    "can't tell",
+    "cannot tell",
+    "can't say",
+    "cannot say",
+    "hard to say",
+    "不确定",
+    "不太确定",
+    "不能确定",
+    "不知道",
+    "不清楚",
+    "不太清楚",
+    "不了解",
+    "不好说",
+    "不记得",
+    "没注意",
+    "说不准",
+    "说不清",
+];
+
 /// Yes or no in some words: said outright, or by one of the author's words among others.
 fn truth(words: &str, yes_words: &[String], no_words: &[String]) -> Option<bool> {
+    let words = words.replace('’', "'");
     let words = words.trim_matches(|c: char| !c.is_alphanumeric());
     let first = words.split([' ', ',', '，', '。', '.', '!', '！']).next()?;
     let is_own = |own: &[String]| own.iter().any(|word| text::fold(word) == words);
@@ -362,8 +265,21 @@ fn truth(words: &str, yes_words: &[String], no_words: &[String]) -> Option<bool>
     if is_own(no_words) || is_own(yes_words) {
         return Some(is_own(yes_words));
     }
-    if is_said(NO) || is_said(YES) {
-        return Some(!is_said(NO));
+    let is_unsure = |words: &str| {
+        // Spaces between Chinese characters mean nothing.
+        let close = || words.replace(' ', "");
+        let mut known = UNSURE.iter();
+        known.any(|one| text::has_word(words, one) || !one.is_ascii() && close().contains(one))
+    };
+    if is_said(NO) {
+        return (!is_unsure(words)).then_some(false);
+    }
+    if is_said(YES) {
+        let clause = words.split([',', '，', '。', '.', '!', '！']).next()?;
+        return (!is_unsure(clause)).then_some(true);
+    }
+    if is_unsure(words) {
+        return None;
     }
     let has = |own: &[String]| {
         own.iter()
@@ -420,6 +336,150 @@ mod tests {
         ] {
             assert_eq!(speed.read(words), wanted.map(Value::Number), "{words}");
         }
+    }
+
+    #[test]
+    fn numbers_are_read_whole_or_not_at_all() {
+        let minutes = slot(SlotKind::Number {
+            min: None,
+            max: None,
+            units: vec![
+                ("minute".to_owned(), 1.0),
+                ("hour".to_owned(), 60.0),
+                ("分钟".to_owned(), 1.0),
+                ("小时".to_owned(), 60.0),
+            ],
+        });
+        let count = slot(SlotKind::Number {
+            min: None,
+            max: None,
+            units: Vec::new(),
+        });
+        for (words, wanted) in [
+            ("5 thousand", Some(5000.0)),
+            ("2 million", Some(2e6)),
+            ("1.5 million", Some(1.5e6)),
+            ("2 hundred thousand", Some(2e5)),
+            ("12k", Some(12_000.0)),
+            ("3千", Some(3000.0)),
+            ("3百", Some(300.0)),
+            ("3千5百", Some(3500.0)),
+            ("1.5万", Some(15_000.0)),
+            ("2万5", Some(25_000.0)),
+            ("三点五", Some(3.5)),
+            ("三点五万", Some(35_000.0)),
+            ("three point five", Some(3.5)),
+            ("负三", Some(-3.0)),
+            ("零下五", Some(-5.0)),
+            ("minus five", Some(-5.0)),
+            ("minus 5.5", Some(-5.5)),
+            ("-3", Some(-3.0)),
+            (".5", Some(0.5)),
+            ("一百五", Some(150.0)),
+            ("一百零五", Some(105.0)),
+            ("一千零五十", Some(1050.0)),
+            ("二零二六", Some(2026.0)),
+            ("一亿两千万", Some(1.2e8)),
+            ("十", Some(10.0)),
+            ("二十五", Some(25.0)),
+            ("one thousand two hundred and five", Some(1205.0)),
+            ("a hundred", Some(100.0)),
+            ("two dozen", Some(24.0)),
+            ("wifi6, 50", Some(50.0)),
+            ("一共50", Some(50.0)),
+            ("the small one has 50", Some(50.0)),
+            ("1,000,000", Some(1e6)),
+            ("50, I think", Some(50.0)),
+            ("twenty or thirty", None),
+            ("twenty thirty", None),
+            ("one hundred and one hundred", None),
+            ("5 or six", None),
+            ("10-20", None),
+            ("1,5", None),
+            ("1.2.3", None),
+            ("5e3", None),
+            ("5:30", None),
+            ("2026-05-31", None),
+            ("5m", None),
+            ("三四百", None),
+            ("五六个", None),
+            ("十几", None),
+            ("几十", None),
+            ("三个半", None),
+            ("two and a half", None),
+            ("千万别", None),
+            ("hundred", None),
+        ] {
+            assert_eq!(count.read(words).ok(), wanted.map(Value::Number), "{words}");
+        }
+        for (words, wanted) in [
+            ("30", Some(30.0)),
+            ("2 hours", Some(120.0)),
+            ("2hours", Some(120.0)),
+            ("1 hour 30 minutes", Some(90.0)),
+            ("1 hour and 30 minutes", Some(90.0)),
+            ("两小时三十分钟", Some(150.0)),
+            ("三个小时", Some(180.0)),
+            ("about 20 I think", Some(20.0)),
+            ("3 days", None),
+            ("3天", None),
+            ("三个月", None),
+            ("50%", None),
+            ("20kg", None),
+            ("30 minutes or 40 minutes", None),
+            ("30 minutes 1 hour", None),
+            ("1 hour 30", None),
+            ("half an hour", None),
+            ("半小时", None),
+        ] {
+            let read = minutes.read(words).ok();
+            assert_eq!(read, wanted.map(Value::Number), "{words}");
+        }
+    }
+
+    #[test]
+    fn whoever_does_not_know_has_not_said_no() {
+        let light = slot(SlotKind::YesNo {
+            yes: Phrase::default(),
+            no: Phrase::default(),
+            yes_words: vec!["blinking".to_owned()],
+            no_words: vec!["dark".to_owned()],
+        });
+        for (words, wanted) in [
+            ("not sure", None),
+            ("No idea!", None),
+            ("no clue, sorry", None),
+            ("No, I'm not sure", None),
+            ("not certain", None),
+            ("I don’t know if it is blinking", None),
+            ("sure I don't know", None),
+            ("不确定", None),
+            ("不，我不知道", None),
+            ("没有，不清楚", None),
+            ("不 知道", None),
+            ("yes, but I don't know why", Some(true)),
+            ("not yet", Some(false)),
+            ("no, it is not", Some(false)),
+            ("不，没有", Some(false)),
+        ] {
+            assert_eq!(light.read(words).ok(), wanted.map(Value::Truth), "{words}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_or_too_late_is_out_of_range() {
+        let name = slot(SlotKind::Text { max: 5 });
+        assert_eq!(
+            name.read("五个字可以"),
+            Ok(Value::Text("五个字可以".to_owned()))
+        );
+        assert_eq!(name.read("six six"), Err(Misfit::OutOfRange));
+        let day = slot(SlotKind::Date {
+            min: None,
+            max: Some("2026-05-31".to_owned()),
+        });
+        assert_eq!(day.read("2026-06-01"), Err(Misfit::OutOfRange));
+        assert!(day.read("2026-05-31").is_ok());
     }
 
     #[test]
