@@ -134,6 +134,8 @@ codes! {
     NoRoot = "no-root", Fatal;
     /// A link to a node that does not exist.
     BrokenLink = "broken-link", Error;
+    /// A `then` without a sub-flow before it.
+    UnusedThen = "unused-then", Error;
     /// A node that nothing leads to.
     Unreachable = "unreachable", Warning;
     /// A node that ends the session without saying anything.

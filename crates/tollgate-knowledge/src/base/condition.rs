@@ -109,6 +109,30 @@ impl Condition {
         }
     }
 
+    /// Whether it holds whatever else is answered, if what is known now settles that.
+    pub(crate) fn settled(&self, facts: &dyn Facts) -> Option<bool> {
+        let is_known = |slot: &u16| facts.slot(*slot).is_some();
+        let settles = |parts: &[Self], by: bool| {
+            let parts = parts.iter().map(|part| part.settled(facts));
+            let found: Vec<Option<bool>> = parts.collect();
+            match found.contains(&Some(by)) {
+                true => Some(by),
+                false => (!found.contains(&None)).then_some(!by),
+            }
+        };
+        let is_settled = match self {
+            Self::All(parts) => return settles(parts, false),
+            Self::Any(parts) => return settles(parts, true),
+            Self::Not(part) => return part.settled(facts).map(|holds| !holds),
+            Self::Slot { slot, .. } => is_known(slot),
+            Self::Computed { slot, sum, .. } => is_known(slot) && sum.value(facts).is_some(),
+            Self::Slots { slot, other, .. } => is_known(slot) && is_known(other),
+            // What is not so now may become so.
+            Self::Known(_) | Self::Visited(_) => self.holds(facts),
+        };
+        is_settled.then(|| self.holds(facts))
+    }
+
     /// The condition in the words that authors write it in.
     pub(crate) fn show(&self, base: &Base) -> String {
         let inner = |part: &Self| match part {

@@ -31,6 +31,7 @@ pub(super) struct Draft {
     pub(super) id: Option<String>,
     pub(super) root: Option<(String, Spot)>,
     pub(super) sentences: Sentences,
+    pub(super) top_texts: Vec<(Phrase, Spot)>,
     pub(super) keywords: Vec<Text>,
     /// Folded, as what they are looked for in.
     pub(super) synonyms: Vec<Vec<String>>,
@@ -65,6 +66,8 @@ pub(super) struct RawLink {
 
 #[derive(Clone, Copy)]
 pub(super) enum RawTarget {
+    /// Nothing was written; an option ends with it, a node goes nowhere.
+    Unsaid,
     End,
     Id(Text),
     Branches(u32),
@@ -98,20 +101,11 @@ impl Draft {
     }
 
     pub(super) fn spot(&self, place: Place) -> Spot {
-        Spot {
-            file: u16::try_from(self.files.len().saturating_sub(1)).unwrap_or(u16::MAX),
-            column: u16::try_from(place.column).unwrap_or(u16::MAX),
-            line: place.line,
-        }
+        Spot::new(self.files.len().saturating_sub(1), place)
     }
 
     pub(super) fn report_at(&mut self, code: ProblemCode, spot: Spot, message: String) {
-        let file = self.files.get(usize::from(spot.file)).cloned();
-        let file = file.unwrap_or_else(|| Arc::from(""));
-        let place = Place {
-            line: spot.line,
-            column: u32::from(spot.column),
-        };
+        let (file, place) = spot.named(&self.files);
         if self.problems.len() < MAX_PROBLEMS {
             self.problems
                 .push(Problem::new(code, &file, place, message));
@@ -160,11 +154,11 @@ impl Draft {
                 let spot = self.spot(item.place);
                 self.root = self.string(item).map(|id| (id.into_owned(), spot));
             }
-            "title" => self.sentences.title = self.phrase(item),
-            "description" => self.sentences.description = self.phrase(item),
-            "fallback" => self.sentences.fallback = self.phrase(item),
-            "closing" => self.sentences.closing = self.phrase(item),
-            "choose" => self.sentences.choose = self.phrase(item),
+            "title" => self.sentences.title = self.top_text(item),
+            "description" => self.sentences.description = self.top_text(item),
+            "fallback" => self.sentences.fallback = self.top_text(item),
+            "closing" => self.sentences.closing = self.top_text(item),
+            "choose" => self.sentences.choose = self.top_text(item),
             "offer" => self.offer(item),
             "keywords" => {
                 let words = self.words(item);
@@ -209,7 +203,7 @@ impl Draft {
     fn offer(&mut self, item: &Item<'_>) {
         let names = Word::ALL.map(Word::as_str);
         for field in self.group(item, &names) {
-            let phrase = self.phrase(&field.value);
+            let phrase = self.top_text(&field.value);
             if let Some(at) = names.iter().position(|name| *name == field.key) {
                 self.sentences.offer[at] = phrase;
             }
@@ -290,10 +284,9 @@ impl Draft {
                 _ => {}
             }
         }
-        if let Some(next) = next {
-            let link = self.link(Some(next), then);
+        if next.is_some() || then.is_some() {
+            let link = self.link(next, then);
             self.raw.nodes.push((number, link));
-            more(&mut node);
         }
         node.options = (start, u32::try_from(self.choices.len()).unwrap_or(start));
         self.nodes.push(node);
@@ -400,13 +393,16 @@ impl Draft {
     }
 
     fn link(&mut self, next: Option<&Item<'_>>, then: Option<&Item<'_>>) -> RawLink {
-        let spot = next.map_or_else(Spot::default, |item| self.spot(item.place));
+        let spot = next
+            .or(then)
+            .map_or_else(Spot::default, |item| self.spot(item.place));
         let then = then
             .filter(|item| item.kind != Kind::Null)
             .and_then(|item| self.id(item))
             .map(|id| self.keep(&id));
         let target = match next.map(|item| (&item.kind, item)) {
-            None | Some((Kind::Null, _)) => RawTarget::End,
+            None => RawTarget::Unsaid,
+            Some((Kind::Null, _)) => RawTarget::End,
             Some((Kind::List(items), _)) => self.branches(items),
             Some((Kind::Map(_), item)) => self.branches(std::slice::from_ref(item)),
             Some((Kind::Bool(_) | Kind::Number(_) | Kind::Text(_), item)) => match self.id(item) {

@@ -189,7 +189,15 @@ impl Draft {
         words
     }
 
-    /// A text, or a group of texts by language.
+    /// A text of the whole base, of which an author wants to know where it stands.
+    pub(super) fn top_text(&mut self, item: &Item<'_>) -> Phrase {
+        let phrase = self.phrase(item);
+        let spot = self.spot(item.place);
+        self.top_texts.push((phrase, spot));
+        phrase
+    }
+
+    /// A text, or a group of texts by language; an empty one is none.
     pub(super) fn phrase(&mut self, item: &Item<'_>) -> Phrase {
         let start = u32::try_from(self.phrases.len()).unwrap_or(u32::MAX);
         match &item.kind {
@@ -202,15 +210,13 @@ impl Draft {
                         continue;
                     };
                     if let Some(text) = self.string(&field.value) {
-                        let text = self.keep(&text);
-                        self.phrases.push(Spoken { language, text });
+                        self.spoken(language, &text);
                     }
                 }
             }
             Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) | Kind::List(_) => {
                 if let Some(text) = self.string(item) {
-                    let text = self.keep(&text);
-                    self.phrases.push(Spoken { language: 0, text });
+                    self.spoken(0, &text);
                 }
             }
         }
@@ -218,6 +224,13 @@ impl Draft {
         Phrase {
             start,
             count: u16::try_from(count).unwrap_or(0),
+        }
+    }
+
+    fn spoken(&mut self, language: u8, text: &str) {
+        if !text.trim_start().is_empty() {
+            let text = self.keep(text);
+            self.phrases.push(Spoken { language, text });
         }
     }
 

@@ -32,6 +32,29 @@ pub(crate) struct Branch {
 }
 
 impl Link {
+    /// Whether where it leads depends on what was answered.
+    pub(super) fn is_computed(self) -> bool {
+        matches!(self.target, Target::Branches(_))
+    }
+
+    /// An end has nothing that follows it.
+    pub(super) fn settled(self) -> Self {
+        match self.target {
+            Target::End => Self { then: None, ..self },
+            Target::Node(_) | Target::Broken | Target::Branches(_) => self,
+        }
+    }
+
+    /// The link that one of its branches makes of it.
+    fn taking(self, branch: &Branch) -> Self {
+        let then = branch.link.then.or(self.then);
+        Self {
+            then,
+            ..branch.link
+        }
+        .settled()
+    }
+
     /// The link that these facts choose; without a fitting branch it is broken.
     pub(crate) fn resolve(self, base: &Base, facts: &dyn Facts) -> Self {
         let Target::Branches(number) = self.target else {
@@ -40,15 +63,33 @@ impl Link {
         let fits = |branch: &&Branch| branch.when.as_ref().is_none_or(|when| when.holds(facts));
         let branches = base.branches.get(number as usize);
         match branches.and_then(|branches| branches.iter().find(fits)) {
-            Some(branch) => Self {
-                target: branch.link.target,
-                then: branch.link.then.or(self.then),
-            },
+            Some(branch) => self.taking(branch),
             None => Self {
                 target: Target::Broken,
                 then: None,
             },
         }
+    }
+
+    /// The links it can still turn out to be, as far as these facts settle it.
+    pub(super) fn open(self, base: &Base, facts: &dyn Facts) -> Vec<Self> {
+        let Target::Branches(number) = self.target else {
+            return vec![self];
+        };
+        let mut open = Vec::new();
+        for branch in base.branches.get(number as usize).into_iter().flatten() {
+            let settled = match &branch.when {
+                Some(when) => when.settled(facts),
+                None => Some(true),
+            };
+            if settled != Some(false) {
+                open.push(self.taking(branch));
+            }
+            if settled == Some(true) {
+                break;
+            }
+        }
+        open
     }
 
     /// The nodes it can lead to, and those that sub-flows begun by it return to.
@@ -57,10 +98,8 @@ impl Link {
             Target::Branches(number) => (None, base.branches.get(number as usize)),
             Target::Node(_) | Target::End | Target::Broken => (Some(self), None),
         };
-        let branches = branches.into_iter().flatten().map(move |branch| Self {
-            target: branch.link.target,
-            then: branch.link.then.or(self.then),
-        });
+        let branches = branches.into_iter().flatten();
+        let branches = branches.map(move |branch| self.taking(branch));
         own.into_iter().chain(branches).flat_map(|link| {
             let target = match link.target {
                 Target::Node(node) => Some(node),
@@ -79,10 +118,7 @@ impl Link {
         branches
             .into_iter()
             .flatten()
-            .map(|branch| Self {
-                target: branch.link.target,
-                then: branch.link.then.or(self.then),
-            })
+            .map(|branch| self.taking(branch))
             .collect()
     }
 }

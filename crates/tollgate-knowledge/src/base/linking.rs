@@ -1,7 +1,7 @@
 //! The end of a draft: names become numbers, conditions are compiled, and what is wrong
 //! is reported all at once.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::{
     Base, Link, NodeId, Spot, Target, Text, condition,
@@ -9,7 +9,7 @@ use super::{
     hash,
 };
 use crate::{
-    problem::{Place, Problem, ProblemCode},
+    problem::{Problem, ProblemCode},
     search::Synonyms,
 };
 
@@ -24,8 +24,10 @@ impl Draft {
             self.choices[at].link = self.linked(link, &mut noticed);
         }
         for (node, link) in &raw.nodes {
-            let link = self.linked(link, &mut noticed);
-            more(&mut self.nodes[*node as usize]).link = Some(link);
+            let linked = self.linked(link, &mut noticed);
+            if !matches!(link.target, RawTarget::Unsaid) {
+                more(&mut self.nodes[*node as usize]).link = Some(linked);
+            }
         }
         for (group, links) in raw.branches.iter().enumerate() {
             for (at, link) in links.iter().enumerate() {
@@ -47,6 +49,7 @@ impl Draft {
             files: self.files,
             languages: self.languages,
             sentences: self.sentences,
+            top_texts: self.top_texts,
             keywords: self.keywords,
             nodes: self.nodes,
             choices: self.choices,
@@ -79,7 +82,7 @@ impl Draft {
         if let Some(node) = self.find(&id) {
             return node;
         }
-        if spot.line > 0 || self.nodes.is_empty() {
+        if spot.is_somewhere() || self.nodes.is_empty() {
             let message = if self.nodes.is_empty() {
                 "there are no nodes".to_owned()
             } else {
@@ -141,32 +144,32 @@ impl Draft {
     }
 
     fn linked(&self, raw: &RawLink, noticed: &mut Vec<Problem>) -> Link {
-        let mut find = |text: Text| {
+        let mut notice = |code: ProblemCode, message: String| {
+            if noticed.len() < MAX_PROBLEMS {
+                let (file, place) = raw.spot.named(&self.files);
+                noticed.push(Problem::new(code, &file, place, message));
+            }
+        };
+        let mut find = |text: Text, field: &str| {
             let id = self.kept(text);
             let found = self.find(id);
-            if found.is_none() && noticed.len() < MAX_PROBLEMS {
-                let file = self.files.get(usize::from(raw.spot.file)).cloned();
-                let place = Place {
-                    line: raw.spot.line,
-                    column: u32::from(raw.spot.column),
-                };
-                let message = format!(
-                    "`next_node` leads to `{}`, which is no node",
-                    crate::short(id)
-                );
-                let file = file.unwrap_or_else(|| Arc::from(""));
-                noticed.push(Problem::new(ProblemCode::BrokenLink, &file, place, message));
+            if found.is_none() {
+                let id = crate::short(id);
+                let message = format!("`{field}` leads to `{id}`, which is no node");
+                notice(ProblemCode::BrokenLink, message);
             }
             found
         };
         let target = match raw.target {
-            RawTarget::End => Target::End,
-            RawTarget::Id(text) => find(text).map_or(Target::Broken, Target::Node),
+            RawTarget::Unsaid | RawTarget::End => Target::End,
+            RawTarget::Id(text) => find(text, "next_node").map_or(Target::Broken, Target::Node),
             RawTarget::Branches(group) => Target::Branches(group),
         };
-        Link {
-            target,
-            then: raw.then.and_then(find),
+        let then = raw.then.and_then(|text| find(text, "then"));
+        if raw.then.is_some() && target == Target::End {
+            let message = "`then` is never followed: there is no `next_node` that comes before it";
+            notice(ProblemCode::UnusedThen, message.to_owned());
         }
+        Link { target, then }.settled()
     }
 }

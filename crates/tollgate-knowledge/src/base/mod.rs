@@ -3,6 +3,7 @@
 //! Texts live in one arena and links are numbers, so that a million nodes fit and walking
 //! costs the same whatever the size. A base never changes; a new version is a new value.
 
+mod ahead;
 mod condition;
 mod draft;
 mod fields;
@@ -10,10 +11,11 @@ mod linear;
 mod link;
 mod linking;
 mod load;
-mod pack;
 mod number;
+mod pack;
 mod slot;
 mod slots;
+mod spot;
 mod ways;
 mod words;
 
@@ -21,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use condition::{Condition, Facts};
 pub(crate) use link::{Branch, Link, Target};
 pub(crate) use load::read_text;
@@ -28,6 +31,7 @@ pub use load::{Limits, Stamp, load, load_text};
 pub use pack::{PackError, Unpacked, unpack};
 pub use slot::Value;
 pub(crate) use slot::{Misfit, Pick, Slot, SlotKind};
+pub(crate) use spot::Spot;
 pub(crate) use words::hash;
 
 use crate::{
@@ -79,14 +83,6 @@ impl Phrase {
 pub(crate) struct Spoken {
     pub(crate) language: u8,
     pub(crate) text: Text,
-}
-
-/// Where something stands, in little space.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Spot {
-    pub(crate) file: u16,
-    pub(crate) column: u16,
-    pub(crate) line: u32,
 }
 
 /// One step of a conversation.
@@ -175,6 +171,8 @@ pub struct Base {
     /// The first one is what a plain text is written in; it may have no name.
     pub(crate) languages: Vec<String>,
     pub(crate) sentences: Sentences,
+    /// Every text at the top and in slots, with where it stands.
+    pub(crate) top_texts: Vec<(Phrase, Spot)>,
     pub(crate) keywords: Vec<Text>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) choices: Vec<Choice>,
@@ -257,7 +255,7 @@ impl Base {
         self.index.get_or_init(|| Index::build(self))
     }
 
-    /// Which node leads to which, made when it is first needed.
+    /// Which node leads to which without a condition, made when it is first needed.
     pub(crate) fn ways(&self) -> &ways::Ways {
         self.ways.get_or_init(|| ways::Ways::of(self))
     }
@@ -346,12 +344,7 @@ impl Base {
     }
 
     pub(crate) fn place(&self, spot: Spot) -> (Arc<str>, Place) {
-        let file = self.files.get(usize::from(spot.file)).cloned();
-        let place = Place {
-            line: spot.line,
-            column: u32::from(spot.column),
-        };
-        (file.unwrap_or_else(|| Arc::from("")), place)
+        spot.named(&self.files)
     }
 }
 

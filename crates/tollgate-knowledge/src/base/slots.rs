@@ -88,7 +88,7 @@ impl Draft {
 
     fn said(&mut self, item: &Item<'_>, key: &str) -> Phrase {
         item.get(key)
-            .map_or_else(Phrase::default, |value| self.phrase(value))
+            .map_or_else(Phrase::default, |value| self.top_text(value))
     }
 
     fn spelled(&mut self, item: &Item<'_>, key: &str) -> Vec<String> {

@@ -1,4 +1,5 @@
-//! Whether one node can be reached from another, mostly without looking at what lies between.
+//! Whether one node can be reached from another by ways that no condition closes, mostly
+//! without looking at what lies between.
 //!
 //! One pass over the base numbers every node in the order of a walk from the root and finds
 //! the circles. After that, nodes of one circle reach each other, a node reaches what the walk
@@ -27,6 +28,8 @@ pub(crate) struct Ways {
     lowest: Vec<u32>,
     /// Whether the root reaches it.
     from_root: Vec<bool>,
+    /// Whether there are also ways with a condition.
+    has_conditions: bool,
 }
 
 impl Ways {
@@ -38,6 +41,7 @@ impl Ways {
             circles: vec![NONE; count],
             lowest: Vec::new(),
             from_root: vec![false; count],
+            has_conditions: false,
         };
         let mut walk = Walk {
             base,
@@ -67,6 +71,11 @@ impl Ways {
             .unwrap_or_else(|| self.asked(base, from, to, steps))
     }
 
+    /// Whether there are also ways with a condition, of which nothing is known here.
+    pub(super) fn has_conditions(&self) -> bool {
+        self.has_conditions
+    }
+
     /// The answer, where it needs no look at the graph.
     fn known(&self, base: &Base, from: NodeId, to: NodeId) -> Option<bool> {
         let (a, b) = (from as usize, to as usize);
@@ -89,7 +98,7 @@ impl Ways {
         seen.insert_unique(key(&from), from, key);
         let mut queue = VecDeque::from([from]);
         while let Some(node) = queue.pop_front() {
-            for next in base.next_nodes(node) {
+            for next in base.free_nodes(node) {
                 match self.known(base, next, to) {
                     Some(true) => return true,
                     Some(false) => continue,
@@ -161,7 +170,8 @@ impl Walk<'_> {
         self.low[node as usize] = self.time;
         self.time += 1;
         self.open.push(node);
-        (node, self.base.next_nodes(node))
+        ways.has_conditions |= self.base.has_conditions(node);
+        (node, self.base.free_nodes(node))
     }
 }
 

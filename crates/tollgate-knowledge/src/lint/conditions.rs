@@ -42,9 +42,14 @@ pub(super) fn check(linting: &mut Linting<'_>) {
         let mut before: Vec<&Condition> = Vec::new();
         let mut is_open = true;
         for branch in branches {
+            if !is_open {
+                let message = "this branch can never be taken: one before it has no `when`";
+                linting.at(ProblemCode::NeverTrue, branch.spot, message.to_owned());
+                continue;
+            }
             let Some(when) = &branch.when else {
                 is_open = false;
-                break;
+                continue;
             };
             let mut conditions = before.clone();
             conditions.push(when);
@@ -143,7 +148,7 @@ impl Axes {
 }
 
 /// Which slots can have a value at all: those that a node asks for or an option sets.
-fn filled(base: &Base) -> Vec<bool> {
+pub(super) fn filled(base: &Base) -> Vec<bool> {
     let mut filled = vec![false; base.slots.len()];
     let asked = base.nodes.iter().filter_map(|node| base.asked(node));
     let asked = asked.map(|(number, _)| number);
@@ -161,11 +166,19 @@ fn any(
     conditions: &[&Condition],
     holds: impl Fn(&dyn Facts) -> bool,
 ) -> bool {
-    let axes = Axes::of(base, filled, conditions);
-    let Some((axes, count)) = axes.and_then(|axes| axes.count().map(|count| (axes, count))) else {
-        return true;
-    };
-    (0..count).any(|mut number| {
+    some(base, filled, conditions, holds).unwrap_or(true)
+}
+
+/// Whether some combination of answers makes it true, if that can be told.
+pub(super) fn some(
+    base: &Base,
+    filled: &[bool],
+    conditions: &[&Condition],
+    holds: impl Fn(&dyn Facts) -> bool,
+) -> Option<bool> {
+    let axes = Axes::of(base, filled, conditions)?;
+    let count = axes.count()?;
+    let is_found = (0..count).any(|mut number| {
         let mut next = |size: usize| {
             let at = number % size;
             number /= size;
@@ -181,7 +194,8 @@ fn any(
             values: &values,
             visited: &visited,
         })
-    })
+    });
+    Some(is_found)
 }
 
 /// Answers that make sense for a slot whatever a condition says.

@@ -3,19 +3,18 @@
 //! Nothing here recurses: a chain of a million nodes is as good as any other.
 
 mod conditions;
+mod spin;
 
 use hashbrown::HashMap;
 
 use crate::{
-    base::{Base, Choice, Node, NodeId, Phrase, SlotKind, Spot, Target, hash},
+    base::{Base, Choice, Node, NodeId, Phrase, Spot, Target, hash},
     problem::{Problem, ProblemCode},
     text,
 };
 
 /// The most problems that are listed.
 const MOST: usize = 500;
-/// The most nodes in a row that may pass on without asking.
-const MOST_HOPS: usize = 64;
 
 /// Everything that is wrong with a base that can be loaded, in the order of its files.
 pub fn lint(base: &Base) -> Vec<Problem> {
@@ -25,6 +24,7 @@ pub fn lint(base: &Base) -> Vec<Problem> {
     };
     linting.ways();
     linting.ends();
+    spin::check(&mut linting);
     linting.languages();
     linting.keywords();
     conditions::check(&mut linting);
@@ -72,25 +72,14 @@ impl Linting<'_> {
         }
     }
 
-    /// Ends that say nothing, and nodes that pass on for ever.
+    /// Ends that say nothing.
     fn ends(&mut self) {
         let base = self.base;
-        for (node, number) in base.nodes.iter().zip(0..) {
-            let id = || crate::short(base.text(node.id));
+        for node in &base.nodes {
             if is_leaf(base, node) && node.response.is_none() {
-                let message = format!("`{}` ends the session and says nothing", id());
+                let id = crate::short(base.text(node.id));
+                let message = format!("`{id}` ends the session and says nothing");
                 self.at(ProblemCode::DeadEnd, node.spot, message);
-            }
-            let mut at: NodeId = number;
-            let mut hops = 0;
-            while let Some(next) = passes_on(base, base.at(at)) {
-                at = next;
-                hops += 1;
-                if hops > MOST_HOPS {
-                    let message = format!("`{}` passes on and on without asking", id());
-                    self.at(ProblemCode::Spin, node.spot, message);
-                    break;
-                }
             }
         }
     }
@@ -153,28 +142,7 @@ impl Linting<'_> {
 
 /// Everything a user can get to read, with where it stands.
 fn phrases(base: &Base) -> Vec<(Phrase, Spot)> {
-    let own = &base.sentences;
-    let whole = [
-        own.title,
-        own.description,
-        own.fallback,
-        own.closing,
-        own.choose,
-    ];
-    let whole = whole.into_iter().chain(own.offer);
-    let mut phrases: Vec<Phrase> = whole.collect();
-    for slot in &base.slots {
-        phrases.extend([slot.description, slot.invalid]);
-        match &slot.kind {
-            SlotKind::Choice(picks) => phrases.extend(picks.iter().map(|pick| pick.description)),
-            SlotKind::YesNo { yes, no, .. } => phrases.extend([*yes, *no]),
-            SlotKind::Text { .. } | SlotKind::Number { .. } | SlotKind::Date { .. } => {}
-        }
-    }
-    let mut all: Vec<(Phrase, Spot)> = phrases
-        .into_iter()
-        .map(|it| (it, Spot::default()))
-        .collect();
+    let mut all = base.top_texts.clone();
     for node in &base.nodes {
         let fallback = node.more.as_ref().map(|more| more.fallback);
         let own = [Some(node.response), Some(node.title), fallback];
@@ -224,10 +192,7 @@ fn saved(base: &Base) -> Vec<bool> {
                         from[target as usize].push((number, Some(then)));
                         from[then as usize].push((number, Some(target)));
                     }
-                    (Target::End | Target::Broken, Some(then)) => {
-                        from[then as usize].push((number, None));
-                    }
-                    (Target::End | Target::Broken, None) => waiting.push(number),
+                    (Target::End | Target::Broken, _) => waiting.push(number),
                     (Target::Branches(_), _) => {}
                 }
             }
@@ -261,15 +226,4 @@ fn spread(seen: &mut [bool], start: Vec<NodeId>, next: impl Fn(NodeId) -> Vec<No
 
 fn is_leaf(base: &Base, node: &Node) -> bool {
     base.choices(node).is_empty() && base.asked(node).is_none() && node.link().is_none()
-}
-
-/// The node that follows without anyone being asked.
-fn passes_on(base: &Base, node: &Node) -> Option<NodeId> {
-    if !base.choices(node).is_empty() || base.asked(node).is_some() {
-        return None;
-    }
-    match node.link()?.target {
-        Target::Node(next) => Some(next),
-        Target::End | Target::Broken | Target::Branches(_) => None,
-    }
 }

@@ -2,28 +2,45 @@
 //!
 //! Most words of most texts are none of the question, and a look at how they begin says so.
 
-use super::Query;
 use crate::text::{self, Run, Stems};
 
-/// Hears texts, one after the other, and knows which words of the question were in them.
-pub(crate) struct Heard<'q> {
-    query: &'q Query,
+/// Hears texts, one after the other, and knows which concepts of the question were in them.
+pub(crate) struct Heard {
+    /// How many concepts the question itself has.
+    total: usize,
+    /// Ways to say each concept, each a list of keys that belong together.
+    concepts: Vec<Vec<Vec<u64>>>,
+    /// All keys of them, in order.
+    keys: Vec<u64>,
+    begins: Beginnings,
     stems: Stems,
     folded: String,
-    /// For each key of the question.
+    /// For each key.
     has: Vec<bool>,
     has_any: bool,
 }
 
-impl<'q> Heard<'q> {
-    pub(super) fn new(query: &'q Query) -> Self {
+impl Heard {
+    pub(super) fn new(total: usize, concepts: Vec<Vec<Vec<u64>>>, begins: Beginnings) -> Self {
+        let mut keys: Vec<u64> = concepts.iter().flatten().flatten().copied().collect();
+        keys.sort_unstable();
+        keys.dedup();
         Self {
-            query,
+            has: vec![false; keys.len()],
+            total,
+            concepts,
+            keys,
+            begins,
             stems: Stems::new(),
             folded: String::new(),
-            has: vec![false; query.keys.len()],
             has_any: false,
         }
+    }
+
+    /// How many concepts the question has in its own words; other ways to say them are no
+    /// more of them.
+    pub(crate) fn total(&self) -> usize {
+        self.total
     }
 
     /// Forgets what was heard.
@@ -39,7 +56,7 @@ impl<'q> Heard<'q> {
         for run in text::runs(&folded) {
             match run {
                 Run::Word(word) => {
-                    if self.query.begins.can_begin(word) {
+                    if self.begins.can_begin(word) {
                         self.key(self.stems.key(word));
                     }
                 }
@@ -52,7 +69,7 @@ impl<'q> Heard<'q> {
     fn dense(&mut self, run: &str) {
         let mut characters = run.chars().peekable();
         while let Some(first) = characters.next() {
-            if !self.query.begins.can_have(first) {
+            if !self.begins.can_have(first) {
                 continue;
             }
             self.key(text::pair_key(first, None));
@@ -63,7 +80,7 @@ impl<'q> Heard<'q> {
     }
 
     fn key(&mut self, key: u64) {
-        if let Ok(at) = self.query.keys.binary_search(&key) {
+        if let Ok(at) = self.keys.binary_search(&key) {
             self.has[at] = true;
             self.has_any = true;
         }
@@ -75,16 +92,16 @@ impl<'q> Heard<'q> {
             return 0;
         }
         let has = |key: &u64| {
-            let at = self.query.keys.binary_search(key);
+            let at = self.keys.binary_search(key);
             at.is_ok_and(|at| self.has[at])
         };
-        let concepts = self.query.concepts().iter();
-        concepts.filter(|keys| keys.iter().all(has)).count()
+        let is_heard = |ways: &&Vec<Vec<u64>>| ways.iter().any(|keys| keys.iter().all(has));
+        self.concepts.iter().filter(is_heard).count()
     }
 }
 
 /// How the words of a question begin.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Beginnings {
     /// The ASCII letters and digits that its words between spaces begin with.
     ascii: u128,
@@ -97,20 +114,25 @@ pub(super) struct Beginnings {
 impl Beginnings {
     pub(super) fn of(folded: &str) -> Self {
         let mut begins = Self::default();
+        begins.add(folded);
+        begins
+    }
+
+    /// Takes in the words of one more text.
+    pub(super) fn add(&mut self, folded: &str) {
         for run in text::runs(folded) {
             match run {
                 Run::Word(word) => match word.chars().next() {
-                    Some(first) if first.is_ascii() => begins.ascii |= 1 << u32::from(first),
-                    first => begins.others.extend(first),
+                    Some(first) if first.is_ascii() => self.ascii |= 1 << u32::from(first),
+                    first => self.others.extend(first),
                 },
                 Run::Dense(run) => {
                     for character in run.chars() {
-                        begins.dense |= bit(character);
+                        self.dense |= bit(character);
                     }
                 }
             }
         }
-        begins
     }
 
     /// Whether a word can have the stem of one of the question: stemming leaves the beginning.
@@ -134,7 +156,8 @@ fn bit(character: char) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Query, *};
+    use crate::{Format, load_text};
 
     /// What is left out early could not have been heard.
     #[test]
@@ -153,15 +176,16 @@ mod tests {
             "sky die",
             "カードの投資 2 b",
         ];
+        let base = load_text("k", r#"{"nodes": {"root": {}}}"#, Format::Json).unwrap();
         for said in TEXTS {
             let query = Query::new(said);
-            let mut heard = Heard::new(&query);
+            let mut heard = query.heard(&base);
             for words in TEXTS {
                 heard.clear();
                 heard.text(words);
                 let keys = every_key(words);
-                let has = |concept: &&Vec<u64>| concept.iter().all(|key| keys.contains(key));
-                let wanted = query.concepts().iter().filter(has).count();
+                let has = |ways: &&Vec<Vec<u64>>| ways[0].iter().all(|key| keys.contains(key));
+                let wanted = heard.concepts.iter().filter(has).count();
                 assert_eq!(heard.concepts(), wanted, "{said} / {words}");
             }
         }

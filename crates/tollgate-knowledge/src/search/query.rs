@@ -15,9 +15,7 @@ const MAX_WORDS: usize = 64;
 pub(crate) struct Query {
     folded: String,
     concepts: Vec<Vec<u64>>,
-    /// All keys of the concepts, in order.
-    pub(super) keys: Vec<u64>,
-    pub(super) begins: Beginnings,
+    begins: Beginnings,
 }
 
 impl Query {
@@ -34,25 +32,20 @@ impl Query {
             }
         }
         concepts.truncate(MAX_WORDS);
-        let mut keys = concepts.concat();
-        keys.sort_unstable();
-        keys.dedup();
         Self {
             begins: Beginnings::of(&folded),
             folded,
             concepts,
-            keys,
         }
     }
 
-    /// For the words of other texts.
-    pub(crate) fn heard(&self) -> Heard<'_> {
-        Heard::new(self)
-    }
-
-    /// The concepts of the words themselves, each a list of keys that belong together.
-    pub(crate) fn concepts(&self) -> &[Vec<u64>] {
-        &self.concepts
+    /// For the words of other texts of a base, and what it says means the same.
+    pub(crate) fn heard(&self, base: &Base) -> Heard {
+        let mut begins = self.begins.clone();
+        for group in base.synonyms.said(&self.folded) {
+            group.iter().for_each(|word| begins.add(word));
+        }
+        Heard::new(self.concepts.len(), self.for_base(base), begins)
     }
 
     /// The concepts with what the author says means the same.

@@ -36,8 +36,12 @@ impl Library {
             [] if bases.len() > 1 => {
                 let roots: Vec<(&Base, NodeId)> =
                     bases.iter().map(|base| (*base, base.root)).collect();
-                match choosing(&roots, query, Matched::Root) {
-                    Some(session) => self.choice(&session, Some(Matched::Root)),
+                // A list of bases alone says less than the beginning of the first one.
+                match bases.iter().find(|base| can_ask(base)) {
+                    Some(asking) => {
+                        let session = choosing(asking, &roots, query, Matched::Root);
+                        self.choice(&session, Some(Matched::Root))
+                    }
                     None => Ok(root()),
                 }
             }
@@ -48,10 +52,11 @@ impl Library {
                     .iter()
                     .map(|hit| (bases[hit.base], hit.node))
                     .collect();
-                match choosing(&nodes, query, Matched::Several) {
-                    Some(session) => self.choice(&session, Some(Matched::Several)),
-                    None => Ok(begin(bases[best.base], best.node, query, Matched::Node)),
-                }
+                let mut asking = nodes.iter().map(|(base, _)| *base);
+                let asking = asking.find(|base| can_ask(base));
+                let asking = asking.unwrap_or(bases[best.base]);
+                let session = choosing(asking, &nodes, query, Matched::Several);
+                self.choice(&session, Some(Matched::Several))
             }
         }
     }
@@ -132,7 +137,7 @@ impl Library {
         Ok((base, node))
     }
 
-    /// Shows what is to be chosen from, in the words of the base that has a sentence for it.
+    /// Shows what is to be chosen from, under the sentence of the base that has one for it.
     pub(super) fn choice(
         &self,
         session: &Session,
@@ -143,7 +148,9 @@ impl Library {
         let mut options = Vec::new();
         for candidate in &session.candidates {
             let (base, node) = self.place_of(candidate)?;
-            let description = match candidate.id == base.id {
+            // Among bases each goes by its own name, as its beginning does not.
+            let is_base = candidate.id == base.id && node == base.root;
+            let description = match is_base {
                 true => base.title(language).to_owned(),
                 false => label(base, node, language),
             };
@@ -196,11 +203,14 @@ fn begin(base: &Base, node: NodeId, query: &str, matched: Matched) -> (Session, 
     walk.done()
 }
 
-/// A session that lets the user choose, if a base has a sentence for it.
-fn choosing(nodes: &[(&Base, NodeId)], query: &str, matched: Matched) -> Option<Session> {
-    let has_sentence = |(base, _): &&(&Base, NodeId)| !base.sentences.choose.is_none();
-    let (base, _) = *nodes.iter().find(has_sentence)?;
-    let mut session = fresh(base, base.language_for(query));
+/// Whether a base has a sentence for a choice.
+fn can_ask(base: &Base) -> bool {
+    !base.sentences.choose.is_none()
+}
+
+/// A session that lets the user choose, in the words of one base.
+fn choosing(asking: &Base, nodes: &[(&Base, NodeId)], query: &str, matched: Matched) -> Session {
+    let mut session = fresh(asking, asking.language_for(query));
     for (from, node) in nodes {
         let own = from.id_of(*node);
         let taken = nodes.iter().filter(|(b, n)| b.id_of(*n) == own).count() > 1;
@@ -216,7 +226,7 @@ fn choosing(nodes: &[(&Base, NodeId)], query: &str, matched: Matched) -> Option<
             node: own.to_owned(),
         });
     }
-    Some(session)
+    session
 }
 
 /// What a node is called in a list: its title, else the start of what it says.

@@ -2,7 +2,9 @@
 
 use super::{Matched, settle::Walk};
 use crate::{
-    base::{Base, Choice, Misfit, NodeId, Phrase, Pick, SlotKind, Target, Text, Value, Word},
+    base::{
+        Ahead, Base, Choice, Misfit, NodeId, Phrase, Pick, SlotKind, Target, Text, Value, Word,
+    },
     search::{self, Enough, Heard, Query},
     text::Said,
 };
@@ -24,6 +26,13 @@ impl Walk<'_> {
             self.matched = Some(Matched::Option);
             return self.take(choice, None);
         }
+        let listed = self.listed(here);
+        let is_named = |(word, phrase): &&(Word, Phrase)| {
+            said.is(word.as_str()) || self.is_said(*phrase, &said)
+        };
+        if let Some((word, _)) = listed.iter().find(is_named) {
+            return self.obey(here, *word);
+        }
         if let Some((_, slot)) = self.base.asked(self.base.at(here)) {
             let value = match &slot.kind {
                 SlotKind::Choice(_) => self.pick(here, &said, words).ok_or(Misfit::Other),
@@ -39,7 +48,7 @@ impl Walk<'_> {
             match value {
                 Ok(value) => {
                     self.matched = Some(Matched::Slot);
-                    return self.answer(here, Word::MoreInfo.as_str(), value);
+                    return self.answer(here, Word::MoreInfo.as_str(), value, words);
                 }
                 Err(Misfit::OutOfRange) => return self.does_not_fit(here),
                 Err(Misfit::Other) => {}
@@ -52,7 +61,14 @@ impl Walk<'_> {
             return;
         }
         let query = Query::new(words);
-        if let Some(choice) = self.meant(&visible, &query) {
+        let meant = self.meant(&visible, &query);
+        // An author's option that accounts for all of it goes first, as an author's id does.
+        if meant.is_none_or(|(_, part)| part < 1.0)
+            && let Some(word) = self.meant_word(&listed, &query)
+        {
+            return self.obey(here, word);
+        }
+        if let Some((choice, _)) = meant {
             self.matched = Some(Matched::Option);
             return self.take(choice, None);
         }
@@ -62,6 +78,38 @@ impl Walk<'_> {
             return self.enter(node);
         }
         self.does_not_fit(here);
+    }
+
+    /// The words that always work and are listed here; that one can say more needs no saying.
+    fn listed(&self, here: NodeId) -> Vec<(Word, Phrase)> {
+        let offers = self.base.sentences.offer;
+        let listed = Word::ALL.into_iter().zip(offers);
+        let listed = listed.filter(|(word, phrase)| {
+            let is_said = *word != Word::MoreInfo && !phrase.is_none();
+            is_said && self.makes_sense(*word, here)
+        });
+        listed.collect()
+    }
+
+    /// Does what a word that always works stands for.
+    fn obey(&mut self, here: NodeId, word: Word) {
+        self.matched = Some(Matched::Option);
+        self.choose(here, word.as_str(), None);
+    }
+
+    /// The listed word that everything that was said is about: to lose one's place, a part of
+    /// it is not enough.
+    fn meant_word(&self, listed: &[(Word, Phrase)], query: &Query) -> Option<Word> {
+        let mut heard = query.heard(self.base);
+        let mut fits = listed.iter().filter(|(_, phrase)| {
+            heard.clear();
+            said_by(self.base, *phrase, &[]).for_each(|text| heard.text(text));
+            heard.concepts() > 0 && heard.concepts() >= heard.total()
+        });
+        match (fits.next(), fits.next()) {
+            (Some((word, _)), None) => Some(*word),
+            (_, _) => None,
+        }
     }
 
     /// Whether the words are a phrase, in any language.
@@ -115,18 +163,19 @@ impl Walk<'_> {
         };
         let outright = picks.iter().position(is_same);
         let at = outright.or_else(|| {
-            best(&Query::new(words), picks, |pick, heard| {
+            let (at, _) = best(base, &Query::new(words), picks, |pick, heard| {
                 heard.text(&pick.id);
                 said_by(base, pick.description, &pick.keywords).for_each(|text| heard.text(text));
-            })
+            })?;
+            Some(at)
         })?;
         Some(Value::Text(picks[at].id.clone()))
     }
 
-    /// The option whose words were said, if one stands out.
-    fn meant<'c>(&self, visible: &[&'c Choice], query: &Query) -> Option<&'c Choice> {
+    /// The option whose words were said, if one stands out, and the part they are of all words.
+    fn meant<'c>(&self, visible: &[&'c Choice], query: &Query) -> Option<(&'c Choice, f32)> {
         let base = self.base;
-        let at = best(query, visible, |choice, heard| {
+        let (at, part) = best(base, query, visible, |choice, heard| {
             heard.text(base.text(choice.id));
             said_by(base, choice.description, choice.words()).for_each(|text| heard.text(text));
             if let Target::Node(node) = choice.link.target {
@@ -134,7 +183,7 @@ impl Walk<'_> {
                 said_by(base, node.title, node.words()).for_each(|text| heard.text(text));
             }
         })?;
-        Some(visible[at])
+        Some((visible[at], part))
     }
 
     /// The best node among those that can still be reached.
@@ -143,38 +192,10 @@ impl Walk<'_> {
             Some(_) => Enough::INSTEAD,
             None => Enough::ONWARD,
         };
-        let ways = self.base.ways();
-        let ways_from = self.ways_from(here);
-        let mut steps = MOST_STEPS;
+        let mut ahead = Ahead::new(self.base, here, MOST_STEPS);
         search::first(self.base, query, enough, MOST_AHEAD, |node| {
-            let mut leads = |start: NodeId| ways.lead(self.base, start, node, &mut steps);
-            (node != here).then(|| match &ways_from {
-                None => leads(here),
-                Some((open, closed)) => {
-                    open.contains(&node)
-                        || !closed.contains(&node) && open.iter().any(|it| leads(*it))
-                }
-            })
+            (node != here).then(|| ahead.leads_to(node, &self.facts()))
         })
-    }
-
-    /// Where a step from here can lead now and where only a hidden option leads, if there is
-    /// one: words open no way that its author closed.
-    fn ways_from(&self, here: NodeId) -> Option<(Vec<NodeId>, Vec<NodeId>)> {
-        let (base, facts) = (self.base, self.facts());
-        let shows = |choice: &&Choice| choice.when().is_none_or(|when| when.holds(&facts));
-        let choices = base.choices(base.at(here)).iter();
-        let (open, hidden): (Vec<_>, Vec<_>) = choices.partition(shows);
-        if hidden.is_empty() {
-            return None;
-        }
-        let links = open.into_iter().map(|choice| &choice.link);
-        let links = links.chain(base.at(here).link());
-        let hidden = hidden.into_iter().map(|choice| &choice.link);
-        Some((
-            links.flat_map(|link| link.nodes(base)).collect(),
-            hidden.flat_map(|link| link.nodes(base)).collect(),
-        ))
     }
 }
 
@@ -185,9 +206,15 @@ fn said_by<'b>(base: &'b Base, phrase: Phrase, words: &'b [Text]) -> impl Iterat
     spoken.chain(base.keywords(words))
 }
 
-/// The place of the one whose texts account for the most of what was said, if it is one.
-fn best<T>(query: &Query, all: &[T], texts: impl Fn(&T, &mut Heard<'_>)) -> Option<usize> {
-    let mut heard = query.heard();
+/// The place of the one whose texts account for the most of what was said, if it is one, and
+/// how much that is.
+fn best<T>(
+    base: &Base,
+    query: &Query,
+    all: &[T],
+    texts: impl Fn(&T, &mut Heard),
+) -> Option<(usize, f32)> {
+    let mut heard = query.heard(base);
     let count = |one: &T| {
         heard.clear();
         texts(one, &mut heard);
@@ -196,9 +223,10 @@ fn best<T>(query: &Query, all: &[T], texts: impl Fn(&T, &mut Heard<'_>)) -> Opti
     let counts: Vec<usize> = all.iter().map(count).collect();
     let most = *counts.iter().max()?;
     let is_only = counts.iter().filter(|count| **count == most).count() == 1;
-    let part = most as f32 / query.concepts().len().max(1) as f32;
+    let part = most as f32 / heard.total().max(1) as f32;
     let fits = most > 0 && is_only && part >= ENOUGH;
-    fits.then(|| counts.iter().position(|count| *count == most))?
+    let place = counts.iter().position(|count| *count == most)?;
+    fits.then_some((place, part))
 }
 
 /// The place in a list that words name by its number, the first being 1.

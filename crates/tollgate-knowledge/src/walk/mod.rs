@@ -59,4 +59,6 @@ impl StepError {
 }
 
 #[cfg(test)]
+mod asked;
+#[cfg(test)]
 mod tests;

@@ -194,6 +194,13 @@ impl Session {
         }
     }
 
+    /// The words in which a slot was answered, as far back as steps are known.
+    pub(super) fn words_for(&self, slot: &str) -> Option<&str> {
+        let mut steps = self.trail.iter().rev();
+        let step = steps.find(|step| step.slots.contains_key(slot))?;
+        Some(step.said.as_str()).filter(|said| !said.is_empty())
+    }
+
     /// Whether there is a question to go back to.
     pub(super) fn has_past(&self) -> bool {
         !self.chosen_from.is_empty() || self.trail.iter().any(Step::was_asked)

@@ -164,8 +164,8 @@ impl<'a> Walk<'a> {
         filled
     }
 
-    /// An answer as a user would say it.
-    pub(super) fn shown(&self, slot: &Slot, value: &Value) -> String {
+    /// What the author calls an answer.
+    pub(super) fn label(&self, slot: &Slot, value: &Value) -> Option<&'a str> {
         let phrase = match (&slot.kind, value) {
             (SlotKind::Choice(picks), Value::Text(id)) => {
                 let pick = picks.iter().find(|pick| pick.id == *id);
@@ -175,12 +175,19 @@ impl<'a> Walk<'a> {
             (SlotKind::YesNo { no, .. }, Value::Truth(false)) => Some(*no),
             (_, _) => None,
         };
-        let said = phrase.map_or("", |phrase| self.base.say(phrase, &self.session.language));
-        match (said, value) {
-            ("", Value::Truth(true)) => "yes".to_owned(),
-            ("", Value::Truth(false)) => "no".to_owned(),
-            ("", value) => value.to_string(),
-            (said, _) => said.to_owned(),
+        let label = self.base.say(phrase?, &self.session.language);
+        (!label.is_empty()).then_some(label)
+    }
+
+    /// An answer as its author or its user says it; one that was chosen and has no other name
+    /// goes by the id of its option.
+    fn shown(&self, slot: &Slot, value: &Value) -> String {
+        let said = || self.session.words_for(&slot.name).map(str::to_owned);
+        match (self.label(slot, value), value) {
+            (Some(label), _) => label.to_owned(),
+            (None, Value::Truth(true)) => said().unwrap_or_else(|| "yes".to_owned()),
+            (None, Value::Truth(false)) => said().unwrap_or_else(|| "no".to_owned()),
+            (None, Value::Number(_) | Value::Text(_)) => value.to_string(),
         }
     }
 
@@ -224,16 +231,20 @@ impl<'a> Walk<'a> {
             }
         }
         for (word, phrase) in Word::ALL.into_iter().zip(base.sentences.offer) {
-            let makes_sense = match word {
-                Word::Back | Word::Why => self.session.has_past(),
-                Word::Restart => node != base.root,
-                Word::MoreInfo => true,
-            };
-            if !phrase.is_none() && makes_sense {
+            if !phrase.is_none() && self.makes_sense(word, node) {
                 add(word.as_str(), phrase);
             }
         }
         offers
+    }
+
+    /// Whether a word that always works is worth listing at a node.
+    pub(super) fn makes_sense(&self, word: Word, node: NodeId) -> bool {
+        match word {
+            Word::Back | Word::Why => self.session.has_past(),
+            Word::Restart => node != self.base.root,
+            Word::MoreInfo => true,
+        }
     }
 
     /// The session as it is now, and what is shown of it.

@@ -54,7 +54,7 @@ impl<'a> Walk<'a> {
         if let Some(choice) = visible.find(|choice| base.text(choice.id) == id) {
             self.take(choice, input);
         } else if let Some(value) = self.picked(here, id) {
-            self.answer(here, id, value);
+            self.answer(here, id, value, "");
         } else {
             match Word::of(id) {
                 Some(Word::Back) => self.back(),
@@ -120,13 +120,18 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Fills the slot that the node asks for and goes on.
-    pub(super) fn answer(&mut self, node: NodeId, option: &str, value: Value) {
+    /// Fills the slot that the node asks for with what was chosen or said, and goes on.
+    pub(super) fn answer(&mut self, node: NodeId, option: &str, value: Value, words: &str) {
         let Some((_, slot)) = self.base.asked(self.base.at(node)) else {
             return;
         };
         let before = self.session.clone();
-        let said = self.shown(slot, &value);
+        let label = self.label(slot, &value);
+        let said = match (&value, label) {
+            (_, Some(label)) => label.to_owned(),
+            (Value::Truth(_), None) => words.to_owned(),
+            (Value::Number(_) | Value::Text(_), None) => value.to_string(),
+        };
         self.session.leave(option, &said);
         self.session.set(&slot.name, value);
         let link = self.base.at(node).link().copied().unwrap_or(Link {
@@ -139,11 +144,14 @@ impl<'a> Walk<'a> {
     /// Back to the question before this one; from the first one to the choice it came from,
     /// or to the root.
     fn back(&mut self) {
-        if !self.session.undo() {
-            self.session.node = self.base.id_of(self.base.root).to_owned();
-            self.session.candidates = std::mem::take(&mut self.session.chosen_from);
+        if self.session.undo() {
+            return self.repeat();
         }
-        self.repeat();
+        self.session.returns.clear();
+        self.session.candidates = std::mem::take(&mut self.session.chosen_from);
+        if !self.is_choosing() {
+            self.enter(self.base.root);
+        }
     }
 
     fn restart(&mut self) {

@@ -43,7 +43,7 @@ fn library() -> Library {
     )])
 }
 
-fn of(bases: &[(&str, &str)]) -> Library {
+pub(super) fn of(bases: &[(&str, &str)]) -> Library {
     let load = |(id, text): &(&str, &str)| Arc::new(load_text(id, text, Format::Json).unwrap());
     Library::new(bases.iter().map(load).collect())
 }

@@ -9,6 +9,8 @@ mod entry;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod lints;
+#[cfg(test)]
 mod planted;
 #[cfg(test)]
 mod ranking;
