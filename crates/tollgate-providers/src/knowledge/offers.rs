@@ -21,6 +21,8 @@ const PAGE_TEXT: &str = include_str!("page.html");
 const PROMPT: &str = "guided_session";
 /// The most values that are completed at once.
 const MOST: usize = 100;
+/// The most bytes of one read.
+const MAX_READ: usize = 1 << 20;
 
 /// The formats of a graph: how an address ends, what it is, how it is drawn.
 const GRAPHS: &[(&str, &str, GraphFormat)] = &[
@@ -148,27 +150,20 @@ pub(super) fn read(library: &Library, uri: &str) -> Result<Value, ProviderError>
                 shown
             })
             .collect();
-        return Ok(content(
-            uri,
-            "application/json",
-            json!({"knowledge_bases": bases}).to_string(),
-        ));
+        let bases = json!({"knowledge_bases": bases}).to_string();
+        return content(uri, "application/json", bases);
     }
     let rest = uri.strip_prefix(SCHEME).ok_or_else(lost)?;
     let (id, below) = rest.split_once('/').unwrap_or((rest, ""));
     let id = unescaped(id).ok_or_else(lost)?;
     let base: &Arc<Base> = library.base(&id).ok_or_else(lost)?;
     if below.is_empty() {
-        return Ok(content(
-            uri,
-            "application/json",
-            base.describe().to_string(),
-        ));
+        return content(uri, "application/json", base.describe().to_string());
     }
     if let Some(node) = below.strip_prefix("nodes/") {
         let node = unescaped(node).and_then(|node| base.describe_node(&node));
         let node = node.ok_or_else(lost)?;
-        return Ok(content(uri, "application/json", node.to_string()));
+        return content(uri, "application/json", node.to_string());
     }
     let ending = below.strip_prefix("graph.").ok_or_else(lost)?;
     let (_, mime, format) = GRAPHS
@@ -176,11 +171,23 @@ pub(super) fn read(library: &Library, uri: &str) -> Result<Value, ProviderError>
         .find(|(name, _, _)| *name == ending)
         .ok_or_else(lost)?;
     let drawn = graph(base, *format, &GraphOptions::default()).ok_or_else(lost)?;
-    Ok(content(uri, mime, drawn.text))
+    content(uri, mime, drawn.text)
 }
 
-fn content(uri: &str, mime: &str, text: String) -> Value {
-    json!({"contents": [{"uri": uri, "mimeType": mime, "text": text}]})
+/// One read; half a picture is none, so what is too long is refused.
+fn content(uri: &str, mime: &str, text: String) -> Result<Value, ProviderError> {
+    if text.len() > MAX_READ {
+        let bytes = text.len();
+        let message = format!("`{uri}` has {bytes} bytes, and one read gives at most {MAX_READ}");
+        return Err(ProviderError {
+            suggestion: Some(
+                "Read single nodes, or let the operator draw a part: `tollgate knowledge graph --from NODE --depth N`."
+                    .to_owned(),
+            ),
+            ..ProviderError::rejected(message)
+        });
+    }
+    Ok(json!({"contents": [{"uri": uri, "mimeType": mime, "text": text}]}))
 }
 
 /// The values that go on from what was typed.

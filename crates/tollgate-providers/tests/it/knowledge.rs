@@ -267,6 +267,52 @@ async fn several_nodes_that_fit_are_offered_and_the_choice_survives_a_restart() 
     assert_eq!(chosen["response"], "On the wall", "{chosen}");
 }
 
+#[tokio::test]
+async fn one_read_gives_at_most_a_megabyte() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large.json");
+    let leaves = "leaf ".repeat(300_000);
+    let text = format!(
+        r#"{{"nodes": {{"root": {{"response": "Hi", "next_node": "large"}}, "large": {{"response": "{leaves}"}}}}}}"#
+    );
+    fs::write(&path, text).unwrap();
+    let provider = with(&path);
+    let read = async |uri: &str| {
+        let read = json!({"uri": uri});
+        ask(&provider, &context(), tollgate_core::offer::READ, read).await
+    };
+    let error = read("knowledge://large/nodes/large").await.unwrap_err();
+    assert!(error.message.contains("at most 1048576"), "{error:?}");
+    assert!(error.suggestion.is_some());
+    assert!(read("knowledge://large/nodes/root").await.is_ok());
+}
+
+#[tokio::test]
+async fn many_versions_of_one_process_are_all_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tea.json");
+    let text = |at: usize| BASE.replace("水温八十度", &format!("水温{at}度"));
+    fs::write(&path, text(0)).unwrap();
+    let cx = context();
+    let provider = knowledge::provider(knowledge::Settings {
+        paths: vec![path.clone()],
+        versions: Some(folder.path().join("versions")),
+        ..knowledge::Settings::default()
+    });
+    let mut begun = Vec::new();
+    // More than are kept in memory.
+    for at in 0..20 {
+        fs::write(&path, text(at)).unwrap();
+        begun.push(initiate(&provider, &cx, "你好").await.unwrap());
+    }
+    for (at, session) in begun.iter().enumerate() {
+        let step = json!({"session_id": session["session_id"], "selected_option_id": "tea"});
+        let answer = ask(&provider, &cx, "navigate_session", step).await.unwrap();
+        assert_eq!(answer["response"], format!("水温{at}度"));
+        assert_eq!(answer["version"], session["version"]);
+    }
+}
+
 /// Remembers that lists have changed.
 #[derive(Default)]
 struct Told(tokio::sync::Notify);
