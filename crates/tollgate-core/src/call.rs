@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    clock::Timestamp,
     event::EventSink,
     identity::{Principal, SessionKey, Surface, TrustLevel},
     input::{AskKinds, InputRequest, InputResponses},
@@ -191,7 +192,9 @@ pub struct ToolResult {
     /// Why it is less than it could be.
     pub warnings: Vec<Warning>,
     /// For tools with a service command.
-    pub service: Option<ServiceInfo>,
+    pub service: Option<Box<ServiceInfo>>,
+    /// When it stops being true, if that is before the tool's answers usually do.
+    pub holds_until: Option<Timestamp>,
 }
 
 impl ToolResult {
@@ -206,6 +209,7 @@ impl ToolResult {
             status: Status::Ok,
             warnings: Vec::new(),
             service: None,
+            holds_until: None,
         }
     }
 }

@@ -292,6 +292,15 @@ pub(super) fn keeping(permitted: &Permitted, now: Timestamp) -> Option<Keeping> 
     Some(Keeping { place, until })
 }
 
+impl Keeping {
+    /// The same for an answer that says itself when it stops being true; nothing if it has already.
+    pub(super) fn for_answer(self, holds_until: Option<Timestamp>, now: Timestamp) -> Option<Self> {
+        let until = [self.until, holds_until].into_iter().flatten().min();
+        let is_over = until.is_some_and(|until| until <= now);
+        (!is_over).then_some(Self { until, ..self })
+    }
+}
+
 /// Puts a clean answer where the rest of this process finds it.
 pub(super) fn remember(session: &SessionState, keeping: Option<&Keeping>, kept: &Arc<Kept>) {
     if let Some(Keeping { place, until }) = keeping.filter(|_| kept.is_success()) {

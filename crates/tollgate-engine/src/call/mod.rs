@@ -229,6 +229,8 @@ impl Inner {
             Answer::NeedsInput(request) => return Ok(End::NeedsInput(request)),
         };
         let usage = result.usage;
+        let now = self.clock.now();
+        let caching = caching.and_then(|keeping| keeping.for_answer(result.holds_until, now));
         let checked = validate::output(&listing, result, self.settings.result_bytes)?;
         self.probe(trail, Stage::ValidateOut);
         let clean = finish::clean(self, &listing, checked)?;

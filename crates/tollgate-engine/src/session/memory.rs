@@ -57,7 +57,7 @@ impl Kept {
             blocks: result.blocks,
             status: result.status,
             warnings,
-            service: result.service,
+            service: result.service.map(|service| *service),
             redacted: found.applied,
             taint: found.taint.clone(),
             whole: result.whole.map(|payload| Whole {

@@ -71,7 +71,12 @@ impl Request {
 
     /// Whether its answer may be used again: it changes nothing, is no picture and is not about this moment.
     pub fn may_be_kept(&self) -> bool {
-        self.is_read && !self.is_binary && !ABOUT_NOW.contains(&self.endpoint.as_str())
+        self.is_read && !self.is_binary && !self.is_about_now()
+    }
+
+    /// Whether its answer is true at this moment only.
+    pub fn is_about_now(&self) -> bool {
+        ABOUT_NOW.contains(&self.endpoint.as_str())
     }
 
     /// The whole address, with the key in it.

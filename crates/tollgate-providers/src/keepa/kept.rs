@@ -1,7 +1,8 @@
 //! Answers of Keepa's that are used again, across sessions and processes.
 //!
-//! Invariants: only successful reads are kept, under a fingerprint that holds no key; an entry ends by itself. Losing an
-//! entry costs tokens and nothing else, so a conflict or a store that is busy is no failure of the call.
+//! Invariants: only successful reads are kept, under a fingerprint that holds no key; an entry ends by itself, and what is
+//! kept is listed, so that clearing leaves nothing behind. Losing an entry costs tokens and nothing else, so a conflict or a
+//! store that is busy is no failure of the call.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -55,15 +56,17 @@ pub(super) fn key(request: &Request) -> String {
     format!("{PREFIX}{}", hex_digest(text.as_bytes()))
 }
 
-/// The answer that was kept, since when and until when.
+/// The answer that was kept, since when and until when: never longer than this caller lets it live.
 pub(super) async fn find(
     cx: &CallContext,
     now: Timestamp,
     key: &str,
+    ttl: Duration,
 ) -> Option<(Answer, (i64, i64))> {
     let Versioned { value, .. } = cx.state.get(key).await.ok()??;
     let entry: Entry = serde_json::from_slice(&value).ok()?;
-    if entry.until <= now.0 {
+    let until = entry.until.min(Timestamp(entry.at).plus(ttl).0);
+    if until <= now.0 {
         return None;
     }
     let bucket = Bucket::read(entry.text.as_bytes());
@@ -72,7 +75,7 @@ pub(super) async fn find(
         bucket,
         waited: None,
     };
-    Some((answer, (entry.at, entry.until)))
+    Some((answer, (entry.at, until)))
 }
 
 /// Keeps an answer.
@@ -106,32 +109,38 @@ pub(super) async fn keep(
         until: until.0,
         bytes: text.len(),
     };
-    change(cx, now, |lines| {
+    let listed = change(cx, now, |lines| {
         lines.retain(|known| known.key != key);
         lines.push(line.clone());
         let first = lines.len().saturating_sub(MOST);
-        lines.drain(..first);
-    })
-    .await;
+        lines.drain(..first).map(|line| line.key).collect()
+    });
+    // What is not listed would outlive a clearing.
+    let unlisted = listed.await.unwrap_or_else(|| vec![line.key.clone()]);
+    for key in unlisted {
+        drop(cx.state.delete(&key).await);
+    }
 }
 
-/// Changes the index; whoever else writes at the same time is not overwritten.
-async fn change(cx: &CallContext, now: Timestamp, edit: impl Fn(&mut Vec<Line>)) {
+/// Changes the index and says which keys it lost; whoever else writes at the same time is not overwritten. Nothing if it
+/// could not be changed.
+async fn change(
+    cx: &CallContext,
+    now: Timestamp,
+    edit: impl Fn(&mut Vec<Line>) -> Vec<String>,
+) -> Option<Vec<String>> {
     for _ in 0..ATTEMPTS {
-        let Ok(known) = cx.state.get(INDEX).await else {
-            return;
-        };
-        let (mut lines, version) = read(known);
-        edit(&mut lines);
-        let Ok(value) = serde_json::to_vec(&lines) else {
-            return;
-        };
+        let (mut lines, version) = read(cx.state.get(INDEX).await.ok()?);
+        let lost = edit(&mut lines);
+        let value = serde_json::to_vec(&lines).ok()?;
         let until = Some(now.plus(INDEX_LIVES));
-        let written = cx.state.compare_and_put(INDEX, version, value, until).await;
-        if !matches!(written, Err(StoreError::Conflict)) {
-            return;
+        match cx.state.compare_and_put(INDEX, version, value, until).await {
+            Ok(_) => return Some(lost),
+            Err(StoreError::Conflict) => {}
+            Err(_) => return None,
         }
     }
+    None
 }
 
 async fn put(
@@ -227,7 +236,7 @@ async fn inspect(cx: &CallContext, now: Timestamp, params: &Params) -> Result<Va
     };
     let full = format!("{PREFIX}{}", wanted.trim_start_matches(PREFIX));
     let line = lines.iter().find(|line| line.key == full);
-    let found = find(cx, now, &full).await;
+    let found = find(cx, now, &full, Duration::MAX).await;
     let (Some(line), Some((answer, _))) = (line, found) else {
         let message = format!("no answer is kept under {wanted:?}");
         return Err(Error::new(Kind::ResourceNotFound, message));
@@ -268,7 +277,7 @@ async fn explain(cx: &CallContext, settings: &Settings, params: &Params) -> Resu
     let ttl = ttl.unwrap_or(settings.cache_ttl);
     told["ttl_seconds"] = Value::from(ttl.as_secs());
     let may_keep = request.may_be_kept() && !given.is_on("no_cache") && !ttl.is_zero();
-    let kept = find(cx, settings.clock.now(), &key).await;
+    let kept = find(cx, settings.clock.now(), &key, ttl).await;
     told["reason"] = Value::from(match (&kept, may_keep) {
         (_, false) => "Such an answer is never kept.",
         (Some(_), true) => "An answer is kept and would be used again.",
@@ -292,7 +301,17 @@ async fn prune(cx: &CallContext, now: Timestamp, is_all: bool) -> Result<Value, 
         let deleted = cx.state.delete(&line.key).await;
         deleted.map_err(|error| Error::new(Kind::ServerError, error.to_string()))?;
     }
-    change(cx, now, |lines| lines.retain(|line| !goes(line))).await;
+    // An answer that came in between stays, and stays listed.
+    let is_gone = |line: &Line| {
+        let mut gone = gone.iter();
+        gone.any(|one| (&one.key, one.at) == (&line.key, line.at))
+    };
+    let unlisted = change(cx, now, |lines| {
+        let (lost, left) = lines.drain(..).partition(is_gone);
+        *lines = left;
+        lost.into_iter().map(|line| line.key).collect()
+    });
+    drop(unlisted.await);
     Ok(json!({
         "view": if is_all { "cache_clear" } else { "cache_prune_expired" },
         "removed": gone.len(),

@@ -54,7 +54,9 @@ pub(super) async fn run(
         }
     };
     let outcome = outcome.map_err(shown)?;
-    Ok(finished(shared, &cx, command, &given, prepared, outcome))
+    let mut result = finished(shared, &cx, command, &given, prepared, outcome);
+    result.holds_until = world.holds_until();
+    Ok(Answer::Done(result))
 }
 
 /// Refuses a selection with fields that do not exist, before anyone is asked to pay for it.
@@ -213,10 +215,10 @@ fn recalled(
             let mut result = ToolResult::ok(Payload::from(data));
             result.usage = Usage { consumed: Some(0) };
             result.warnings = vec![Warning::UsedCache];
-            result.service = Some(ServiceInfo {
+            result.service = Some(Box::new(ServiceInfo {
                 request: kept["request"].clone(),
                 token_bucket: json!({"cache_hit": true, "tokens_consumed": 0}),
-            });
+            }));
             Ok(Answer::Done(result))
         }
     })
@@ -229,7 +231,7 @@ fn finished(
     given: &Map<String, Value>,
     prepared: Prepared,
     outcome: Outcome,
-) -> Answer {
+) -> ToolResult {
     let mut data = outcome.data;
     let key = cache_key(command.name(), &prepared.arguments);
     if let Some(map) = data.as_object_mut() {
@@ -268,11 +270,11 @@ fn finished(
     if outcome.is_fixture {
         result.warnings.push(Warning::Fixture);
     }
-    result.service = Some(ServiceInfo {
+    result.service = Some(Box::new(ServiceInfo {
         request: outcome.request,
         token_bucket: outcome.token_bucket,
-    });
-    Answer::Done(result)
+    }));
+    result
 }
 
 /// A failure as the gate tells it.

@@ -147,6 +147,10 @@ fn is_about_now(command: Command) -> bool {
         Command::CacheInspect,
         Command::CacheExplain,
         Command::CachePruneExpired,
+        Command::TrackingList,
+        Command::TrackingListNames,
+        Command::TrackingGet,
+        Command::TrackingNotifications,
         Command::DocsRead,
         Command::ResearchContextQuery,
         Command::ContextPolicy,
@@ -176,7 +180,9 @@ fn telling(command: Command, input: Schema) -> Telling {
     Telling {
         respell: Some(Arc::new(move |name: &str| spelling.own(name))),
         moment: Some(Arc::new(|arguments: &Map<String, Value>| {
-            FILES.iter().any(|name| arguments.contains_key(*name))
+            let has = |name: &str| arguments.contains_key(name);
+            let is_fresh = || Params::from(arguments.clone()).is_on("no_cache");
+            FILES.into_iter().any(has) || (has("no_cache") && is_fresh())
         })),
         rehearse: Some(Arc::new(rehearse)),
         condense: Some(Arc::new(condense)),

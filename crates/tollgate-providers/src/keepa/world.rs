@@ -1,12 +1,15 @@
 //! The world of one call.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
-use tollgate_core::{CallContext, Event};
+use tollgate_core::{CallContext, Event, Timestamp};
 use tollgate_keepa::{
     ApiKey, Error, Kind,
     chart::Chart,
@@ -22,6 +25,8 @@ pub(super) struct CallWorld<'a> {
     pub(super) cx: &'a CallContext,
     /// All questions of a call share its time.
     deadline: Instant,
+    /// When the first of the answers it is made of stops being true; nothing live has an end.
+    ends: AtomicI64,
 }
 
 impl<'a> CallWorld<'a> {
@@ -30,7 +35,18 @@ impl<'a> CallWorld<'a> {
             shared,
             cx,
             deadline: Instant::now() + cx.time_left,
+            ends: AtomicI64::new(i64::MAX),
         }
+    }
+
+    /// When what this call answers stops being true, if it asked Keepa at all.
+    pub(super) fn holds_until(&self) -> Option<Timestamp> {
+        let ends = self.ends.load(Ordering::Relaxed);
+        (ends < i64::MAX).then_some(Timestamp(ends))
+    }
+
+    fn hold_until(&self, ms: i64) {
+        self.ends.fetch_min(ms, Ordering::Relaxed);
     }
 }
 
@@ -43,7 +59,8 @@ impl World for CallWorld<'_> {
             .map_or(settings.cache_ttl, Duration::from_secs);
         let may_keep = !reuse.is_off && !ttl.is_zero();
         let now = settings.clock.now();
-        if may_keep && let Some((answer, kept)) = kept::find(self.cx, now, &key).await {
+        if may_keep && let Some((answer, kept)) = kept::find(self.cx, now, &key, ttl).await {
+            self.hold_until(kept.1);
             return Ok(Told {
                 answer,
                 kept_as: Some(key),
@@ -62,6 +79,10 @@ impl World for CallWorld<'_> {
                 return Err(Failed { error, bucket: None });
             }
         };
+        self.hold_until(match request.is_about_now() {
+            true => now.0,
+            false => now.plus(ttl).0,
+        });
         let mut kept_as = None;
         if may_keep && let Body::Json(text) = &answer.body {
             kept::keep(self.cx, &*settings.clock, &key, request, (text, ttl)).await;

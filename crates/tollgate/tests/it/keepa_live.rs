@@ -146,6 +146,41 @@ fn a_live_call_is_paid_once_and_the_next_process_uses_the_answer() {
 }
 
 #[test]
+fn an_answer_serves_no_longer_than_it_is_let_and_what_is_about_now_never() {
+    let keepa = Keepa::start();
+    let mut env = TestEnv::with_config(&format!(
+        "[keepa]\nbase_url = {:?}\nkey = \"env:MY_KEEPA_KEY\"\ncache_ttl_seconds = 1\n",
+        keepa.base
+    ));
+    env.set("MY_KEEPA_KEY", KEY);
+    let asked_by = |words: &[&str]| {
+        let before = keepa.lines().len();
+        let words = [&["keepa"], words, &["--json"]].concat();
+        let told = env.run(&words).exits(0).json();
+        (keepa.lines().len() - before, told["cache_hit"].clone())
+    };
+    let get = ["products", "get", "B0KETTLE01"];
+    assert_eq!(asked_by(&get), (1, json!(false)));
+    thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(asked_by(&get), (1, json!(false)));
+    // Whoever lets answers live longer keeps this one longer.
+    thread::sleep(std::time::Duration::from_millis(1100));
+    let long = [&get[..], &["--cache-ttl", "600"]].concat();
+    assert_eq!(asked_by(&long), (1, json!(false)));
+    thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(asked_by(&long), (0, json!(true)));
+    let fresh = [&get[..], &["--no-cache"]].concat();
+    for _ in 0..2 {
+        assert_eq!(asked_by(&fresh), (1, json!(false)));
+    }
+    for now in [&["tracking", "list"][..], &["tracking", "notifications"]] {
+        for _ in 0..2 {
+            assert_eq!(asked_by(now), (1, json!(false)), "{now:?}");
+        }
+    }
+}
+
+#[test]
 fn a_key_in_a_file_is_used_and_a_wrong_one_is_told() {
     let keepa = Keepa::start();
     let env = TestEnv::new();

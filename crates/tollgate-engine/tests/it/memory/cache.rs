@@ -161,6 +161,42 @@ async fn an_answer_ends_when_its_time_has_come() {
 }
 
 #[tokio::test]
+async fn an_answer_that_says_when_it_ends_is_not_used_after_that() {
+    let until = |seconds: u64| ToolResult {
+        holds_until: Some(tollgate_core::Timestamp(0).plus(Duration::from_secs(seconds))),
+        ..done(json!({}))
+    };
+    let short = ToolSpec {
+        caching: Caching::For(Duration::from_secs(10)),
+        ..spec_kept("shelf.short")
+    };
+    let clock = Arc::new(tollgate_core::HeldClock::new(tollgate_core::Timestamp(0)));
+    let world = Setup::new()
+        .clock(&clock)
+        .tool(spec_kept("shelf.look"), result(until(60)))
+        .tool(spec_kept("shelf.over"), result(until(0)))
+        .tool(short, result(until(60)))
+        .build()
+        .await;
+    let mut said_at = Vec::new();
+    for seconds in [0, 9, 10, 59, 60] {
+        clock.set(tollgate_core::Timestamp(0).plus(Duration::from_secs(seconds)));
+        for tool in ["shelf.look", "shelf.over", "shelf.short"] {
+            said_at.push(said(&world.call(tool, "{}").await));
+        }
+    }
+    let expected = [
+        ["ok", "ok", "ok"],
+        ["hit", "ok", "hit"],
+        // The tool's own time ends first.
+        ["hit", "ok", "ok"],
+        ["hit", "ok", "ok"],
+        ["ok", "ok", "ok"],
+    ];
+    assert_eq!(said_at, expected.concat());
+}
+
+#[tokio::test]
 async fn another_session_and_another_principal_see_nothing_of_it() {
     let world = shop().await;
     world.call("shelf.look", "{}").await;

@@ -295,10 +295,10 @@ async fn shop() -> World {
     };
     let answer = ToolResult {
         usage: Usage { consumed: Some(1) },
-        service: Some(ServiceInfo {
+        service: Some(Box::new(ServiceInfo {
             request: json!({"path": "/product", "key": "sk-live-0123456789abcdefABCDEF01"}),
             token_bucket: json!({"tokens_left": 59}),
-        }),
+        })),
         ..done(json!({"asin": "B1", "price": 12.50}))
     };
     let strict = ToolSpec {

@@ -1,9 +1,9 @@
 //! Answers of Keepa's that are kept: looked at, explained, pruned.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
-use serde_json::json;
-use tollgate_core::{Clock, Secret, Timestamp};
+use serde_json::{Value, json};
+use tollgate_core::{Clock, Provider, Secret, Timestamp};
 use tollgate_providers::keepa::{Settings, provider};
 
 use super::{
@@ -28,18 +28,22 @@ impl Clock for Hands {
     }
 }
 
+fn clocked(server: &Server, folder: &Path, hands: &Hands) -> impl Provider {
+    provider(Settings {
+        base_url: server.base(),
+        key: Some(Arc::new(|| Some(Secret::new(KEY.to_owned())))),
+        output_dir: folder.to_owned(),
+        clock: Arc::new(hands.clone()),
+        ..Settings::default()
+    })
+}
+
 #[tokio::test]
 async fn kept_answers_can_be_looked_at_and_pruned() {
     let server = Server::start(1000, SLOW).await;
     let folder = tempfile::tempdir().unwrap();
     let hands = Hands::default();
-    let provider = provider(Settings {
-        base_url: server.base(),
-        key: Some(Arc::new(|| Some(Secret::new(KEY.to_owned())))),
-        output_dir: folder.path().to_owned(),
-        clock: Arc::new(hands.clone()),
-        ..Settings::default()
-    });
+    let provider = clocked(&server, folder.path(), &hands);
     let cx = agent();
     let search = json!({"term": "kettle", "domain": "US"});
     let explain = json!({"command": "categories.search", "params": search});
@@ -152,6 +156,80 @@ async fn what_is_about_now_is_never_kept_and_a_time_by_its_long_name_is_a_time()
         json!({"command": "categories.search", "params": {"term": "kettle", "cache_ttl": 0}});
     let told = ask(&provider, &cx, "keepa.cache_explain", never).await;
     assert_eq!(told.unwrap().payload.value()["is_kept"], false);
+}
+
+#[tokio::test]
+async fn an_answer_says_until_when_it_holds_and_is_never_older_than_a_caller_wants() {
+    let server = Server::start(1000, SLOW).await;
+    let folder = tempfile::tempdir().unwrap();
+    let hands = Hands::default();
+    let provider = clocked(&server, folder.path(), &hands);
+    let cx = agent();
+    let held = async |tool: &str, arguments: Value| {
+        let answer = ask(&provider, &cx, tool, arguments).await.unwrap();
+        let until = answer.holds_until.map(|until| until.0 - hands.now().0);
+        (until.map(|ms| ms / 1000), server.lines().len())
+    };
+    let search = "keepa.categories_search";
+    let term = |ttl: u64| json!({"term": "kettle", "cache_ttl": ttl});
+    assert_eq!(
+        held(search, json!({"term": "kettle"})).await,
+        (Some(3600), 1)
+    );
+    hands.forward(Duration::from_secs(100));
+    // Another view or session of the same answer gains it no time.
+    assert_eq!(
+        held(search, json!({"term": "kettle"})).await,
+        (Some(3500), 1)
+    );
+    assert_eq!(held(search, term(150)).await, (Some(50), 1));
+    assert_eq!(held(search, term(100)).await, (Some(100), 2));
+    assert_eq!(held(search, term(0)).await, (Some(0), 3));
+    assert_eq!(held("keepa.tracking_list", json!({})).await, (Some(0), 4));
+    assert_eq!(
+        held(
+            "keepa.categories_products",
+            json!({"category": "289754", "hydrate_top": 1})
+        )
+        .await,
+        (Some(3600), 6)
+    );
+    hands.forward(Duration::from_secs(600));
+    let other = json!({"category": "289754", "hydrate_top": 2});
+    // Its list was there already, and ends first.
+    assert_eq!(
+        held("keepa.categories_products", other).await,
+        (Some(3000), 7)
+    );
+    let sample = json!({"term": "kettle", "fixture": "category_search.json"});
+    assert_eq!(held(search, sample).await, (None, 7));
+}
+
+#[tokio::test]
+async fn clearing_leaves_nothing_behind_however_much_was_kept() {
+    let server = Server::start(10_000, SLOW).await;
+    let folder = tempfile::tempdir().unwrap();
+    let provider = super::live(&server, folder.path(), KEY);
+    let cx = agent();
+    let search = async |at: usize| {
+        let question = json!({"term": format!("kettle {at}")});
+        let answer = ask(&provider, &cx, "keepa.categories_search", question).await;
+        answer.unwrap().payload.value()["cache_provenance"]["cache_hit"].clone()
+    };
+    for at in 0..513 {
+        assert_eq!(search(at).await, false);
+    }
+    let stats = ask(&provider, &cx, "keepa.cache_stats", json!({}))
+        .await
+        .unwrap();
+    assert_eq!(stats.payload.value()["entries"], 512);
+    let cleared = ask(&provider, &cx, "keepa.cache_clear", json!({}))
+        .await
+        .unwrap();
+    assert_eq!(cleared.payload.value()["removed"], 512);
+    for at in [0, 1, 512] {
+        assert_eq!(search(at).await, false, "{at}");
+    }
 }
 
 #[tokio::test]
