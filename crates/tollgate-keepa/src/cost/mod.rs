@@ -16,6 +16,9 @@ use crate::{
 /// The largest page of the finder.
 const MOST_FOUND: u64 = 10_000;
 
+/// The dearest list that has a published price.
+const DEAREST_LIST: u64 = 500;
+
 /// One part of an estimate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Component {
@@ -98,12 +101,7 @@ pub fn estimate(command: Command, params: &Params) -> Result<Budget, Error> {
         Command::SellersGet => sellers(params),
         Command::LightningdealsList => lightning(params),
         Command::GraphsImage => Budget::of("graph", 1, "A graph costs one token."),
-        Command::RequestGet => Budget::of(
-            "request",
-            1,
-            "What a plain request costs is known only to Keepa; one token is assumed.",
-        )
-        .confirmed(),
+        Command::RequestGet => requested(params)?.confirmed(),
         Command::TrackingAdd => tracking(params).confirmed(),
         Command::TrackingRemove | Command::TrackingRemoveAll | Command::TrackingWebhook => {
             Budget::default().confirmed()
@@ -240,6 +238,37 @@ fn lightning(params: &Params) -> Budget {
             "One product's lightning deal costs one token.",
         )
     }
+}
+
+/// A plain request costs what the command for its path would; what nobody has a price for may be as dear as anything.
+fn requested(params: &Params) -> Result<Budget, Error> {
+    let path = params.text(&["endpoint"]).unwrap_or_default();
+    let path = path.trim_start_matches('/').to_ascii_lowercase();
+    let inner = params.get(&["query", "params"]).cloned();
+    let inner = Params::of(&inner.unwrap_or_default());
+    let is_category = inner.text(&["type"]).as_deref() == Some("category");
+    let command = match path.as_str() {
+        "product" => Command::ProductsGet,
+        "search" if is_category => Command::CategoriesSearch,
+        "search" => Command::ProductsSearch,
+        "category" => Command::CategoriesGet,
+        "bestsellers" => Command::BestsellersGet,
+        "topseller" => Command::TopsellersList,
+        "query" => Command::FinderQuery,
+        "deal" => Command::DealsQuery,
+        "seller" => Command::SellersGet,
+        "lightningdeal" => Command::LightningdealsList,
+        "graphimage" => Command::GraphsImage,
+        "token" => Command::TokensStatus,
+        "tracking" => Command::TrackingList,
+        _ => {
+            let mut budget = Budget::default();
+            let reason = "Nobody has published what this path costs; the dearest list is assumed.";
+            budget.add("request", 1, DEAREST_LIST, reason);
+            return Ok(budget);
+        }
+    };
+    estimate(command, &inner)
 }
 
 fn tracking(params: &Params) -> Budget {

@@ -22,6 +22,47 @@ fn tokens(command: &str, params: Value) -> (u64, u64, bool) {
 }
 
 #[test]
+fn a_plain_request_costs_what_its_path_does() {
+    let finder = json!({"selection": r#"{"perPage":1000}"#, "stats": 1});
+    let cases = [
+        (
+            "product",
+            json!({"asin": "A,B", "offers": 20, "buybox": 1}),
+            (30, 30),
+        ),
+        ("/product", json!({"code": "1", "code-limit": 5}), (1, 5)),
+        (
+            "search",
+            json!({"type": "product", "term": "tea"}),
+            (40, 40),
+        ),
+        ("search", json!({"type": "category", "term": "tea"}), (1, 1)),
+        ("category", json!({"category": 1, "parents": 1}), (1, 2)),
+        ("bestsellers", json!({"category": 1}), (50, 50)),
+        ("Topseller", json!({}), (50, 50)),
+        ("query", finder, (50, 50)),
+        ("deal", json!({}), (5, 5)),
+        (
+            "seller",
+            json!({"seller": "A", "storefront": 1, "update": 1}),
+            (10, 50),
+        ),
+        ("lightningdeal", json!({}), (500, 500)),
+        ("graphimage", json!({"asin": "A"}), (1, 1)),
+        ("token", json!({}), (0, 0)),
+        ("tracking", json!({"type": "list"}), (0, 0)),
+        ("somethingnew", json!({}), (1, 500)),
+    ];
+    for (endpoint, params, (usual, most)) in cases {
+        let told = tokens(
+            "request.get",
+            json!({"endpoint": endpoint, "params": params}),
+        );
+        assert_eq!(told, (usual, most, true), "{endpoint}");
+    }
+}
+
+#[test]
 fn published_prices() {
     let two = json!(["A", "B"]);
     let cases = [

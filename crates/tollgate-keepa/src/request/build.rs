@@ -207,7 +207,7 @@ fn sellers(request: Request, params: &Params, domain: Domain) -> Result<Request,
 /// A path and its parameters as they are given, for what has no command of its own.
 fn plain(params: &Params) -> Result<Request, Error> {
     let path = params.required("endpoint")?;
-    let path = format!("/{}", path.trim_start_matches('/'));
+    let path = format!("/{}", path.trim_start_matches('/')).to_ascii_lowercase();
     let is_plain = path[1..].bytes().all(|byte| byte.is_ascii_alphanumeric());
     if path.len() < 2 || !is_plain {
         return Err(Error::argument("endpoint is one word, such as product"));
@@ -223,14 +223,28 @@ fn plain(params: &Params) -> Result<Request, Error> {
             .map_or_else(|| value.to_string(), str::to_owned);
         request = request.with(name, text);
     }
-    let is_write = request
-        .query
-        .get("type")
-        .is_some_and(|word| ["add", "remove", "removeAll", "webhook"].contains(&word.as_str()));
-    if is_write {
-        return Err(Error::argument("a plain request only reads"));
+    only_reading(request)
+}
+
+/// Refuses what changes trackings, by the kinds that are known to change nothing: what Keepa adds one day is refused too.
+fn only_reading(mut request: Request) -> Result<Request, Error> {
+    let kind = request.query.get("type").cloned();
+    match (request.endpoint == "/tracking", kind.as_deref()) {
+        (true, Some("notification")) => {
+            request
+                .query
+                .retain(|name, _| !name.eq_ignore_ascii_case("readOnly"));
+            Ok(request.with("readOnly", 1))
+        }
+        (true, Some("get" | "list" | "listNames")) => Ok(request),
+        (false, kind) if !kind.is_some_and(is_change) => Ok(request),
+        (_, _) => Err(Error::argument("a plain request only reads")),
     }
-    Ok(request)
+}
+
+fn is_change(kind: &str) -> bool {
+    let changes = ["add", "remove", "removeall", "webhook"];
+    changes.contains(&kind.to_ascii_lowercase().as_str())
 }
 
 fn of_list(request: Request, params: &Params) -> Request {

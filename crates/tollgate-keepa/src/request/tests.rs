@@ -30,6 +30,39 @@ fn products_have_the_options_that_were_given() {
 }
 
 #[test]
+fn a_plain_request_changes_nothing() {
+    let tracking = |params: Value| {
+        built(
+            "request.get",
+            json!({"endpoint": "tracking", "params": params}),
+        )
+    };
+    let read = json!({"type": "notification", "since": 0, "readonly": 0, "readOnly": "0"});
+    let expected = json!({"type": "notification", "since": "0", "readOnly": "1"});
+    assert_eq!(json!(tracking(read).unwrap().query), expected);
+    for kind in ["get", "list", "listNames"] {
+        let request = tracking(json!({"type": kind})).unwrap();
+        assert!(request.is_read && !request.may_be_kept(), "{kind}");
+    }
+    for params in [
+        json!({}),
+        json!({"type": "add"}),
+        json!({"type": "removeAll"}),
+        json!({"type": "REMOVE"}),
+        json!({"type": "webhook"}),
+        json!({"type": "Notification"}),
+        json!({"Type": "notification"}),
+        json!({"type": "somethingElse"}),
+    ] {
+        assert!(tracking(params.clone()).is_err(), "{params}");
+    }
+    let upper = json!({"endpoint": "/Tracking", "params": {"type": "remove"}});
+    assert!(built("request.get", upper).is_err());
+    let search = json!({"endpoint": "search", "params": {"type": "category", "term": "tea"}});
+    assert!(built("request.get", search).is_ok());
+}
+
+#[test]
 fn products_are_named_one_way_and_not_too_many() {
     let many: Vec<String> = (0..101).map(|one| format!("B{one:09}")).collect();
     for params in [
