@@ -241,7 +241,7 @@ fn shown(step: &Step, plan: &Plan) -> Result<Value, Error> {
     let tool = Tool::of(step.command);
     let name = tool.map(Tool::name).unwrap_or_default();
     let profile = profile_of(step.command);
-    let runs = |profile: Profile| tool.is_some_and(|tool| policy::is_active(tool, profile));
+    let runs = |profile: Profile| tool.is_some_and(|tool| tool.is_active(profile));
     let mut arguments = step.params.clone();
     arguments["profile"] = Value::from(profile.name());
     Ok(json!({

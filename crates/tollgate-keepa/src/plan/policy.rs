@@ -5,11 +5,6 @@ use serde_json::{Value, json};
 use super::Plan;
 use crate::tool::{Leave, Profile, Tool};
 
-/// Whether a tool can be used in a profile, be it on samples only.
-pub(super) fn is_active(tool: &Tool, profile: Profile) -> bool {
-    tool.leave(profile) != Leave::Off
-}
-
 pub(super) fn policy(plan: &Plan, steps: &[Value], totals: &Value, templates: &[Value]) -> Value {
     let recommended = plan.profile;
     let mut tools: Vec<&str> = Vec::new();
@@ -18,7 +13,7 @@ pub(super) fn policy(plan: &Plan, steps: &[Value], totals: &Value, templates: &[
             tools.push(name);
         }
     }
-    let active = |name: &str| Tool::named(name).is_some_and(|tool| is_active(tool, recommended));
+    let active = |name: &str| Tool::named(name).is_some_and(|tool| tool.is_active(recommended));
     let allowed: Vec<&str> = tools.iter().copied().filter(|name| active(name)).collect();
     let inactive: Vec<Value> = steps
         .iter()

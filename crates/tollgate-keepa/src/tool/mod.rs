@@ -136,8 +136,8 @@ impl Tool {
         self.groups.split_whitespace()
     }
 
-    /// Whether a profile lists it as active.
-    pub fn is_listed(&self, profile: Profile) -> bool {
+    /// Whether a profile is made for it.
+    fn is_listed(&self, profile: Profile) -> bool {
         let letter = match profile {
             Profile::OfflineFixtureOnly => 'o',
             Profile::DryRunDefault => 'd',
@@ -162,6 +162,12 @@ impl Tool {
             (false, true) if !is_tracking => Leave::OnSamples,
             (false, _) => Leave::Off,
         }
+    }
+
+    /// Whether it can be used in a profile at all, be it on samples only: what lists mark, plans count on and the gate lets
+    /// through.
+    pub fn is_active(&self, profile: Profile) -> bool {
+        self.leave(profile) != Leave::Off
     }
 
     /// Its arguments: name, and whether it must be there.
@@ -279,7 +285,10 @@ mod tests {
     fn profiles_close_what_they_are_not_for() {
         let leave = |name: &str, profile| Tool::named(name).unwrap().leave(profile);
         let get = Tool::named("products_get").unwrap();
-        assert!(!get.is_listed(Profile::OfflineFixtureOnly));
+        assert!(
+            !get.is_listed(Profile::OfflineFixtureOnly)
+                && get.is_active(Profile::OfflineFixtureOnly)
+        );
         assert!(get.is_listed(Profile::LiveReadAllowed));
         assert_eq!(
             leave("keepa.products_get", Profile::OfflineFixtureOnly),

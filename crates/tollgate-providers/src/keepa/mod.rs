@@ -103,7 +103,7 @@ impl fmt::Debug for Settings {
 pub fn profiles() -> Vec<(String, Vec<String>, String)> {
     use tollgate_keepa::tool::{Profile, TOOLS, Tool};
     let off = |profile: Profile| {
-        let tools = TOOLS.iter().filter(move |tool| !tool.is_listed(profile));
+        let tools = TOOLS.iter().filter(move |tool| !tool.is_active(profile));
         tools.map(Tool::name).collect()
     };
     Profile::ALL

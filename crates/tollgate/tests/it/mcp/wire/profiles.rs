@@ -98,3 +98,51 @@ fn tools_of_the_keepa_pack_carry_the_marks_of_its_document() {
         "others carry none"
     );
 }
+
+#[test]
+fn what_a_plan_allows_is_active_where_the_plan_says_to_look() {
+    let env = TestEnv::new();
+    let mut client = Stdio::modern(&env, &[]);
+    let plans = [
+        json!({"name": "category-research", "term": "coffee"}),
+        json!({"name": "product-research", "asin": "B0KETTLE01"}),
+        json!({"name": "report-research"}),
+        json!({"name": "tracking-audit", "asin": "B0KETTLE01"}),
+    ];
+    for plan in plans {
+        let made = client.call("keepa.workflow_plan", plan.clone());
+        let policy = &made["structuredContent"]["data"]["workflow_policy"];
+        let found = &policy["tool_discovery"];
+        let listed = client.result(found["method"].as_str().unwrap(), found["params"].clone());
+        let active = |name: &Value| {
+            let mut tools = listed["tools"].as_array().unwrap().iter();
+            let tool = tools.find(|it| it["name"] == *name);
+            tool.map(|it| it["x-keepa"]["active"].clone())
+        };
+        let allowed = policy["allowed_tools"].as_array().unwrap();
+        assert!(!allowed.is_empty(), "{plan}");
+        for name in allowed {
+            assert_eq!(active(name), Some(json!(true)), "{plan}: {name}");
+        }
+        for off in policy["inactive_tools"].as_array().unwrap() {
+            assert_eq!(active(&off["tool"]), Some(json!(false)), "{plan}: {off}");
+        }
+    }
+    // Such a tool runs on a sample, and asks for one otherwise.
+    let question = |sample: Value| {
+        json!({
+            "name": "keepa.products_compare", "profile": "dry_run_default",
+            "arguments": {"asin": ["B0KETTLE01", "B0GRINDER2"], "fixture": sample},
+        })
+    };
+    let on_a_sample = client.result("tools/call", question(json!("products_compare.json")));
+    assert_eq!(on_a_sample["isError"], false, "{on_a_sample}");
+    let mut live = question(Value::Null);
+    live["arguments"].as_object_mut().unwrap().remove("fixture");
+    let live = client.result("tools/call", live);
+    let failure = &live["structuredContent"]["error"];
+    assert_eq!(
+        failure["errorCode"], "profile_requires_fixture_or_dry_run",
+        "{live}"
+    );
+}
