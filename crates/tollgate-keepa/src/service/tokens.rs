@@ -1,4 +1,7 @@
 //! What commands or a plan cost, whether the account can pay, and when it could.
+//!
+//! Invariant: it reckons as Keepa does. A request runs while the balance is positive, whatever it costs, and may push it
+//! below zero; the next one waits until it is positive again.
 
 use serde_json::{Value, json};
 
@@ -99,7 +102,9 @@ fn account(wanted: &[(String, Command, Budget)], known: &Bucket) -> Value {
             .as_mut()
             .map(|purse| purse.pay(budget.worst_case_tokens));
         let begins = paid.flatten();
-        let balance = purse.as_ref().map(|purse| purse.balance.floor() as i64);
+        let after = purse.as_ref().filter(|_| begins.is_some());
+        let balance = after.map(|purse| purse.balance.floor() as i64);
+        let recovers = after.and_then(Purse::positive_after_ms);
         steps.push(json!({
             "id": id,
             "command": command.name(),
@@ -109,12 +114,14 @@ fn account(wanted: &[(String, Command, Budget)], known: &Bucket) -> Value {
             "can_run": paid.map(|begins| begins.is_some()),
             "starts_after_seconds": begins.map(|ms| ms.div_ceil(1000)),
             "starts_after_minutes": begins.map(|ms| ms.div_ceil(MINUTE_MS)),
-            "balance_after": begins.and(balance),
+            "balance_after": balance,
+            "positive_again_after_seconds": recovers.map(|ms| ms.div_ceil(1000)),
         }));
     }
     let left = known.tokens_left;
-    let is_payable = left.map(|left| left >= i64::try_from(worst).unwrap_or(i64::MAX));
     let all_run = steps.iter().all(|step| step["can_run"] != false);
+    let none_waits = steps.iter().all(|step| step["starts_after_seconds"] == 0);
+    let lowest = purse.as_ref().map(|purse| purse.lowest.floor() as i64);
     let done = purse.filter(|_| all_run).map(|purse| purse.waited_ms);
     json!({
         "view": "token_plan",
@@ -125,8 +132,9 @@ fn account(wanted: &[(String, Command, Budget)], known: &Bucket) -> Value {
         "effective_refill_per_minute": income(known),
         "bucket_capacity": capacity(known) as u64,
         "totals": {"estimated_tokens": estimated, "worst_case_tokens": worst},
-        "can_pay_now": is_payable,
+        "can_pay_now": left.map(|_| none_waits),
         "can_pay_ever": left.map(|_| all_run),
+        "lowest_balance": lowest,
         "done_after_seconds": done.map(|ms| ms.div_ceil(1000)),
         "done_after_minutes": done.map(|ms| ms.div_ceil(MINUTE_MS)),
         "steps": steps,
@@ -152,6 +160,7 @@ struct Purse {
     /// Until the next refill.
     next_ms: u64,
     waited_ms: u64,
+    lowest: f64,
 }
 
 impl Purse {
@@ -163,28 +172,50 @@ impl Purse {
             capacity: capacity(known),
             next_ms: next.unwrap_or(MINUTE_MS),
             waited_ms: 0,
+            lowest: left as f64,
         }
     }
 
-    /// Waits until a price can be paid in full and pays it: when that is, or nothing if it never can be.
+    /// Waits until the balance is positive and pays, be it with a debt: when that is, or nothing if it never is.
     fn pay(&mut self, price: u64) -> Option<u64> {
-        let price = price as f64;
-        let short = price - self.balance;
-        if short > 0.0 {
-            if self.income <= 0.0 || price > self.capacity {
-                return None;
-            }
-            let refills = (short / self.income).ceil();
-            self.balance += refills * self.income;
-            let later = (refills as u64).saturating_sub(1).saturating_mul(MINUTE_MS);
-            self.waited_ms = self
-                .waited_ms
-                .saturating_add(self.next_ms)
-                .saturating_add(later);
+        if price == 0 {
+            return Some(self.waited_ms);
+        }
+        let refills = self.refills_needed()?;
+        if refills > 0.0 {
+            self.waited_ms = self.after_refills(refills);
+            self.balance = (self.balance + refills * self.income).min(self.capacity);
             self.next_ms = MINUTE_MS;
         }
-        self.balance -= price;
+        self.balance -= price as f64;
+        self.lowest = self.lowest.min(self.balance);
         Some(self.waited_ms)
+    }
+
+    /// When the balance is positive, counted from the beginning; nothing if it never is.
+    fn positive_after_ms(&self) -> Option<u64> {
+        let refills = self.refills_needed()?;
+        Some(self.after_refills(refills))
+    }
+
+    fn after_refills(&self, refills: f64) -> u64 {
+        if refills <= 0.0 {
+            return self.waited_ms;
+        }
+        let later = (refills as u64).saturating_sub(1).saturating_mul(MINUTE_MS);
+        self.waited_ms
+            .saturating_add(self.next_ms)
+            .saturating_add(later)
+    }
+
+    /// How many refills make the balance positive: none if it is, nothing if none ever do.
+    fn refills_needed(&self) -> Option<f64> {
+        if self.balance > 0.0 {
+            return Some(0.0);
+        }
+        // A balance of exactly zero is not enough.
+        let refills = (-self.balance / self.income).floor() + 1.0;
+        (self.income > 0.0).then_some(refills)
     }
 }
 
@@ -201,18 +232,28 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_waited_for_as_long_as_it_takes_and_no_longer() {
+    fn a_request_runs_while_the_balance_is_positive_and_may_leave_a_debt() {
+        // Balance, price and refill a minute: minutes until it begins, balance then, minutes until it is positive again.
         let cases = [
-            ((10, 5, 1), Some(0)),
-            ((0, 50, 5), Some(10)),
-            ((-5, 50, 5), Some(11)),
-            ((0, 400, 5), None),
+            ((10, 5, 1), Some((0, 5, Some(0)))),
+            ((1, 50, 5), Some((0, -49, Some(10)))),
+            // Fifty short is ten refills to nothing, and nothing is not enough.
+            ((1, 51, 5), Some((0, -50, Some(11)))),
+            ((0, 50, 5), Some((1, -45, Some(11)))),
+            ((-5, 50, 5), Some((2, -45, Some(12)))),
+            // More than the bucket ever holds.
+            ((1, 400, 5), Some((0, -399, Some(80)))),
+            ((5, 9, 0), Some((0, -4, None))),
             ((0, 1, 0), None),
+            ((0, 0, 0), Some((0, 0, None))),
         ];
-        for ((balance, price, rate), minutes) in cases {
-            let paid = Purse::of(balance, &bucket(balance, rate)).pay(price);
-            let expected = minutes.map(|minutes: u64| minutes * MINUTE_MS);
-            assert_eq!(paid, expected, "{balance} {price} {rate}");
+        for ((balance, price, rate), expected) in cases {
+            let mut purse = Purse::of(balance, &bucket(balance, rate));
+            let told = purse.pay(price).map(|begins| {
+                let again = purse.positive_after_ms().map(|ms| ms / MINUTE_MS);
+                (begins / MINUTE_MS, purse.balance as i64, again)
+            });
+            assert_eq!(told, expected, "{balance} {price} {rate}");
         }
     }
 
@@ -225,7 +266,7 @@ mod tests {
         };
         let mut purse = Purse::of(0, &known);
         // Of five tokens a minute one is left.
-        assert_eq!(purse.pay(2), Some(61_500));
+        assert_eq!(purse.pay(2), Some(1500));
         assert_eq!(purse.pay(1), Some(121_500));
         let taken = Bucket {
             token_flow_reduction: Some(5.0),
@@ -244,8 +285,14 @@ mod tests {
         let all = wanted(&params).unwrap();
         let told = account(&all, &bucket(20, 5));
         assert_eq!(told["totals"]["estimated_tokens"], 53);
-        assert_eq!(told["steps"][2]["id"], "fetch-category-products");
-        assert_eq!(told["steps"][2]["starts_after_minutes"], 7);
+        let list = &told["steps"][2];
+        assert_eq!(list["id"], "fetch-category-products");
+        // 19 tokens are left for a list of 50.
+        assert_eq!(list["starts_after_minutes"], 0);
+        assert_eq!(list["balance_after"], -31);
+        assert_eq!(list["positive_again_after_seconds"], 7 * 60);
+        assert_eq!(told["steps"][3]["starts_after_minutes"], 7);
+        assert_eq!(told["lowest_balance"], -31);
         assert_eq!(
             (&told["can_pay_now"], &told["can_pay_ever"]),
             (&json!(false), &json!(true))
