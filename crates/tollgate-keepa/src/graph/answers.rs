@@ -52,8 +52,14 @@ pub fn of_best_sellers(category: &str, asins: &[&str], path: &str) -> Value {
     graph.json(VERSION)
 }
 
-/// A selection, the categories it names and the products it found.
-pub fn of_selection(command: &str, selection: &Map<String, Value>, body: &Value) -> Value {
+/// A selection, the categories it names and the products it found; `place` is where a field of it can be seen, and an
+/// entry of a field that is a list.
+pub fn of_selection(
+    command: &str,
+    selection: &Map<String, Value>,
+    place: impl Fn(&str, Option<usize>) -> String,
+    body: &Value,
+) -> Value {
     let root = format!("selection:{command}");
     let mut graph = Graph::rooted(root.as_str());
     let mut keys: Vec<&String> = selection.keys().collect();
@@ -71,19 +77,18 @@ pub fn of_selection(command: &str, selection: &Map<String, Value>, body: &Value)
             name.contains("categor") && !name.contains("exclude")
         })
         .flat_map(|name| {
-            let one = &selection[*name];
-            one.as_array().cloned().unwrap_or_else(|| vec![one.clone()])
+            let value = &selection[*name];
+            let all: Vec<(Option<usize>, &Value)> = match value.as_array() {
+                Some(all) => (0..).map(Some).zip(all).collect(),
+                None => vec![(None, value)],
+            };
+            all.into_iter().map(move |(at, one)| (*name, at, one))
         });
-    for (at, one) in categories.enumerate() {
+    for (name, at, one) in categories {
         let number = one.as_str().map_or_else(|| one.to_string(), str::to_owned);
         let id = format!("category:{number}");
         graph.node(&id, "category", &number, json!({"category_id": number}));
-        graph.edge(
-            &root,
-            "filters_category",
-            &id,
-            &format!("selection.categories.{at}"),
-        );
+        graph.edge(&root, "filters_category", &id, &place(name, at));
     }
     for list in ["asinList", "asins", "products"] {
         let all = body[list].as_array().into_iter().flatten();

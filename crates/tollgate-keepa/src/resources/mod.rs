@@ -10,6 +10,7 @@ mod text;
 use serde_json::{Map, Value, json};
 
 pub use condense::condensed;
+pub(crate) use text::fields;
 pub use text::{decode, encode, manifest_rows};
 
 use catalog::{GUIDE, runtime_contract, schema, tool, tools_index, toolset};
@@ -471,7 +472,7 @@ fn audit(graph: &Value, place: &str, source: &str) -> Value {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{text::fields, *};
+    use super::*;
 
     #[test]
     fn there_are_as_many_as_published() {

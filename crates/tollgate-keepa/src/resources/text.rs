@@ -20,7 +20,7 @@ pub fn manifest_rows<W: World>(world: &W) -> Vec<Map<String, Value>> {
 }
 
 /// The cells of a line between commas, quoted or not.
-pub(super) fn fields(line: &str) -> Vec<String> {
+pub(crate) fn fields(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
     let mut letters = line.chars().peekable();

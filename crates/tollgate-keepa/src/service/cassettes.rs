@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{Place, Samples, Shelf, Target, World};
-use crate::{Command, Error, KeepaMinute, Kind, Params, action, secrets};
+use crate::{Command, Error, KeepaMinute, Kind, Params, action, resources::fields, secrets};
 
 /// A recording without secrets: JSON, or lines of JSON.
 struct Clean {
@@ -57,7 +57,8 @@ pub(super) fn sanitize<W: World>(world: &W, params: &Params) -> Result<Value, Er
 
 fn sample_name(params: &Params) -> Result<String, Error> {
     let name = params.required("name")?;
-    if name.contains(['/', '\\', '\0']) || name.contains("..") || name.starts_with('.') {
+    let is_odd = |letter: char| letter.is_control() || "/\\\"".contains(letter);
+    if name.contains(is_odd) || name.contains("..") || name.starts_with('.') {
         return Err(Error::argument("name is a bare file name"));
     }
     Ok(if name.ends_with(".json") {
@@ -116,7 +117,7 @@ fn list<W: World>(world: &W, manifest: &str, name: &str, params: &Params) -> Res
     let logical = format!("fixtures/{name}");
     if text
         .lines()
-        .any(|line| line.split(',').next() == Some(&logical))
+        .any(|line| fields(line).first() == Some(&logical))
     {
         return Ok(false);
     }
@@ -124,13 +125,22 @@ fn list<W: World>(world: &W, manifest: &str, name: &str, params: &Params) -> Res
         text.push('\n');
     }
     let title = params.text(&["title"]).unwrap_or_else(|| name.to_owned());
-    let title = title.replace('"', "\"\"");
+    let (logical, title) = (cell(&logical), cell(&title));
     let today = KeepaMinute::from_unix_ms(world.now_ms()).to_string();
     text.push_str(&format!(
-        "{logical},\"{title}\",promoted,{today},sample of a cleaned answer\n"
+        "{logical},{title},promoted,{today},sample of a cleaned answer\n"
     ));
     world.save(Target::Path(manifest), text.as_bytes())?;
     Ok(true)
+}
+
+/// A text as one cell of one line, whatever it holds.
+fn cell(text: &str) -> String {
+    let line = text.replace(char::is_control, " ");
+    match line.contains([',', '"']) {
+        true => format!("\"{}\"", line.replace('"', "\"\"")),
+        false => line,
+    }
 }
 
 /// `cassettes.promote_and_verify`.

@@ -63,6 +63,7 @@ pub(super) async fn query<W: World>(
     let price_type = selection.get("priceTypes").and_then(|all| all[0].as_u64());
     let price_type = price_type.and_then(|at| usize::try_from(at).ok());
     let price_type = price_type.unwrap_or(0);
+    let is_in_body = fetched.request["json_body_redacted"].is_object();
     let graph = match graph::deals_of(&body) {
         Some((deals, path)) => {
             let shown = deals.iter().take(SHOWN);
@@ -71,7 +72,15 @@ pub(super) async fn query<W: World>(
             data.insert("deal_count".to_owned(), Value::from(deals.len()));
             graph::of_deals(name, deals, path, price_type)
         }
-        None => graph::of_selection(name, &selection, &body),
+        None => {
+            // A selection in the address is one text, and nothing can be seen inside it by itself.
+            let place = |field: &str, at: Option<usize>| match (is_in_body, at) {
+                (false, _) => IN_ADDRESS.1.to_owned(),
+                (true, None) => format!("{}.{field}", IN_BODY.1),
+                (true, Some(at)) => format!("{}.{field}.{at}", IN_BODY.1),
+            };
+            graph::of_selection(name, &selection, place, &body)
+        }
     };
     data.insert("research_graph".to_owned(), graph);
     let mut keys: Vec<&String> = selection.keys().collect();
@@ -81,14 +90,7 @@ pub(super) async fn query<W: World>(
         present.push("body");
     }
     let mut evidence = EVIDENCE.to_vec();
-    evidence.insert(
-        1,
-        if fetched.request["json_body_redacted"].is_object() {
-            IN_BODY
-        } else {
-            IN_ADDRESS
-        },
-    );
+    evidence.insert(1, if is_in_body { IN_BODY } else { IN_ADDRESS });
     let found = body["asinList"].as_array().map_or(0, Vec::len);
     let about = About {
         view: &name.replace('.', "_"),

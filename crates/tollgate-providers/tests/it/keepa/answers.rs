@@ -248,3 +248,48 @@ async fn what_was_never_asked_costs_nothing() {
         (Some(0), true)
     );
 }
+
+#[tokio::test]
+async fn every_edge_of_a_graph_names_a_place_that_exists() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = offline(folder.path());
+    let short =
+        json!({"categories_include": [289754, 1055398], "rootCategory": [1055398], "perPage": 50});
+    let mut long = short.clone();
+    // Too long for an address, so it is sent as a body.
+    long["title"] = json!("kettle ".repeat(400));
+    let find = |selection| json!({"selection": selection, "fixture": "finder.json"});
+    let category = |name: &str| json!({"category": "289754", "fixture": name});
+    let questions = [
+        ("finder_query", find(short)),
+        ("finder_query", find(long)),
+        (
+            "deals_query",
+            json!({"selection": {"priceTypes": [0]}, "fixture": "deals.json"}),
+        ),
+        (
+            "categories_search",
+            json!({"term": "kettle", "fixture": "category_search.json"}),
+        ),
+        ("categories_products", category("bestsellers.json")),
+        ("bestsellers_get", category("bestsellers.json")),
+        ("topsellers_list", json!({"fixture": "topsellers.json"})),
+        (
+            "sellers_get",
+            json!({"seller": "A1SAMPLE0SHOP2", "fixture": "sellers.json"}),
+        ),
+    ];
+    for (tool, arguments) in questions {
+        let answer = ask(&provider, &agent(), &format!("keepa.{tool}"), arguments).await;
+        let answer = answer.unwrap();
+        let mut whole = answer.payload.value().clone();
+        whole["request"] = answer.service.unwrap().request.clone();
+        let edges = whole["research_graph"]["edges"].as_array().unwrap();
+        assert!(!edges.is_empty(), "{tool}");
+        for edge in edges {
+            let path = edge["evidence_path"].as_str().unwrap();
+            let found = tollgate_keepa::evaluate::at(&whole, path);
+            assert!(found.is_some(), "{tool}: {edge}");
+        }
+    }
+}

@@ -495,6 +495,21 @@ async fn promoting_writes_the_same_bytes_twice_without_secrets() {
     ask(&offline, &context(), tool, promote).await.unwrap();
     let lines = std::fs::read_to_string(at("manifest.csv")).unwrap();
     assert_eq!(lines.lines().count(), 2, "{lines}");
+    let odd = json!({
+        "input": at("live.json"), "name": "tea, green", "title": "Tea,\n\"green\"", "tests_dir": at("one"),
+        "package_dir": at("two"), "manifest": at("manifest.csv"),
+    });
+    for _ in 0..2 {
+        ask(&offline, &context(), tool, odd.clone()).await.unwrap();
+    }
+    let lines = std::fs::read_to_string(at("manifest.csv")).unwrap();
+    let line = lines.lines().nth(2).unwrap();
+    let cells = r#""fixtures/tea, green.json","Tea, ""green""",promoted,"#;
+    assert!(
+        line.starts_with(cells) && line.ends_with(",sample of a cleaned answer"),
+        "{line}"
+    );
+    assert_eq!(lines.lines().count(), 3, "{lines}");
     let configured = provider(Settings {
         output_dir: folder.path().join("out"),
         promote_dirs: ["three", "four"]
@@ -509,7 +524,7 @@ async fn promoting_writes_the_same_bytes_twice_without_secrets() {
     assert!(folder.path().join("four/sample.json").is_file());
     let nowhere = ask(&offline, &context(), tool, short).await.unwrap_err();
     assert_eq!(nowhere.document_code.as_deref(), Some("invalid_argument"));
-    for name in ["../x", "a/b", ".hidden"] {
+    for name in ["../x", "a/b", ".hidden", "two\nlines", "a\"b"] {
         let odd = json!({"input": at("live.json"), "name": name, "dry_run": true});
         assert!(
             ask(&offline, &context(), "keepa.cassettes_promote", odd)
