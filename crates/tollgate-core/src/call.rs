@@ -11,6 +11,7 @@ use crate::{
     event::EventSink,
     identity::{Principal, SessionKey, Surface, TrustLevel},
     input::{AskKinds, InputRequest, InputResponses},
+    ledger::BudgetLedger,
     name::{Spelling, ToolName},
     payload::Payload,
     store::ProviderState,
@@ -140,6 +141,8 @@ pub struct CallContext {
     pub profile: Option<Arc<str>>,
     /// What calls in the caller's name inherit.
     pub standing: Standing,
+    /// What the session has spent, this call's reservation included; to be told, never to decide by.
+    pub ledger: BudgetLedger,
 }
 
 /// What calls that a call makes in its caller's name inherit, beside principal and trust.

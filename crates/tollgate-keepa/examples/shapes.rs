@@ -127,7 +127,7 @@ const ON_PURPOSE: &[(&str, &str)] = &[
     ),
     (
         "data.candidates.*.resource_uri",
-        "a word of ten letters is no product and has no sample",
+        "the sample that bears the product's name is not among the recorded ones",
     ),
     (
         "data.products.*.pricing.coupon_history",

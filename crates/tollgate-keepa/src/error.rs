@@ -31,7 +31,6 @@ kinds! {
     ConfirmationRequired "confirmation_required",
     FixtureUnavailable "fixture_unavailable",
     FixtureNotFound "fixture_not_found",
-    BinaryOutputPathRequired "binary_output_path_required",
     NetworkOrParseError "network_or_parse_error",
     BadRequest "bad_request",
     PaymentRequired "payment_required",
@@ -71,7 +70,6 @@ impl Kind {
             | Self::ConfirmationRequired
             | Self::FixtureUnavailable
             | Self::FixtureNotFound
-            | Self::BinaryOutputPathRequired
             | Self::FixtureSyncFailed
             | Self::ResourceNotFound
             | Self::MissingInputs

@@ -51,10 +51,15 @@ pub fn redact(value: &Value, found: &mut Vec<String>) -> Value {
     }
 }
 
-/// An address without the secrets in its query.
+/// An address without the secrets in its query, and without a name and password before its host.
 pub fn address(text: &str) -> String {
-    let Some((path, query)) = text.split_once('?') else {
-        return text.to_owned();
+    let (path, query) = match text.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (text, None),
+    };
+    let path = anonymous(path);
+    let Some(query) = query else {
+        return path;
     };
     let pairs: Vec<String> = query
         .split('&')
@@ -66,6 +71,17 @@ pub fn address(text: &str) -> String {
         })
         .collect();
     format!("{path}?{}", pairs.join("&"))
+}
+
+fn anonymous(path: &str) -> String {
+    let Some((scheme, rest)) = path.split_once("://") else {
+        return path.to_owned();
+    };
+    let (host, below) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match host.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{REDACTED}@{host}{below}"),
+        None => path.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -92,5 +108,20 @@ mod tests {
         assert_eq!(clean["tokensLeft"], 5);
         assert_eq!(names.len(), 3);
         assert_eq!(redacted(&clean), clean);
+    }
+
+    #[test]
+    fn addresses_lose_their_secrets_and_nothing_else() {
+        let cases = [
+            ("https://x.test/a@b", "https://x.test/a@b"),
+            ("https://x.test/a?b=c@d", "https://x.test/a?b=c@d"),
+            ("https://me:pw@x.test/a", "https://[REDACTED]@x.test/a"),
+            ("https://me:pw@x.test?a", "https://[REDACTED]@x.test?a"),
+            ("/a?token=1&b=2", "/a?token=[REDACTED]&b=2"),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(address(given), expected);
+            assert_eq!(address(expected), expected);
+        }
     }
 }

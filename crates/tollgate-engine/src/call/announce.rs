@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use tollgate_core::{
-    ErrorCode, Failure, StoreError,
+    BudgetLedger, ErrorCode, Failure, StoreError,
     store::{Batch, Change, Durability, Intent},
 };
 
@@ -28,6 +28,7 @@ use crate::{
 pub(super) struct Announced {
     valid: Box<Valid>,
     keeping: Option<Keeping>,
+    ledger: BudgetLedger,
 }
 
 impl Announced {
@@ -39,8 +40,8 @@ impl Announced {
         self.keeping.clone()
     }
 
-    pub(super) fn into_valid(self) -> Box<Valid> {
-        self.valid
+    pub(super) fn into_parts(self) -> (Box<Valid>, BudgetLedger) {
+        (self.valid, self.ledger)
     }
 }
 
@@ -63,6 +64,7 @@ pub(super) async fn announce(
     }
     Ok(Announced {
         keeping: cache::keeping(&permitted, inner.clock.now()),
+        ledger: session.ledger(),
         valid: permitted.into_valid(),
     })
 }

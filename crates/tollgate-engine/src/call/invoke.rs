@@ -8,8 +8,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Answer, CallContext, Control, ErrorCode, Event, EventSink, Failure, InputResponses, NoEvents,
-    ProviderError, Retry, SessionKey, Standing, ToolCall, store::Batch,
+    Answer, BudgetLedger, CallContext, Control, ErrorCode, Event, EventSink, Failure,
+    InputResponses, NoEvents, ProviderError, Retry, SessionKey, Standing, ToolCall, store::Batch,
 };
 
 use super::{
@@ -40,12 +40,12 @@ pub(super) async fn run(
     trail: &Trail,
     lead: Option<&Lead>,
 ) -> Result<Answer, Stop> {
-    let valid = announced.into_valid();
+    let (valid, ledger) = announced.into_parts();
     let spec = Arc::clone(&valid.listing.spec);
     let limit = Duration::from_millis(spec.timeout_ms).min(inner.settings.call_timeout);
     let cancel = valid.cancel.clone();
     let stop = CancellationToken::new();
-    let mut running = start(inner, valid, trail, limit, stop.clone());
+    let mut running = start(inner, (valid, ledger), trail, limit, stop.clone());
     let deadline = tokio::time::sleep(limit);
     tokio::pin!(deadline);
     let mut wanted = true;
@@ -77,7 +77,7 @@ async fn unfollowed(lead: Option<&Lead>) {
 
 fn start(
     inner: &Arc<Inner>,
-    valid: Box<Valid>,
+    (valid, ledger): (Box<Valid>, BudgetLedger),
     trail: &Trail,
     limit: Duration,
     cancel: CancellationToken,
@@ -101,6 +101,7 @@ fn start(
         }),
         control: valid.control,
         responses,
+        ledger,
     };
     let context = context(inner, provider.id(), trail, surroundings);
     Owned::new(async move {
@@ -117,6 +118,7 @@ struct Surroundings {
     events: Arc<dyn EventSink>,
     control: Control,
     responses: Option<InputResponses>,
+    ledger: BudgetLedger,
 }
 
 fn context(
@@ -149,6 +151,7 @@ fn context(
             consent: u8::try_from(trail.consent.rank()).unwrap_or(0),
             ..trail.standing.clone()
         },
+        ledger: surroundings.ledger,
     }
 }
 
@@ -170,6 +173,7 @@ pub(super) async fn preview(
         events: Arc::new(NoEvents),
         control: valid.control.clone(),
         responses: None,
+        ledger: BudgetLedger::default(),
     };
     let context = context(inner, provider.id(), trail, surroundings);
     let mut asking = Owned::new(async move { provider.preview(&call, &context).await });

@@ -121,22 +121,33 @@ pub(super) fn runtime_contract() -> Value {
                 "containers": ["steps", "outputs", "results", "step_outputs", "previous_outputs"],
             },
         },
-        "accepted_sources": [
-            {
-                "argument": "resource_uri",
-                "sources": [
-                    "keepa://research/{cache_key}", "keepa://research/{cache_key}/graph",
-                    "keepa://output/{encoded_path}", "keepa://chunk/{encoded_path}",
-                    "keepa://fixtures/{name}",
-                ],
-            },
-            {"argument": "artifact", "sources": ["address", "cache_key", "path", "inline"]},
-            {"argument": "workflow_inputs", "sources": ["value that is an address, a key or a path"]},
-            {"argument": "workflow_context", "sources": ["steps", "outputs", "results"]},
-        ],
+        "accepted_sources": RUNTIME_ARGUMENTS.map(accepted),
         "failure_kind": "missing_inputs",
         "success_field": "data.workflow_resolution",
     })
+}
+
+/// What an argument may hold.
+fn accepted(argument: &str) -> Value {
+    let sources: &[&str] = match argument {
+        "resource_uri" | "resource_uris" => &[
+            "keepa://research/{cache_key}",
+            "keepa://research/{cache_key}/graph",
+            "keepa://output/{encoded_path}",
+            "keepa://chunk/{encoded_path}",
+            "keepa://fixtures/{name}",
+        ],
+        "workflow_inputs" => &["value that is an address, a key or a path"],
+        "workflow_context" => &[
+            "steps",
+            "outputs",
+            "results",
+            "step_outputs",
+            "previous_outputs",
+        ],
+        _ => &["address", "cache_key", "path", "inline"],
+    };
+    json!({"argument": argument, "sources": sources})
 }
 
 /// A schema by name.

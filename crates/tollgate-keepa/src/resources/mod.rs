@@ -375,15 +375,15 @@ impl<'a, W: World> Reader<'a, W> {
             "note": note,
             "ok": true,
             "command": kept["command"],
+            "cache_hit": data["provenance"]["mcp"]["cache_hit"] == true,
+            "budget_ledger": self.world.ledger(),
         });
         match part {
             Part::Brief => shown["brief"] = data["brief"].clone(),
             Part::Graph => {
-                shown["entity_graph_summary"] = data["brief"]["entity_graph_summary"].clone();
-                shown["input_summary"] = data["brief"]["input_summary"].clone();
-                let graphs: Vec<Value> = graphs_in(data).into_iter().cloned().collect();
-                shown["research_graph_count"] = Value::from(graphs.len());
-                shown["research_graphs"] = Value::Array(graphs);
+                let (graph, inputs) = graph_summary(data, key);
+                shown["entity_graph_summary"] = graph;
+                shown["input_summary"] = inputs;
             }
             Part::Whole => {
                 for name in [
@@ -446,6 +446,30 @@ enum Part {
     Whole,
     Brief,
     Graph,
+}
+
+/// What the graph of an answer is like and what it was made of: a brief says it itself, of anything else the graph with
+/// the most nodes counts, which is the merged one where there are several.
+fn graph_summary(data: &Value, key: &str) -> (Value, Value) {
+    let brief = &data["brief"];
+    if !brief["entity_graph_summary"].is_null() {
+        return (
+            brief["entity_graph_summary"].clone(),
+            brief["input_summary"].clone(),
+        );
+    }
+    let graphs = graphs_in(data);
+    let nodes = |graph: &&&Value| graph["nodes"].as_array().map_or(0, Vec::len);
+    let largest = graphs.iter().max_by_key(nodes);
+    let inputs = json!({
+        "payload_count": 1,
+        "research_graph_count": graphs.len(),
+        "sources": [{"kind": "session", "cache_key": key}],
+    });
+    (
+        largest.map_or(Value::Null, |graph| crate::brief::summary(graph)),
+        inputs,
+    )
 }
 
 /// A graph without its lists, and where it was seen.

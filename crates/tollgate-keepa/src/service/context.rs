@@ -26,6 +26,8 @@ pub(super) fn profiles() -> Value {
 
 /// `context.policy`.
 pub fn policy<W: World>(world: &W) -> Value {
+    let mut roots = json!(world.roots());
+    roots["never_commit"] = json!(["keys", "raw live answers"]);
     json!({
         "schema_version": VERSION,
         "view": "context_policy",
@@ -45,11 +47,7 @@ pub fn policy<W: World>(world: &W) -> Value {
             "safe_defaults": ["fixture", "dry_run", "from_cache"],
         },
         "session_profiles": profiles(),
-        "roots": {
-            "read_roots": ["the folders of samples", "the folder of evidence", "the handbook", "files of this session"],
-            "write_roots": ["files of this session", "a path a human agreed to"],
-            "never_commit": ["keys", "raw live answers"],
-        },
+        "roots": roots,
         "tool_policy": {
             "default_allowed_toolsets": ["research"],
             "explicit_toolsets": ["docs", "audit", "reports", "tracking-readonly"],
@@ -326,6 +324,14 @@ fn shown(one: &Candidate, domain: &str, hint: Option<&str>) -> Value {
     });
     if Some(one.kind) == hint {
         shown["hint_matched"] = Value::Bool(true);
+    }
+    let address = match one.kind {
+        "fixture" => Some(format!("keepa://fixtures/{}", one.id)),
+        "evidence" => Some(format!("keepa://evidence/{}", resources::encode(&one.id))),
+        _ => None,
+    };
+    if let Some(address) = address {
+        shown["resource_uri"] = Value::from(address);
     }
     shown
 }

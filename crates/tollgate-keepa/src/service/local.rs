@@ -182,6 +182,9 @@ pub(super) fn schemas(params: &Params) -> Result<Value, Error> {
     }
 }
 
+/// The set of everything.
+const ALL: &str = "all";
+
 /// `capabilities`.
 pub(super) fn capabilities() -> Value {
     let commands: Vec<Value> = Command::ALL
@@ -205,17 +208,33 @@ pub(super) fn capabilities() -> Value {
         "toolsets": toolsets(),
         "profiles": super::context::profiles(),
         "schema_version": crate::view::VERSION,
+        "mcp": {
+            "tool_schema_version": tool::VERSION,
+            "start": {
+                "stdio": {"command": "tollgate", "args": ["mcp"]},
+                "http": {"command": "tollgate", "args": ["serve"]},
+            },
+            "default_toolset": "research",
+            "schema_resource_uri_template": "keepa://tools/{name}",
+        },
         "commands": commands,
     })
 }
 
 /// The sets and what is in each.
 pub(super) fn toolsets() -> Value {
-    let sets = ["research", "docs", "audit", "reports", "tracking-readonly"];
+    let sets = [
+        "research",
+        "docs",
+        "audit",
+        "reports",
+        "tracking-readonly",
+        ALL,
+    ];
     let entries = sets.map(|set| {
         let tools = TOOLS
             .iter()
-            .filter(|tool| tool.sets().any(|one| one == set));
+            .filter(|tool| set == ALL || tool.sets().any(|one| one == set));
         let names: Vec<String> = tools.map(Tool::name).collect();
         (set.to_owned(), json!(names))
     });
@@ -258,15 +277,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_are_json_and_their_selections_are_valid() {
+    fn every_call_of_a_template_can_be_made_as_it_stands() {
         for (name, _, _) in TEMPLATES {
             let shown = template(&Params::of(&json!({"name": name}))).unwrap();
-            assert!(shown["template"].is_object(), "{name}");
-            let selection = &shown["template"]["params"]["selection"];
-            if name == "finder-basic" {
-                crate::selection::check_finder(selection.as_object().unwrap()).unwrap();
+            let whole = vec![shown["template"].clone()];
+            let calls = shown["template"]["steps"].as_array().unwrap_or(&whole);
+            for call in calls {
+                let command = Command::named(call["command"].as_str().unwrap()).unwrap();
+                let params = Params::of(&call["params"]);
+                let input = tool::input(command);
+                for argument in params.canonical().keys() {
+                    assert!(
+                        input["properties"].get(argument).is_some(),
+                        "{name}: {argument}"
+                    );
+                }
+                if command.effect() != crate::Effect::Local {
+                    crate::request::build(command, &params).unwrap();
+                }
             }
         }
         assert!(template(&Params::of(&json!({"name": "x"}))).is_err());
+    }
+
+    #[test]
+    fn a_tracking_of_a_template_has_the_fields_keepa_knows() {
+        let shown = template(&Params::of(&json!({"name": "tracking-add"}))).unwrap();
+        let tracking = shown["template"]["params"]["trackings"][0]
+            .as_object()
+            .unwrap();
+        let known = [
+            "asin",
+            "ttl",
+            "expireNotify",
+            "desiredPricesInMainCurrency",
+            "mainDomainId",
+            "updateInterval",
+            "thresholdValues",
+            "notifyIf",
+            "notificationType",
+            "individualNotificationInterval",
+            "metaData",
+        ];
+        assert!(
+            tracking.keys().all(|name| known.contains(&name.as_str())),
+            "{tracking:?}"
+        );
+        // A place for each way to be told, and the API is the sixth.
+        let ways = tracking["notificationType"].as_array().unwrap();
+        assert_eq!((ways.len(), &ways[5]), (7, &json!(true)));
     }
 }

@@ -108,6 +108,14 @@ impl<W: World> World for Metered<'_, W> {
         self.world.has_key()
     }
 
+    fn roots(&self) -> super::Roots {
+        self.world.roots()
+    }
+
+    fn ledger(&self) -> Value {
+        self.world.ledger()
+    }
+
     async fn evaluate(&self, specs: &str, samples: &str) -> Result<Value, Error> {
         self.world.evaluate(specs, samples).await
     }

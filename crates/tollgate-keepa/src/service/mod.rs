@@ -29,7 +29,7 @@ pub use context::{is_asin, policy};
 pub(crate) use drawable::has_histories;
 pub use fetch::check_selection;
 pub use rehearse::rehearse;
-pub use world::{Place, Reuse, Samples, Saved, Shelf, Target, Told, World, no_browser};
+pub use world::{Place, Reuse, Roots, Samples, Saved, Shelf, Target, Told, World, no_browser};
 
 use metered::Metered;
 

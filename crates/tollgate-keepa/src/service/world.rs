@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
@@ -87,6 +88,17 @@ pub struct Told {
     pub kept: Option<(i64, i64)>,
 }
 
+/// Folders that a caller can name files of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Roots {
+    /// Where the caller works.
+    pub repo_root: Option<String>,
+    /// What may be read.
+    pub read_roots: Vec<String>,
+    /// What may be written to: the session's own first, the others once a human has agreed.
+    pub write_roots: Vec<String>,
+}
+
 /// The world, as far as commands need it.
 pub trait World: Send + Sync {
     /// Asks Keepa, or answers from what was kept.
@@ -119,6 +131,16 @@ pub trait World: Send + Sync {
 
     /// Whether a key is configured.
     fn has_key(&self) -> bool;
+
+    /// Folders that the caller can name files of.
+    fn roots(&self) -> Roots {
+        Roots::default()
+    }
+
+    /// What the session has spent, where somebody counts.
+    fn ledger(&self) -> Value {
+        Value::Null
+    }
 
     /// Runs the specs of a folder on the samples of another, where somebody can.
     fn evaluate(

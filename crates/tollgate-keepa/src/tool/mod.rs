@@ -19,6 +19,9 @@ use argument::{arguments_of, runtime, schema};
 
 use crate::Command;
 
+/// The version of the tools' schemas; it changes when an argument or an answer does.
+pub const VERSION: &str = "2026-05-11.1";
+
 /// How a session works: what may run in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {

@@ -18,10 +18,7 @@ pub(super) fn history_summary(product: &Product, limit: usize) -> Value {
         let name = known.map_or_else(|| format!("unknown_{index}"), |one| one.name().to_owned());
         let decoded = known.map_or_else(|| pairs(&flat), |one| one.decode(&flat));
         if decoded.left_over > 0 {
-            warnings.push(format!(
-                "{name}: {} numbers at the end make no point",
-                decoded.left_over
-            ));
+            warnings.push(incomplete(&name, decoded.left_over));
         }
         let show = |point: &Point| shown(point, known.map(Series::unit), product.domain());
         let points = &decoded.points;
@@ -48,6 +45,11 @@ pub(super) fn history_summary(product: &Product, limit: usize) -> Value {
         "series": series,
         "warnings": warnings,
     }))
+}
+
+/// What is said of a history that ends in the middle of a point.
+pub(super) fn incomplete(name: &str, left_over: usize) -> String {
+    format!("{name}: {left_over} numbers at the end make no point")
 }
 
 fn shown(point: &Point, unit: Option<Unit>, domain: Domain) -> Value {

@@ -5,7 +5,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    compact, figure, object,
+    compact, figure,
+    history::incomplete,
+    object,
     stats::{
         deviation, direction, extremes, mean, percent, percentile, percentiles, streaks, swings,
         turns,
@@ -39,10 +41,15 @@ const OUTLIER: f64 = 3.0;
 /// Features of the histories that are wanted.
 pub(super) fn temporal_features(product: &Product, wanted: &[Series], windows: &[i64]) -> Value {
     let mut series = Map::new();
+    let mut warnings = Vec::new();
     for one in Series::ALL.into_iter().filter(|one| wanted.contains(one)) {
         let Some(flat) = product.history(one.index()) else {
             continue;
         };
+        let left_over = flat.len() % one.layout().width();
+        if left_over > 0 {
+            warnings.push(incomplete(one.name(), left_over));
+        }
         let points = numbers(one, &flat, product.domain());
         if points.len() >= 2 {
             series.insert(one.name().to_owned(), features(one, &points, windows));
@@ -53,6 +60,7 @@ pub(super) fn temporal_features(product: &Product, wanted: &[Series], windows: &
         ("series_count", json!(series.len())),
         ("windows_days", json!(windows)),
         ("series", Value::Object(series)),
+        ("warnings", json!(warnings)),
     ])
 }
 

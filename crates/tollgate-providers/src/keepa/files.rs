@@ -12,11 +12,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use tollgate_core::{CallContext, SessionKey, Surface, canonical::hex_digest};
+use tollgate_core::{CallContext, SessionKey, Surface, TrustLevel, canonical::hex_digest};
 use tollgate_keepa::{
     Error, Kind, fixtures,
     resources::manifest_rows,
-    service::{Place, Samples, Saved, Shelf, Target, World},
+    service::{Place, Roots, Samples, Saved, Shelf, Target, World},
 };
 
 use super::{Settings, memory::Memory};
@@ -33,6 +33,7 @@ pub(super) struct Files {
     pages: Vec<(String, &'static str)>,
     promote_dirs: Vec<PathBuf>,
     output_dir: PathBuf,
+    working_dir: Option<PathBuf>,
 }
 
 impl Files {
@@ -44,7 +45,34 @@ impl Files {
             pages: settings.pages.clone(),
             promote_dirs: settings.promote_dirs.clone(),
             output_dir: settings.output_dir.clone(),
+            working_dir: settings.working_dir.clone(),
         }
+    }
+
+    /// The folders a caller can name files of. Whoever is not on this machine is told of its own only.
+    pub(super) fn roots(&self, cx: &CallContext) -> Roots {
+        let text = |folder: &PathBuf| folder.display().to_string();
+        let own = text(&self.own(&cx.session));
+        if cx.trust != TrustLevel::Local {
+            return Roots {
+                repo_root: None,
+                read_roots: vec![own.clone()],
+                write_roots: vec![own],
+            };
+        }
+        let promoted = || self.promote_dirs.iter().map(text);
+        let named = self.named().map(text);
+        Roots {
+            repo_root: self.working_dir.as_ref().map(text),
+            read_roots: [own.clone()].into_iter().chain(named).collect(),
+            write_roots: [own].into_iter().chain(promoted()).collect(),
+        }
+    }
+
+    /// The folders of an operator's whose files every caller may read.
+    fn named(&self) -> impl Iterator<Item = &PathBuf> {
+        let folders = self.fixture_dirs.iter().chain(&self.evidence_dir);
+        folders.chain(&self.promote_dirs)
     }
 
     /// A folder that was named and is not there.
@@ -196,8 +224,7 @@ impl Files {
     fn readable(&self, path: &str, memory: &Memory, cx: &CallContext) -> Result<PathBuf, Error> {
         let resolved = fs::canonicalize(path).map_err(|_| unreadable(path))?;
         let is_named = || {
-            let folders = self.fixture_dirs.iter().chain(&self.evidence_dir);
-            let mut folders = folders.chain(&self.promote_dirs);
+            let mut folders = self.named();
             folders.any(|folder| below(folder, &resolved).is_some())
         };
         // A person at a shell can read all of this without us.

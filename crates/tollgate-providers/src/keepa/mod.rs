@@ -60,6 +60,8 @@ pub struct Settings {
     pub promote_dirs: Vec<PathBuf>,
     /// The folder for what sessions write of their own accord.
     pub output_dir: PathBuf,
+    /// Where whoever started the gate works.
+    pub working_dir: Option<PathBuf>,
     /// For how long an answer of Keepa's is used again.
     pub cache_ttl: Duration,
     /// Runs specs, where somebody can.
@@ -81,6 +83,7 @@ impl Default for Settings {
             pages: Vec::new(),
             promote_dirs: Vec::new(),
             output_dir: std::env::temp_dir().join("tollgate-keepa"),
+            working_dir: None,
             cache_ttl: Duration::from_secs(3600),
             evaluator: None,
             painter: None,

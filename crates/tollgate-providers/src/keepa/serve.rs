@@ -311,9 +311,7 @@ pub(super) fn shown(failure: Failure) -> ProviderError {
 /// The gate's code for a kind, and what to do.
 fn advice(kind: Kind) -> (ErrorCode, Option<&'static str>) {
     match kind {
-        Kind::InvalidArgument | Kind::FileRefused | Kind::BinaryOutputPathRequired => {
-            (ErrorCode::InputRejected, None)
-        }
+        Kind::InvalidArgument | Kind::FileRefused => (ErrorCode::InputRejected, None),
         Kind::MissingInputs => (
             ErrorCode::InputRejected,
             Some(

@@ -15,7 +15,7 @@ use tollgate_keepa::{
     chart::Chart,
     client::{Body, Client, Failed},
     request::Request,
-    service::{Place, Reuse, Samples, Saved, Shelf, Target, Told, World, no_browser},
+    service::{Place, Reuse, Roots, Samples, Saved, Shelf, Target, Told, World, no_browser},
 };
 
 use super::{Shared, kept};
@@ -154,6 +154,14 @@ impl World for CallWorld<'_> {
 
     fn now_ms(&self) -> i64 {
         self.shared.settings.clock.now().0
+    }
+
+    fn roots(&self) -> Roots {
+        self.shared.files.roots(self.cx)
+    }
+
+    fn ledger(&self) -> Value {
+        serde_json::to_value(&self.cx.ledger).unwrap_or_default()
     }
 
     fn has_key(&self) -> bool {

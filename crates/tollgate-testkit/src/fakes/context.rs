@@ -41,6 +41,7 @@ pub fn context() -> CallContext {
         asks: tollgate_core::AskKinds::default(),
         profile: None,
         standing: tollgate_core::Standing::default(),
+        ledger: tollgate_core::BudgetLedger::default(),
     }
 }
 

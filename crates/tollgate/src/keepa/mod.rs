@@ -41,6 +41,7 @@ pub(crate) fn settings(config: &Config, environment: &Environment) -> Settings {
         pages: pages.collect(),
         promote_dirs: from.promote_dirs.clone(),
         output_dir: config.state.dir.join("keepa"),
+        working_dir: Some(environment.current_dir.clone()),
         cache_ttl: from.cache_ttl,
         evaluator: (!from.is_evaluation).then(|| evaluator(config, environment)),
         painter: Some(painter(config, environment)),

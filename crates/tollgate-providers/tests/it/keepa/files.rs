@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use tollgate_core::offer;
+use tollgate_core::{CallContext, TrustLevel, offer};
 use tollgate_keepa::resources::encode;
 use tollgate_providers::keepa::{Settings, provider};
 use tollgate_testkit::fakes::context;
@@ -164,4 +164,111 @@ async fn a_later_file_of_the_same_name_leaves_the_earlier_one_alone() {
     assert!(fs::read_to_string(&rank).unwrap().contains("Sales rank"));
     // The same picture is the same file.
     assert_eq!((draw("new").await, draw("sales_rank").await), (price, rank));
+}
+
+#[tokio::test]
+async fn targets_have_the_scores_that_were_agreed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = folder.path().join("samples");
+    fs::create_dir_all(&samples).unwrap();
+    fs::write(samples.join("product_B0KETTLE01.json"), "{}").unwrap();
+    let provider = provider(Settings {
+        fixture_dirs: vec![samples],
+        output_dir: folder.path().join("out"),
+        ..Settings::default()
+    });
+    let best = async |query: &str, hint: Option<&str>, kind: &str| {
+        let mut question = json!({"query": query});
+        if let Some(hint) = hint {
+            question["hint_type"] = json!(hint);
+        }
+        let tool = "keepa.resolve_research_target";
+        let told = ask(&provider, &agent(), tool, question).await.unwrap();
+        let all = told.payload.value()["candidates"]
+            .as_array()
+            .unwrap()
+            .clone();
+        let found = all.into_iter().find(|one| one["type"] == kind).unwrap();
+        (
+            found["score"].clone(),
+            found["hint_matched"] == true,
+            found["resource_uri"].clone(),
+        )
+    };
+    let plain = |score: f64| (json!(score), false, Value::Null);
+    let hinted = |score: f64| (json!(score), true, Value::Null);
+    let sample = |score: f64, name: &str| {
+        (
+            json!(score),
+            false,
+            json!(format!("keepa://fixtures/{name}")),
+        )
+    };
+    assert_eq!(best("B0KETTLE01", None, "asin").await, plain(0.96));
+    // A hint never makes more than certain.
+    assert_eq!(best("B0KETTLE01", Some("asin"), "asin").await, hinted(1.0));
+    assert_eq!(
+        best("B0KETTLE01", Some("seller"), "asin").await,
+        plain(0.96)
+    );
+    let named = "product_B0KETTLE01.json";
+    assert_eq!(
+        best("B0KETTLE01", None, "fixture").await,
+        sample(0.9, named)
+    );
+    assert_eq!(
+        best("teapot", None, "fixture").await,
+        sample(0.68, "product_teapot_jp.json")
+    );
+    assert_eq!(best("4006381333931", None, "code").await, plain(0.82));
+    assert_eq!(
+        best("4006381333931", Some("code"), "code").await,
+        hinted(0.94)
+    );
+    assert_eq!(best("A1SAMPLE0SHOP2", None, "seller").await, plain(0.74));
+    assert_eq!(
+        best("A1SAMPLE0SHOP2", Some("seller"), "seller").await,
+        hinted(0.86)
+    );
+    assert_eq!(best("category 172282", None, "category").await, plain(0.78));
+    assert_eq!(best("something else", None, "keyword").await, plain(0.55));
+}
+
+#[tokio::test]
+async fn roots_are_folders_and_strangers_hear_of_their_own_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let provider = provider(Settings {
+        fixture_dirs: vec![at("samples")],
+        evidence_dir: Some(at("evidence")),
+        promote_dirs: vec![at("one"), at("two")],
+        output_dir: at("out"),
+        working_dir: Some(at("project")),
+        ..Settings::default()
+    });
+    let roots = async |trust: TrustLevel| {
+        let cx = CallContext { trust, ..agent() };
+        let told = ask(&provider, &cx, "keepa.context_policy", json!({})).await;
+        told.unwrap().payload.value()["roots"].clone()
+    };
+    let near = roots(TrustLevel::Local).await;
+    let own = near["write_roots"][0].clone();
+    assert!(
+        own.as_str()
+            .unwrap()
+            .starts_with(&at("out").display().to_string())
+    );
+    assert_eq!(near["repo_root"], json!(at("project")));
+    let named = [at("samples"), at("evidence"), at("one"), at("two")];
+    let read: Vec<Value> = [own.clone()]
+        .into_iter()
+        .chain(named.map(|path| json!(path)))
+        .collect();
+    assert_eq!(near["read_roots"], json!(read));
+    assert_eq!(near["write_roots"], json!([own, at("one"), at("two")]));
+    let far = roots(TrustLevel::Remote).await;
+    assert_eq!(
+        (&far["repo_root"], &far["read_roots"], &far["write_roots"]),
+        (&Value::Null, &json!([own]), &json!([own]))
+    );
 }

@@ -223,6 +223,10 @@ async fn arguments_that_make_no_sense_are_refused_before_anything_is_asked() {
             "{tool} {arguments}: {failed:?}"
         );
     }
+    let picture = json!({"asin": "B0KETTLE01", "fixture": "product_kettle.json"});
+    let picture = ask(&provider, &cx, "keepa.graphs_image", picture).await;
+    let code = picture.unwrap_err().document_code;
+    assert_eq!(code.as_deref(), Some("fixture_unavailable"));
     let plan = json!({"commands": ["bestsellers.get"], "tokens_left": i64::MIN, "refill_rate": 0});
     let plan = ask(&provider, &cx, "keepa.tokens_plan", plan)
         .await
