@@ -43,7 +43,7 @@ pub(super) fn schema(command: Command, arguments: &'static str) -> Value {
 }
 
 pub(super) fn runtime(name: &str) -> Value {
-    let about = "A result of an earlier step: a keepa:// address, a cache key, a file or the result itself.";
+    let about = "An earlier result: a keepa:// address, cache key, file or the result itself.";
     match name {
         "resource_uri" => json!({"type": "string", "description": about}),
         "resource_uris" => json!({"type": "array", "items": {"type": "string"}}),
@@ -105,7 +105,7 @@ pub fn argument(name: &str) -> Value {
         "asin" => list("One or more ASINs."),
         "code" => list("UPC, EAN or ISBN-13 instead of ASINs."),
         "seller" => list("One or more seller ids."),
-        "domain" => text("Marketplace: US, GB, DE, FR, JP, CA, IT, ES, IN, MX, BR (US if absent)."),
+        "domain" => text("US (if absent), GB, DE, FR, JP, CA, IT, ES, IN, MX or BR."),
         "full" => switch("History, statistics, videos and A+ at once; costs nothing extra."),
         "agent_view" => switch("Answer with the view rather than the raw body."),
         "view" => json!({
@@ -147,7 +147,7 @@ pub fn argument(name: &str) -> Value {
         "cBackground" | "cFont" | "cAmazon" | "cNew" | "cUsed" | "cSales" | "cFBA" | "cFBM"
         | "cBB" | "cBBU" | "cLD" | "cWD" => text("A colour as six hexadecimal digits."),
         "offers" => option("Offers to fetch, 20 to 100; 6 tokens a page of ten."),
-        "fixture" => text("Answer from this sample instead of asking Keepa."),
+        "fixture" => text("Answer from this sample."),
         "product_fixture" => text("The sample for products that are read along."),
         "chunks_dir" => text("Folder for one file per section."),
         "dry_run" => switch("Only say what it would cost."),
@@ -156,8 +156,8 @@ pub fn argument(name: &str) -> Value {
             "type": ["boolean", "string"],
             "description": "Only from this session: true, or the key of an answer.",
         }),
-        "no_cache" => switch("Ask Keepa even if the answer was kept."),
-        "cache_ttl" => count(0, "For how many seconds an answer may be reused."),
+        "no_cache" => switch("Ask Keepa anew."),
+        "cache_ttl" => count(0, "Seconds an answer may be reused."),
         "term" => text("Words to search for."),
         "category" => json!({"type": ["string", "integer"], "description": "A category's number."}),
         "limit" => count(1, "Most products to list."),

@@ -134,6 +134,7 @@ fn own_marks(tool: &Tool) -> Map<String, Value> {
     let mut marks = json!({"service_command": tool.command.name(), "groups": groups});
     if tool.takes_results {
         marks["workflow_runtime"] = Value::Bool(true);
+        marks["workflow_runtime_args"] = json!(tool::RUNTIME_ARGUMENTS);
     }
     Map::from_iter([("x-keepa".to_owned(), marks)])
 }
