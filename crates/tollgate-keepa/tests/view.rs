@@ -291,3 +291,141 @@ fn who_held_the_buy_box_is_told() {
     );
     assert_eq!(used["keepa_minute"], 7_000_000);
 }
+
+#[test]
+fn the_research_view_of_a_sample_is_the_one_we_agreed_on() {
+    let text = tollgate_keepa::fixtures::find("product_kettle.json").unwrap();
+    let kettle = Product::read_all(text).unwrap().remove(0);
+    let view = product(
+        &kettle,
+        &Options {
+            history_limit: 2,
+            ..options(Profile::Research)
+        },
+    );
+    let agreed: Value = serde_json::from_str(include_str!("kettle_research.json")).unwrap();
+    assert_eq!(
+        view,
+        agreed,
+        "{}",
+        serde_json::to_string_pretty(&view).unwrap()
+    );
+}
+
+/// Seven days of a price, and what a pocket calculator makes of them.
+#[test]
+fn figures_of_a_history_are_right() {
+    let prices = [2000, 2100, 1900, 2000, 2000, 4000, 1800];
+    let flat: Vec<i64> = (0..)
+        .zip(prices)
+        .flat_map(|(day, price)| [7_000_000 + day * 1440, price])
+        .collect();
+    let one = body(0, json!({"domainId": 1, "csv": [null, flat]}));
+    let view = product(&one, &options(Profile::Research));
+    let new = &view["temporal_features"]["series"]["new"];
+    let expected = [
+        ("point_count", 7.0),
+        ("duration_days", 6.0),
+        ("sampling/avg_interval_days", 1.0),
+        ("sampling/max_gap_days", 1.0),
+        ("sampling/points_per_30d", 35.0),
+        ("first_value", 20.0),
+        ("latest_value", 18.0),
+        ("previous_value", 40.0),
+        ("change_abs", -2.0),
+        ("change_pct", -10.0),
+        ("previous_change_pct", -55.0),
+        ("range_abs", 22.0),
+        ("range_pct_of_mean", 97.4684),
+        ("mean_value", 22.5714),
+        ("median_value", 20.0),
+        ("latest_percentile", 0.1429),
+        ("latest_zscore", -0.6377),
+        ("volatility_cv", 0.3176),
+        ("dispersion/q1", 19.5),
+        ("dispersion/q3", 20.5),
+        ("dispersion/iqr", 1.0),
+        ("dispersion/mad", 1.0),
+        ("change_profile/up_steps", 3.0),
+        ("change_profile/down_steps", 2.0),
+        ("change_profile/flat_steps", 1.0),
+        ("change_profile/direction_change_count", 3.0),
+        ("change_profile/avg_abs_step", 7.6667),
+        ("change_profile/max_abs_step", 22.0),
+        ("change_profile/last_step", -22.0),
+        ("outliers/threshold", 4.4478),
+        ("outliers/count", 1.0),
+        ("outliers/ratio", 0.1429),
+        ("shape/latest_vs_min_pct", 0.0),
+        ("shape/latest_vs_max_pct", -55.0),
+        ("shape/max_drawdown_abs", -22.0),
+        ("shape/max_runup_abs", 21.0),
+        ("shape/longest_up_streak", 1.0),
+        ("shape/longest_down_streak", 1.0),
+        ("slope_per_day", -0.3333),
+    ];
+    for (path, figure) in expected {
+        let found = new.pointer(&format!("/{path}")).and_then(Value::as_f64);
+        let is_right = found.is_some_and(|found| (found - figure).abs() < 1e-9);
+        assert!(is_right, "{path}: {found:?} is not {figure}");
+    }
+    assert_eq!(new["trend_direction"], "down");
+}
+
+#[test]
+fn long_texts_and_lists_are_cut_where_it_was_agreed() {
+    let features: Vec<String> = (0..20).map(|at| format!("Feature {at}")).collect();
+    let images: Vec<Value> = (0..9)
+        .map(|at| json!({"l": format!("{at}.jpg"), "m": format!("{at}s.jpg")}))
+        .collect();
+    let text = |letters: usize| "x".repeat(letters);
+    let one = body(
+        3,
+        json!({
+            "features": features, "images": images, "description": text(1500), "ingredients": text(1000),
+            "safetyWarning": text(501), "productBenefit": text(500), "title": text(400),
+        }),
+    );
+    let view = product(&one, &options(Profile::Research));
+    let length = |path: &str| view.pointer(path).and_then(Value::as_str).map(str::len);
+    assert_eq!(
+        view["content"]["features"].as_array().map(Vec::len),
+        Some(12)
+    );
+    assert_eq!(length("/content/description"), Some(1000));
+    assert!(
+        view["content"]["description"]
+            .as_str()
+            .unwrap()
+            .ends_with("x...")
+    );
+    assert_eq!(length("/content/ingredients"), Some(1000));
+    assert!(
+        view["content"]["ingredients"]
+            .as_str()
+            .unwrap()
+            .ends_with('x')
+    );
+    assert_eq!(length("/content/safety_warning"), Some(500));
+    assert_eq!(length("/content/product_benefit"), Some(500));
+    assert_eq!(length("/agent_brief/key_facts/title"), Some(120));
+    let media = &view["media"];
+    assert_eq!(media["image_count"], 9);
+    assert_eq!(media["images"].as_array().map(Vec::len), Some(5));
+    assert_eq!(
+        media["images"][0]["large"],
+        "https://m.media-amazon.com/images/I/0.jpg"
+    );
+}
+
+#[test]
+fn a_history_that_ends_in_the_middle_of_a_point_is_told() {
+    let flat = [7_000_000, 2000, 7_001_440, 2100, 7_002_880];
+    let one = body(0, json!({"csv": [null, flat]}));
+    let view = product(&one, &options(Profile::Research));
+    let told = json!(["new: 1 numbers at the end make no point"]);
+    assert_eq!(view["temporal_features"]["warnings"], told);
+    assert_eq!(view["history_summary"]["warnings"], told);
+    let whole = product(&body(30, json!({})), &options(Profile::Research));
+    assert!(whole["temporal_features"].get("warnings").is_none());
+}

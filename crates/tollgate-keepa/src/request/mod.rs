@@ -111,7 +111,7 @@ pub fn digest(value: &Value) -> String {
     hex(build::sorted(value).to_string().as_bytes())
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

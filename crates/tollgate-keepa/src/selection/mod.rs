@@ -204,6 +204,12 @@ mod tests {
         let distinct: BTreeSet<&String> = fields.iter().map(|(name, _)| name).collect();
         assert_eq!((fields.len(), distinct.len()), (1363, 1363));
         assert!(!distinct.iter().any(|name| name.contains("COUNT_NEW_FBA")));
+        // Of the published names, sorted, one a line.
+        let names: Vec<&str> = distinct.into_iter().map(String::as_str).collect();
+        assert_eq!(
+            crate::request::hex(names.join("\n").as_bytes()),
+            "c3543af0f93c58139fde1d6825e44fc6445e56fbf4b3a766f7b635bd3f19f56b"
+        );
     }
 
     #[test]

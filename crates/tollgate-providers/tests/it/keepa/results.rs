@@ -140,3 +140,64 @@ async fn what_leads_nowhere_is_named() {
         assert_eq!(failed.consumed, Some(0), "{way}");
     }
 }
+
+#[tokio::test]
+async fn each_tool_takes_what_it_needs_of_an_earlier_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = offline(folder.path());
+    let cx = agent();
+    let run = async |tool: &str, arguments: Value| {
+        let answer = ask(&provider, &cx, &format!("keepa.{tool}"), arguments).await;
+        let answer = answer.unwrap_or_else(|error| panic!("{tool}: {error:?}"));
+        let request = answer.service.clone().unwrap().request;
+        (
+            answer.payload.value().clone(),
+            request["params_redacted"].clone(),
+        )
+    };
+    let key = |data: &Value| data["provenance"]["mcp"]["session_cache_key"].clone();
+    let search = json!({"term": "kettle", "fixture": "category_search.json"});
+    let (found, _) = run("categories_search", search).await;
+    let category = found["category_candidates"][0]["category_id"].clone();
+    let (scaffold, _) = run(
+        "categories_finder_selection",
+        json!({"artifact": key(&found)}),
+    )
+    .await;
+    assert_eq!(scaffold["category_id"], category);
+    let list = json!({"artifact": key(&found), "fixture": "bestsellers.json", "limit": 3});
+    let (listed, asked) = run("categories_products", list).await;
+    assert_eq!(asked["category"], category);
+
+    let first = listed["asins"][0].clone();
+    let get = json!({"artifact": key(&listed), "fixture": "product_kettle.json"});
+    let (_, asked) = run("products_get", get).await;
+    assert_eq!(asked["asin"], first);
+    // What is given by name is not overwritten.
+    let named =
+        json!({"artifact": key(&listed), "asin": "B0SCALE003", "fixture": "product_kettle.json"});
+    let (_, asked) = run("products_get", named).await;
+    assert_eq!(asked["asin"], "B0SCALE003");
+
+    let (audit, _) = run(
+        "audit_cost",
+        json!({"artifact": key(&listed), "target_command": "products.get"}),
+    )
+    .await;
+    assert_eq!(audit["items"][0]["params"]["asin"], first);
+    let offers = json!({"artifact": key(&listed), "target_command": "products.get", "params": {"offers": 20}});
+    let (audit, _) = run("audit_cost", offers).await;
+    assert_eq!(
+        audit["items"][0]["params"],
+        json!({"offers": 20, "asin": first})
+    );
+    assert_eq!(audit["totals"]["estimated_tokens"], 13);
+
+    let before = json!({"asins": ["B0KETTLE01"], "trackings": [{"asin": "B0GRINDER2"}]});
+    let tracked = json!({"artifact": {"payload": before}, "fixture": "tracking_list.json"});
+    let (_, asked) = run("tracking_get", tracked).await;
+    assert_eq!(asked["asin"], "B0GRINDER2");
+    let untracked = json!({"artifact": {"payload": {"asins": ["B0KETTLE01"]}}, "fixture": "tracking_list.json"});
+    let (_, asked) = run("tracking_get", untracked).await;
+    assert_eq!(asked["asin"], "B0KETTLE01");
+}
