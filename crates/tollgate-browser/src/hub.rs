@@ -173,9 +173,11 @@ impl Hub {
                 .tabs
                 .retain(|_, other| !Arc::ptr_eq(other, &tab));
         } else {
-            tab.lock()
-                .frames
-                .retain(|_, frame| frame.session != session_id);
+            {
+                let mut state = tab.lock();
+                state.frames.retain(|_, it| it.session != session_id);
+                state.worlds.ended(session_id);
+            }
             tab.touch();
         }
     }

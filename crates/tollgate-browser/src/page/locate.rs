@@ -1,7 +1,11 @@
 //! From an id to the node it names, and to the place of that node on the screen.
+//!
+//! Invariant: a node is held in our own world of its frame, so what is asked of it is answered
+//! by the browser and not by functions that the page put in their place.
 
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::json;
 
 use super::{
@@ -20,6 +24,21 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const SEEN: &str = "(selector) => [...document.querySelectorAll(selector)]\
     .find((one) => one.checkVisibility({ visibilityProperty: true }))";
 
+/// Whether a node of this document is part of it; nothing if it is a node of another one.
+const THERE: &str = "function() { \
+    return this.ownerDocument === document ? { connected: this.isConnected } : null; }";
+
+/// What tells whether a field is for a secret: its kind, what it is filled in with, its names.
+const FACTS: &str = "function() { \
+    const read = (name) => this.getAttribute(name) ?? ''; \
+    if (this.localName === 'select') return { names: [] }; \
+    const near = read('aria-labelledby').split(/\\s+/).filter(Boolean).slice(0, 10) \
+        .map((id) => this.getRootNode().getElementById?.(id)); \
+    const said = [...(this.labels ?? []), ...near].map((one) => one?.textContent ?? ''); \
+    const names = ['name', 'id', 'placeholder', 'aria-label', 'title'].map(read); \
+    return { kind: read('type'), autocomplete: read('autocomplete'), \
+        names: [...names, ...said].map((name) => name.replace(/\\s+/g, ' ').slice(0, 200)) }; }";
+
 /// A node that is there.
 #[derive(Debug, Clone)]
 pub(crate) struct Handle {
@@ -28,6 +47,20 @@ pub(crate) struct Handle {
     pub(crate) session: String,
     pub(crate) node: i64,
     pub(crate) object: String,
+}
+
+#[derive(Deserialize)]
+struct There {
+    connected: bool,
+}
+
+#[derive(Deserialize)]
+struct Facts {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    autocomplete: String,
+    names: Vec<String>,
 }
 
 impl Tab {
@@ -109,12 +142,11 @@ impl Tab {
     /// written there would be taken for something that anybody may see.
     pub(crate) async fn locate_field(&self, id: &str) -> Result<Handle, Error> {
         let handle = self.locate(id).await?;
-        let facts = "function() { return [this.type ?? null, this.autocomplete ?? null].map(it => typeof it === 'string' ? it : null); }";
-        let facts: [Option<String>; 2] = self
-            .run_on(&handle.session, &handle.object, facts, Vec::new())
+        let facts: Facts = self
+            .run_on(&handle.session, &handle.object, FACTS, Vec::new())
             .await?;
-        let [kind, autocomplete] = &facts;
-        let is_secret = element::is_secret(kind.as_deref(), autocomplete.as_deref(), &[]);
+        let names: Vec<&str> = facts.names.iter().map(String::as_str).collect();
+        let is_secret = element::is_secret(Some(&facts.kind), Some(&facts.autocomplete), &names);
         let (prefix, rest) = handle.id.split_once('_').unwrap_or(("", &handle.id));
         if !is_secret || prefix == element::SECRET {
             return Ok(handle);
@@ -141,29 +173,50 @@ impl Tab {
         is_there.then_some(session)
     }
 
-    /// The node, if it is still part of the page.
+    /// The node in our world of its frame, if it is still part of the page.
     async fn object(&self, session: &str, node: i64) -> Result<Option<String>, Error> {
+        for frame in self.frames_of(session) {
+            let found = self.object_of(session, &frame, node).await;
+            match found {
+                Ok(Some((object, there))) => return Ok(there.connected.then_some(object)),
+                // It is in another frame, or its frame went away meanwhile.
+                Ok(None) | Err(Error::Protocol(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn object_of(
+        &self,
+        session: &str,
+        frame: &str,
+        node: i64,
+    ) -> Result<Option<(String, There)>, Error> {
         let resolve = ResolveNode {
             backend_node_id: Some(node),
-            ..ResolveNode::default()
+            execution_context_id: Some(self.world(session, frame).await?),
         };
-        let object = match self.ask_in(session, &resolve, PATIENCE).await {
-            Ok(resolved) => resolved.object.object_id,
-            Err(Error::Protocol(_)) => None,
-            Err(error) => return Err(error),
-        };
-        let Some(object) = object else {
+        let resolved = self.ask_in(session, &resolve, PATIENCE).await?;
+        let Some(object) = resolved.object.object_id else {
             return Ok(None);
         };
-        let is_connected = "function() { return this.isConnected; }";
-        match self
-            .run_on::<bool>(session, &object, is_connected, Vec::new())
-            .await
-        {
-            Ok(true) => Ok(Some(object)),
-            Ok(false) | Err(Error::Protocol(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let there: Option<There> = self.run_on(session, &object, THERE, Vec::new()).await?;
+        Ok(there.map(|there| (object, there)))
+    }
+
+    /// The frames of a conversation, the one that holds the others first.
+    fn frames_of(&self, session: &str) -> Vec<String> {
+        let state = self.lock();
+        let is_inner = |id: &str| {
+            let parent = state.frames.get(id).and_then(|it| it.parent.as_ref());
+            let parent = parent.and_then(|id| state.frames.get(id));
+            parent.is_some_and(|it| it.session == session)
+        };
+        let of = state.frames.iter().filter(|(_, it)| it.session == session);
+        let mut frames: Vec<String> = of.map(|(id, _)| id.clone()).collect();
+        frames.sort_by_key(|id| is_inner(id));
+        frames
     }
 
     /// The middle of a node on the screen; nothing if it is not drawn.

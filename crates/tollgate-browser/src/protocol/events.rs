@@ -192,6 +192,37 @@ pub(crate) struct DialogClosed {
     pub(crate) result: bool,
 }
 
+/// A world of scripts began in a frame.
+#[derive(Debug, Deserialize)]
+pub(crate) struct WorldBegan {
+    pub(crate) context: WorldOf,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WorldOf {
+    pub(crate) id: i64,
+    #[serde(default)]
+    pub(crate) name: String,
+    #[serde(default)]
+    pub(crate) aux_data: WorldKind,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WorldKind {
+    #[serde(default)]
+    pub(crate) r#type: String,
+    #[serde(default)]
+    pub(crate) frame_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WorldEnded {
+    pub(crate) execution_context_id: i64,
+}
+
 /// Something that pages store became different.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

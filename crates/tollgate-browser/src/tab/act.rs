@@ -76,8 +76,10 @@ const CARET: &str = "function() { \
     const active = this.getRootNode().activeElement; \
     return !!active && (active === this || active.contains(this)); }";
 
+// An element may be of another realm than the script that is asked about it, so `instanceof` says
+// nothing of it.
 const CHOOSE: &str = "function(wanted) { \
-    if (!(this instanceof HTMLSelectElement)) return 'not a list of options'; \
+    if (this.localName !== 'select' || !this.options) return 'not a list of options'; \
     const norm = (text) => text.replace(/\\s+/g, ' ').trim(); \
     const all = [...this.options]; \
     const found = all.find((one) => one.value === wanted) || all.find((one) => norm(one.label) === norm(wanted)); \
@@ -93,12 +95,12 @@ const FILL: &str = "function(value, html) { \
     const told = () => { \
         this.dispatchEvent(new Event('input', { bubbles: true, composed: true })); \
         this.dispatchEvent(new Event('change', { bubbles: true })); }; \
-    const proto = this instanceof HTMLTextAreaElement ? HTMLTextAreaElement.prototype \
-        : this instanceof HTMLInputElement ? HTMLInputElement.prototype : null; \
-    if (proto) { \
+    const own = ['input', 'textarea'].includes(this.localName) \
+        && Object.getOwnPropertyDescriptor(Object.getPrototypeOf(this), 'value'); \
+    if (own) { \
         if (['checkbox', 'radio', 'file', 'button', 'submit', 'image', 'reset'].includes(this.type)) return 'this field has no text'; \
         if (this.disabled || this.readOnly) return 'this field cannot be changed'; \
-        Object.getOwnPropertyDescriptor(proto, 'value').set.call(this, value); told(); return ''; } \
+        own.set.call(this, value); told(); return ''; } \
     if (this.isContentEditable) { \
         if (html) this.innerHTML = value; else this.textContent = value; \
         told(); return ''; } \

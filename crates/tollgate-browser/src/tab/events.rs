@@ -79,6 +79,12 @@ impl Tab {
                 self.memory.take(event);
                 return;
             }
+            "Runtime.executionContextCreated"
+            | "Runtime.executionContextDestroyed"
+            | "Runtime.executionContextsCleared" => {
+                self.take_world(session, event);
+                return;
+            }
             "Runtime.consoleAPICalled" | "Runtime.exceptionThrown" | "Log.entryAdded" => {
                 self.take_console(event);
                 return;

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Tab, WORLD};
+use super::Tab;
 use crate::{
     error::Error,
-    protocol::commands::{Argument, Call, Evaluate, Evaluated, IsolatedWorld},
+    protocol::commands::{Argument, Call, Evaluate, Evaluated},
 };
 
 /// Notes when elements came or went; begins with every document.
@@ -43,17 +43,13 @@ impl Tab {
         function: &str,
         arguments: Vec<Value>,
     ) -> Result<T, Error> {
-        let world = IsolatedWorld {
-            frame_id: frame,
-            world_name: WORLD.to_owned(),
-        };
-        let world = self.ask_in(session, &world, super::PATIENCE).await?;
+        let world = self.world(session, &frame).await?;
         let call = Call {
             function_declaration: function.to_owned(),
             arguments: arguments.into_iter().map(Argument::Value).collect(),
             await_promise: true,
             return_by_value: true,
-            execution_context_id: Some(world.execution_context_id),
+            execution_context_id: Some(world),
             ..Call::default()
         };
         let answer = self.ask_in(session, &call, super::PATIENCE).await?;
@@ -67,15 +63,11 @@ impl Tab {
         function: &str,
         argument: Value,
     ) -> Result<Option<String>, Error> {
-        let world = IsolatedWorld {
-            frame_id: frame,
-            world_name: WORLD.to_owned(),
-        };
-        let world = self.ask(&world).await?;
+        let world = self.world(&self.session, &frame).await?;
         let call = Call {
             function_declaration: function.to_owned(),
             arguments: vec![Argument::Value(argument)],
-            execution_context_id: Some(world.execution_context_id),
+            execution_context_id: Some(world),
             ..Call::default()
         };
         let answer = self.ask(&call).await?;
@@ -85,7 +77,7 @@ impl Tab {
         }
     }
 
-    /// Runs one of our functions on an element.
+    /// Runs one of our functions on an element, in the world that the element was found in.
     pub(crate) async fn run_on<T: DeserializeOwned>(
         &self,
         session: &str,

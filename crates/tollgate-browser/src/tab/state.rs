@@ -9,7 +9,10 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::logs::{ConsoleEntry, Dialog, NetworkEntry, Recent};
+use super::{
+    logs::{ConsoleEntry, Dialog, NetworkEntry, Recent},
+    worlds::Worlds,
+};
 use crate::protocol::events::Frame;
 
 /// A request that lasts longer is a stream, and nobody waits for it.
@@ -42,6 +45,7 @@ pub(crate) struct State {
     pub(crate) frames: BTreeMap<String, KnownFrame>,
     /// Numbers for frames with a process of their own, for the ids of elements in them.
     pub(crate) numbers: HashMap<String, usize>,
+    pub(crate) worlds: Worlds,
     pub(crate) in_flight: HashMap<String, Instant>,
     pub(crate) console: Recent<ConsoleEntry>,
     pub(crate) network: Recent<NetworkEntry>,
@@ -80,6 +84,7 @@ impl State {
             loaded: true,
             status: None,
             numbers: HashMap::new(),
+            worlds: Worlds::default(),
             in_flight: HashMap::new(),
             console: Recent::new(100),
             network: Recent::new(200),
@@ -101,6 +106,7 @@ impl State {
                 .clone()
                 .or_else(|| self.frames.get(&frame.id).and_then(|it| it.parent.clone())),
         };
+        self.worlds.left(&frame.id);
         let is_main = session == self.session && frame.parent_id.is_none();
         if is_main {
             self.frames.clear();

@@ -1,6 +1,8 @@
 //! A real Chromium against pages on the loopback interface.
 
 #[cfg(test)]
+mod apart;
+#[cfg(test)]
 mod boundary;
 #[cfg(test)]
 mod faults;

@@ -236,6 +236,17 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
         "/trap" => page("<title>trap</title><input aria-label=Trap id=trap><input aria-label=Other id=other><a href=/near>Leave</a>\
             <script>trap.focus(); addEventListener('focusin', () => trap.focus()); addEventListener('focusout', () => setTimeout(() => trap.focus())); \
             addEventListener('keydown', (e) => { if (e.key === 'Tab' || e.key === 'Escape') e.preventDefault(); }, true);</script>"),
+        "/lying" => page("<title>lying</title><button id=under onclick=\"document.title='hit'\">Under</button><input id=word type=password aria-label=Word>\
+            <div style='position:fixed;inset:0' onclick=\"document.title='veil'\"></div>\
+            <script>document.elementFromPoint = Document.prototype.elementFromPoint = () => under; \
+            Element.prototype.getBoundingClientRect = () => ({left:0,top:0,width:0,height:0}); \
+            Object.defineProperty(word, 'type', {value: 'text'}); Element.prototype.getAttribute = () => null; \
+            Object.defineProperty(Node.prototype, 'isConnected', {get: () => false});</script>"),
+        "/tracked" => page("<title>tracked</title><input id=word aria-label=Word><select id=list aria-label=List><option>a<option>b</select><script>\
+            for (const one of [word, list]) { const own = Object.getOwnPropertyDescriptor(one.constructor.prototype, 'value'); \
+                let known = own.get.call(one); \
+                Object.defineProperty(one, 'value', {configurable: true, get() { return own.get.call(this); }, set(it) { known = String(it); own.set.call(this, it); }}); \
+                addEventListener(one === list ? 'change' : 'input', (e) => { if (e.target === one && own.get.call(one) !== known) { known = own.get.call(one); document.title = 'heard ' + known; } }); }</script>"),
         "/reach" => page(&reach(port)),
         "/missing" => Answer::Raw("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned()),
         _ => page("<title>plain</title><p>plain</p>"),
