@@ -122,7 +122,7 @@ impl Guard {
         if !self.ports.contains(&port) {
             return Err(refused(format!("port {port} is not used")));
         }
-        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let host = unbracketed(host);
         match host.parse::<IpAddr>() {
             Ok(address) if !self.is_public(address) => Err(not_public(host)),
             Ok(_) | Err(_) => Ok(Reach::Public),
@@ -133,8 +133,8 @@ impl Guard {
     /// checked, or none. Ports are not looked at.
     pub async fn admit(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, WebError> {
         self.listed(host)?;
-        let plain = host.trim_start_matches('[').trim_end_matches(']');
-        let is_named = self.names(host, port) || self.names(plain, port);
+        let plain = unbracketed(host);
+        let is_named = self.names(plain, port);
         let found = match plain.parse::<IpAddr>() {
             Ok(address) => vec![address],
             Err(_) => {
@@ -168,10 +168,14 @@ impl Guard {
     }
 
     fn names(&self, host: &str, port: u16) -> bool {
-        let host = host.trim_end_matches('.');
+        let host = unbracketed(host.trim_end_matches('.'));
         self.allow_hosts.iter().any(|entry| {
             let entry = entry.trim().to_ascii_lowercase();
-            let rest = entry.strip_prefix(host);
+            let bracketed = entry.strip_prefix('[').and_then(|it| it.split_once(']'));
+            let rest = match bracketed {
+                Some((name, rest)) => (name == host).then_some(rest),
+                None => entry.strip_prefix(host),
+            };
             rest.is_some_and(|rest| rest.is_empty() || rest == format!(":{port}"))
         })
     }
@@ -193,10 +197,16 @@ impl Guard {
     }
 }
 
+/// An address with colons, which some write in brackets and some do not.
+fn unbracketed(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
 /// `shop.example` is that host, `*.example` is every host below it.
 fn matches(entry: &str, host: &str) -> bool {
     let entry = entry.trim().to_ascii_lowercase();
-    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    let host = unbracketed(host.trim_end_matches('.')).to_ascii_lowercase();
+    let entry = unbracketed(&entry);
     match entry.strip_prefix("*.") {
         Some(domain) => host
             .strip_suffix(domain)
@@ -306,6 +316,16 @@ mod tests {
             Kind::AddressRefused
         );
         assert_eq!(mixed.admit("dev.test", 3000).await.unwrap().len(), 2);
+        let bracketed = Guard {
+            allow_hosts: vec!["[::1]:3000".into()],
+            deny_hosts: vec!["[::2]".into()],
+            ..guard(addresses(&[]))
+        };
+        for host in ["::1", "[::1]"] {
+            assert!(bracketed.admit(host, 3000).await.is_ok(), "{host}");
+            assert!(bracketed.admit(host, 3001).await.is_err(), "{host}");
+        }
+        assert!(bracketed.admit("::2", 3000).await.is_err());
         assert_eq!(
             mixed.admit("[::1]", 80).await.unwrap_err().kind,
             Kind::AddressRefused
