@@ -32,6 +32,7 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::boundary::{Boundary, Refusals, Why};
 
@@ -46,6 +47,7 @@ pub(crate) struct Proxy {
     address: SocketAddr,
     refusals: Arc<Refusals>,
     serving: JoinHandle<()>,
+    _tunnels: DropGuard,
 }
 
 impl Proxy {
@@ -57,12 +59,15 @@ impl Proxy {
         let gate = Arc::new(Gate {
             boundary,
             refusals: Arc::clone(&refusals),
+            over: CancellationToken::new(),
         });
+        let tunnels = gate.over.clone().drop_guard();
         let serving = tokio::spawn(serve(listener, gate));
         Ok(Self {
             address,
             refusals,
             serving,
+            _tunnels: tunnels,
         })
     }
 
@@ -85,6 +90,8 @@ impl Drop for Proxy {
 struct Gate {
     boundary: Arc<dyn Boundary>,
     refusals: Arc<Refusals>,
+    /// Ends what the connections it began in have let go of.
+    over: CancellationToken,
 }
 
 async fn serve(listener: TcpListener, gate: Arc<Gate>) {
@@ -136,13 +143,14 @@ async fn tunnel(gate: &Gate, request: Request<Incoming>) -> io::Result<Response<
     };
     let mut server = gate.connect(&host, port).await?;
     let upgrade = hyper::upgrade::on(request);
-    tokio::spawn(async move {
+    let over = gate.over.clone();
+    tokio::spawn(over.run_until_cancelled_owned(async move {
         if let Ok(client) = upgrade.await {
             let mut client = TokioIo::new(client);
             // Either side may hang up at any time.
             let _ = copy_bidirectional(&mut client, &mut server).await;
         }
-    });
+    }));
     let mut response = Response::new(Either::Right(Empty::new()));
     *response.status_mut() = StatusCode::OK;
     Ok(response)
@@ -251,5 +259,44 @@ impl Gate {
                 Err(io::ErrorKind::TimedOut.into())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+    use crate::boundary::Admission;
+
+    /// Leads everywhere.
+    struct Open;
+
+    impl Boundary for Open {
+        fn admit(&self, _: String, port: u16) -> Admission {
+            Box::pin(async move { Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))]) })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_tunnel_ends_with_its_proxy() {
+        let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let proxy = Proxy::start(Arc::new(Open)).await.unwrap();
+        let mut client = TcpStream::connect(proxy.address).await.unwrap();
+        let connect = format!("CONNECT a.test:{port} HTTP/1.1\r\nhost: a.test:{port}\r\n\r\n");
+        client.write_all(connect.as_bytes()).await.unwrap();
+        let (mut there, _) = server.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(client.read_u8().await.unwrap());
+        }
+        client.write_all(b"hello").await.unwrap();
+        let mut said = [0; 5];
+        there.read_exact(&mut said).await.unwrap();
+        assert_eq!(&said, b"hello");
+        drop(proxy);
+        let end = timeout(Duration::from_secs(30), there.read(&mut said)).await;
+        assert_eq!(end.expect("it ends").unwrap_or(0), 0);
     }
 }

@@ -24,10 +24,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Command, WireError};
 
-/// The longest message that is read; a browser that sends more is let go of.
+/// The longest message that is read. A longer one is passed over: it is about one page, and the
+/// pages of all sessions are spoken of here.
 const LONGEST: usize = 256 << 20;
 /// What is read at once.
 const PIECE: usize = 64 << 10;
+/// What is kept of the room that a long message took.
+const ROOM: usize = 1 << 20;
 
 /// Something the browser tells unasked.
 pub(crate) struct Event<'e> {
@@ -103,6 +106,15 @@ impl Connection {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         handler: Handler,
     ) -> Self {
+        Self::within(LONGEST, reader, writer, handler)
+    }
+
+    fn within(
+        longest: usize,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        handler: Handler,
+    ) -> Self {
         let (out, queue) = mpsc::unbounded_channel();
         let shared = Arc::new(Shared {
             next: AtomicU64::new(1),
@@ -110,7 +122,7 @@ impl Connection {
             closed: CancellationToken::new(),
         });
         tokio::spawn(write(writer, queue, Arc::clone(&shared)));
-        tokio::spawn(read(reader, Arc::clone(&shared), handler));
+        tokio::spawn(read(reader, Arc::clone(&shared), handler, longest));
         Self { out, shared }
     }
 
@@ -187,6 +199,20 @@ impl Shared {
         self.closed.cancel();
     }
 
+    /// Whoever waits for a message that is too long is told so; `start` is how it begins.
+    fn pass_over(&self, start: &[u8]) {
+        let digits = start.strip_prefix(b"{\"id\":").unwrap_or_default();
+        let end = digits.iter().position(|byte| !byte.is_ascii_digit());
+        let id = std::str::from_utf8(&digits[..end.unwrap_or(0)]).ok();
+        let id: Option<u64> = id.and_then(|id| id.parse().ok());
+        let waiting = id.and_then(|id| self.lock().as_mut().and_then(|all| all.remove(&id)));
+        if let Some(waiting) = waiting {
+            let why = "the page gives more than can be read".to_owned();
+            // Whoever asked may have gone.
+            let _ = waiting.send(Err(WireError::Refused(why)));
+        }
+    }
+
     fn answer(&self, id: u64, message: &Message<'_>) {
         let Some(waiting) = self.lock().as_mut().and_then(|all| all.remove(&id)) else {
             return;
@@ -224,9 +250,15 @@ async fn write(
     }
 }
 
-async fn read(mut reader: impl AsyncRead + Unpin, shared: Arc<Shared>, handler: Handler) {
+async fn read(
+    mut reader: impl AsyncRead + Unpin,
+    shared: Arc<Shared>,
+    handler: Handler,
+    longest: usize,
+) {
     let mut kept: Vec<u8> = Vec::with_capacity(PIECE);
     let mut searched = 0;
+    let mut is_passing_over = false;
     loop {
         let start = kept.len();
         kept.resize(start + PIECE, 0);
@@ -238,16 +270,25 @@ async fn read(mut reader: impl AsyncRead + Unpin, shared: Arc<Shared>, handler: 
         let mut begin = 0;
         while let Some(length) = kept[searched..].iter().position(|byte| *byte == 0) {
             let end = searched + length;
-            take(&kept[begin..end], &shared, &handler);
+            if !std::mem::take(&mut is_passing_over) {
+                take(&kept[begin..end], &shared, &handler);
+            }
             begin = end + 1;
             searched = begin;
             // A browser that never stops talking must not keep others waiting.
             tokio::task::yield_now().await;
         }
         kept.drain(..begin);
+        if !is_passing_over && kept.len() > longest {
+            shared.pass_over(&kept);
+            is_passing_over = true;
+        }
+        if is_passing_over {
+            kept.clear();
+        }
         searched = kept.len();
-        if kept.len() > LONGEST {
-            break;
+        if kept.len() < PIECE {
+            kept.shrink_to(ROOM);
         }
     }
     shared.close();
@@ -272,6 +313,30 @@ fn take(line: &[u8], shared: &Shared, handler: &Handler) {
 mod tests {
     use super::*;
     use crate::protocol::commands::GetVersion;
+
+    #[tokio::test]
+    async fn a_message_that_is_too_long_ends_one_question_and_nothing_else() {
+        let (ours, theirs) = tokio::io::duplex(1 << 12);
+        let (reader, writer) = tokio::io::split(ours);
+        let connection = Connection::within(PIECE, reader, writer, Box::new(|_| {}));
+        let (_from, mut to) = tokio::io::split(theirs);
+        let patience = Duration::from_secs(30);
+        let browser = tokio::spawn(async move {
+            let long = format!("{{\"id\":1,\"result\":\"{}\"}}\0", "x".repeat(4 * PIECE));
+            to.write_all(long.as_bytes()).await.unwrap();
+            to.write_all(b"{\"id\":2,\"result\":{\"product\":\"x\"}}\0")
+                .await
+                .unwrap();
+            to
+        });
+        let (long, next) = tokio::join!(
+            connection.ask(None, &GetVersion {}, patience),
+            connection.ask(None, &GetVersion {}, patience),
+        );
+        assert!(matches!(&long, Err(WireError::Refused(why)) if why.contains("more than")));
+        assert_eq!(next.unwrap().product, "x");
+        drop(browser.await.unwrap());
+    }
 
     #[tokio::test]
     async fn answers_find_their_questions_in_any_order() {
