@@ -47,6 +47,11 @@ pub enum KeyError {
     /// It would close or leave the page, or open the browser's own tools.
     #[error("this combination belongs to the browser and is not pressed")]
     Refused,
+    /// All sessions of a browser share its clipboard.
+    #[error(
+        "the clipboard is not used, since other sessions share it; read the page and write with `set_value`"
+    )]
+    Clipboard,
 }
 
 impl Stroke {
@@ -66,6 +71,10 @@ impl Stroke {
             if *name == "Delete" && held & CONTROL != 0 && held & SHIFT != 0 {
                 return Err(KeyError::Refused);
             }
+            // Which cuts.
+            if *name == "Delete" && held & SHIFT != 0 {
+                return Err(KeyError::Clipboard);
+            }
             let key = if *name == "Space" { " " } else { name };
             return Ok(Self {
                 key: key.to_owned(),
@@ -83,7 +92,7 @@ impl Stroke {
         };
         let letter = letter.to_ascii_lowercase();
         // A letter without anything held is text, and text is typed.
-        if !letter.is_ascii_alphanumeric() || held & !SHIFT == 0 {
+        if !letter.is_ascii_alphanumeric() || held == 0 {
             return Err(KeyError::Unknown(key.to_owned()));
         }
         let command = held & (CONTROL | META) != 0;
@@ -91,16 +100,20 @@ impl Stroke {
         if command && (matches!(letter, 'w' | 'q') || (shifted && matches!(letter, 'i' | 'j'))) {
             return Err(KeyError::Refused);
         }
+        if command && matches!(letter, 'c' | 'x' | 'v') {
+            return Err(KeyError::Clipboard);
+        }
         let upper = letter.to_ascii_uppercase();
+        let key = if shifted { above(letter) } else { letter };
         Ok(Self {
-            key: letter.to_string(),
+            key: key.to_string(),
             code: if letter.is_ascii_digit() {
                 format!("Digit{letter}")
             } else {
                 format!("Key{upper}")
             },
             number: u32::from(upper),
-            text: None,
+            text: (held == SHIFT).then(|| key.to_string()),
             modifiers: held,
         })
     }
@@ -109,9 +122,6 @@ impl Stroke {
     fn edits(&self) -> Option<Vec<&'static str>> {
         let edit = match (self.modifiers, self.key.as_str()) {
             (CONTROL | META, "a") => "selectAll",
-            (CONTROL | META, "c") => "copy",
-            (CONTROL | META, "x") => "cut",
-            (CONTROL | META, "v") => "paste",
             (CONTROL | META, "z") => "undo",
             (CONTROL | META, "y") => "redo",
             _ => return None,
@@ -130,6 +140,14 @@ impl Stroke {
             commands: self.edits().filter(|_| r#type != "keyUp"),
         }
     }
+}
+
+/// What a letter or digit is with Shift held, on the keyboard that pages expect.
+fn above(letter: char) -> char {
+    let digits = [')', '!', '@', '#', '$', '%', '^', '&', '*', '('];
+    let digit = letter.to_digit(10).and_then(|it| usize::try_from(it).ok());
+    let sign = digit.and_then(|it| digits.get(it)).copied();
+    sign.unwrap_or(letter.to_ascii_uppercase())
 }
 
 impl Tab {
@@ -171,6 +189,21 @@ mod tests {
     }
 
     #[test]
+    fn the_clipboard_that_all_sessions_share_is_not_used() {
+        for (key, held) in [
+            ("c", vec!["Control"]),
+            ("X", vec!["Meta"]),
+            ("v", vec!["Control"]),
+            ("v", vec!["Control", "Shift"]),
+            ("Delete", vec!["Shift"]),
+        ] {
+            let pressed = stroke(key, &held);
+            assert_eq!(pressed, Err(KeyError::Clipboard), "{key} {held:?}");
+        }
+        assert!(stroke("Delete", &[]).is_ok() && stroke("c", &["Alt"]).is_ok());
+    }
+
+    #[test]
     fn only_keys_are_pressed() {
         assert_eq!(stroke("Enter", &[]).unwrap().number, 13);
         assert_eq!(
@@ -178,6 +211,11 @@ mod tests {
             Some(vec!["selectAll"])
         );
         assert_eq!(stroke("i", &["Control"]).unwrap().code, "KeyI");
+        let shifted = stroke("4", &["Shift"]).unwrap();
+        assert_eq!(
+            (shifted.text.as_deref(), shifted.code.as_str()),
+            (Some("$"), "Digit4")
+        );
         for (key, held) in [
             ("a", vec![]),
             ("F5", vec![]),
