@@ -20,6 +20,7 @@ use crate::{
     process::{
         find::Whereabouts,
         launch::{Launch, Process},
+        memory,
     },
     session::{Options, Session},
     tab::Times,
@@ -50,6 +51,8 @@ pub struct Limits {
     pub download_bytes: u64,
     /// How much memory the scripts of one page may use, in megabytes.
     pub script_megabytes: u64,
+    /// The most memory that a process of pages may hold in all.
+    pub page_megabytes: u64,
 }
 
 impl Default for Limits {
@@ -66,6 +69,7 @@ impl Default for Limits {
             dialog: Duration::from_secs(30),
             download_bytes: 100 << 20,
             script_megabytes: 1024,
+            page_megabytes: 2048,
         }
     }
 }
@@ -166,6 +170,8 @@ impl Browser {
         };
         let process = Process::start(launch, Box::new(move |event| told.take(event))).await?;
         hub.connect(&process.connection);
+        let most = self.settings.limits.page_megabytes << 20;
+        tokio::spawn(memory::watch(process.connection.clone(), most));
         let (ended, over) = (process.connection.closed().clone(), Arc::clone(&hub));
         tokio::spawn(async move {
             ended.cancelled().await;
@@ -184,12 +190,21 @@ impl Browser {
     ) -> Result<Arc<Session>, Error> {
         self.sweep_always();
         let session = Session::new(self, owner, options)?;
+        let limits = &self.settings.limits;
         let mut all = self.all();
-        if all.len() >= self.settings.limits.sessions {
-            let most = self.settings.limits.sessions;
-            return Err(Error::Limit(format!(
+        let full = |most: usize| {
+            Error::Limit(format!(
                 "there are {most} browser sessions already; close one first"
-            )));
+            ))
+        };
+        if all.len() >= limits.sessions {
+            return Err(full(limits.sessions));
+        }
+        // One caller does not take the room of all.
+        let own = all.values().filter(|it| it.principal() == owner.principal);
+        let most = limits.sessions.div_ceil(2);
+        if own.count() >= most {
+            return Err(full(most));
         }
         all.insert(session.id().to_owned(), Arc::clone(&session));
         Ok(session)
@@ -292,6 +307,9 @@ impl Browser {
         for id in expired {
             self.close_session(&id).await;
         }
+        let mut defaults = self.defaults.lock().await;
+        defaults.retain(|_, id| self.all().contains_key(id));
+        drop(defaults);
         let is_used = |is_headless: bool| {
             self.all()
                 .values()

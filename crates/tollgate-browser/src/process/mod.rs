@@ -4,3 +4,4 @@ pub(crate) mod find;
 mod flags;
 pub(crate) mod folder;
 pub(crate) mod launch;
+pub(crate) mod memory;

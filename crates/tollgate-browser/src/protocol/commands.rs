@@ -32,6 +32,7 @@ macro_rules! commands {
 
 commands! {
     GetVersion = "Browser.getVersion" {} {} -> Version;
+    Processes = "SystemInfo.getProcessInfo" {} {} -> ProcessList;
     CloseBrowser = "Browser.close" {} {} -> Nothing;
     SetDownloads = "Browser.setDownloadBehavior" { behavior: &'static str, browser_context_id: String, events_enabled: bool } { download_path: String } -> Nothing;
     CancelDownload = "Browser.cancelDownload" { guid: String, browser_context_id: String } {} -> Nothing;
@@ -86,6 +87,19 @@ commands! {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Version {
     pub(crate) product: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProcessList {
+    pub(crate) process_info: Vec<OneProcess>,
+}
+
+/// A process of the browser.
+#[derive(Debug, Deserialize)]
+pub(crate) struct OneProcess {
+    pub(crate) r#type: String,
+    pub(crate) id: i32,
 }
 
 #[derive(Debug, Deserialize)]

@@ -133,3 +133,33 @@ async fn a_page_that_holds_the_focus_holds_nobody() {
     .await;
     world.browser.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_fills_buffers_beside_its_heap_is_replaced() {
+    let limits = Limits {
+        page_megabytes: 400,
+        ..Limits::default()
+    };
+    let world = World::with(limits).await;
+    let (session, tab) = world.show("/buffers").await;
+    let (_other, beside) = world.show("/near").await;
+    // It eats by and by, so the click itself comes through.
+    let _ = tab.click(&id(&tab, "Eat").await).await;
+    eventually("it ends", || async { tab.has_ended() }).await;
+    let ended = tab.title().await;
+    assert!(matches!(ended, Err(Error::Crashed)), "{ended:?}");
+    let (_, again) = session.tab(None, true).await.unwrap();
+    assert_eq!(again.title().await.unwrap(), "buffers");
+    drop(beside);
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_sends_itself_on_for_ever_can_be_left() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/near").await;
+    tab.navigate(&world.site.url("/spin")).await.unwrap();
+    tab.navigate(&world.site.url("/near")).await.unwrap();
+    assert_eq!(tab.title().await.unwrap(), "near");
+    world.browser.close().await;
+}

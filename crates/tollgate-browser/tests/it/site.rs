@@ -172,7 +172,8 @@ fn redirect(to: &str) -> Answer {
 
 fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer {
     let is_in = header(head, "cookie").is_some_and(|it| it.contains("user=ada"));
-    match path.split('?').next().unwrap_or_default() {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    match path {
         "/shop" => page(&shop(port)),
         "/inner" => page("<title>inner</title><button onclick=\"document.body.append('pressed-here')\">Pay now</button><p>Inside another site</p>"),
         "/near" => page("<title>near</title><p>Same site inside</p><input aria-label=Coupon>"),
@@ -247,6 +248,23 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
                 let known = own.get.call(one); \
                 Object.defineProperty(one, 'value', {configurable: true, get() { return own.get.call(this); }, set(it) { known = String(it); own.set.call(this, it); }}); \
                 addEventListener(one === list ? 'change' : 'input', (e) => { if (e.target === one && own.get.call(one) !== known) { known = own.get.call(one); document.title = 'heard ' + known; } }); }</script>"),
+        "/shadow-busy" => page("<title>shadow</title><div id=host></div><script>const root=host.attachShadow({mode:'open'});\
+            setInterval(() => root.append(document.createElement('p')), 20)</script>"),
+        "/frame-busy" => page(&format!("<title>outer</title><iframe src='http://pay.test:{port}/busy' width=300 height=100></iframe>")),
+        "/frame-hidden" => page(&format!("<title>outer</title><iframe src='http://pay.test:{port}/busy' style='display:none'></iframe>")),
+        "/overlaid" => page(&format!("<title>overlaid</title><iframe id=frame src='http://pay.test:{port}/inner' width=300 height=120></iframe>\
+            <iframe src=/near width=300 height=120></iframe>\
+            <div id=veil style='position:fixed;inset:0' onclick=\"document.title='veil'\"></div>")),
+        "/same" => page("<title>same</title><script>history.replaceState(sessionStorage.n = +(sessionStorage.n ?? 0) + 1, '')</script><button onclick=\"history.pushState('pushed', '')\">Push</button>\
+            <script>addEventListener('popstate', (e) => { document.title = 'popped ' + e.state; })</script>"),
+        "/edit" => page("<title>edit</title><input aria-label=One value=mine><input aria-label=Two>"),
+        "/combo" => page("<title>combo</title><input list=all aria-label=City><datalist id=all><option>Rome</datalist><input role=combobox aria-label=Street>\
+            <div id=send style='width:80px;height:20px' onclick=\"document.title='sent'\">Send</div>"),
+        "/code" => page(&format!("<title>code</title><input autocomplete=one-time-code value={query}><div id=host></div>\
+            <script>host.attachShadow({{mode:'open'}}).innerHTML='<input aria-label=\"API token\" style=\"color:red\" value={query}>'</script>")),
+        "/plain-field" => page(&format!("<title>field</title><input aria-label=Amount value={query}>")),
+        "/buffers" => page("<title>buffers</title><button onclick='const all = []; setInterval(() => { for (let n = 0; n < 8; n++) all.push(new Uint8Array(1 << 23).fill(7)); }, 20)'>Eat</button>"),
+        "/spin" => page("<title>spin</title><script>location.replace('/spin?' + Math.random())</script>"),
         "/reach" => page(&reach(port)),
         "/missing" => Answer::Raw("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned()),
         _ => page("<title>plain</title><p>plain</p>"),

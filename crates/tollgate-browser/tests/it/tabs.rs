@@ -85,6 +85,46 @@ async fn sessions_share_nothing_and_tabs_are_counted() {
     world.browser.close().await;
 }
 
+#[tokio::test]
+async fn one_caller_does_not_take_the_room_of_all() {
+    let limits = Limits {
+        sessions: 4,
+        ..Limits::default()
+    };
+    let world = World::with(limits).await;
+    let make = |name: &str| world.browser.create(&owner(name), world.options());
+    let is_full = |name: &str| matches!(make(name), Err(Error::Limit(_)));
+    for _ in 0..2 {
+        make("ada").unwrap();
+    }
+    assert!(is_full("ada"));
+    for _ in 0..2 {
+        make("eve").unwrap();
+    }
+    assert!(is_full("bob"));
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_tab_that_is_left_takes_the_place_of_the_active_one() {
+    let world = World::new().await;
+    let (session, tab) = world.show("/near").await;
+    for _ in 0..2 {
+        session.open().await.unwrap();
+    }
+    let ids: Vec<String> = session.list().1.into_iter().map(|(id, _)| id).collect();
+    session.switch(&ids[1]).await.unwrap();
+    assert!(session.close_tab(&ids[1]).await.unwrap());
+    assert_eq!(session.list().0.as_ref(), Some(&ids[0]));
+    // A script that declares a name again, or returns, is run all the same.
+    let run = async |script: &str| tab.execute(script, Duration::from_secs(10)).await.unwrap();
+    for _ in 0..2 {
+        run("const lamp = 1; lamp").await;
+    }
+    assert_eq!(run("const lamp = 2; return lamp + 5").await, 7);
+    world.browser.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn dialogs_wait_for_an_answer_and_are_dismissed_without_one() {
     let limits = Limits {
