@@ -26,6 +26,14 @@ pub enum Error {
         /// What is there instead.
         near: Vec<Near>,
     },
+    /// It is in a document of another site than the caller means.
+    #[error("`{id}` is at another site than is meant: {site}")]
+    OtherSite {
+        /// What was asked for.
+        id: String,
+        /// Where it is.
+        site: String,
+    },
     /// The page did not come, or did not become as wanted, in time.
     #[error("{0}")]
     Timeout(String),
@@ -86,9 +94,11 @@ impl Error {
             Self::Timeout(_) => Some("NAVIGATION_TIMEOUT"),
             Self::SessionNotFound(_) => Some("SESSION_NOT_FOUND"),
             Self::Crashed => Some("PAGE_CRASHED"),
-            Self::Invalid(_) | Self::Refused(_) | Self::TabNotFound(_) | Self::Limit(_) => {
-                Some("INVALID_PARAMETER")
-            }
+            Self::Invalid(_)
+            | Self::OtherSite { .. }
+            | Self::Refused(_)
+            | Self::TabNotFound(_)
+            | Self::Limit(_) => Some("INVALID_PARAMETER"),
             Self::Script(_) | Self::Load(_) | Self::Dialog(_) | Self::Protocol(_) => {
                 Some("EXECUTION_ERROR")
             }

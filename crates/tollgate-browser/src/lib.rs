@@ -22,8 +22,10 @@ pub use boundary::{Admission, Boundary};
 pub use browser::{Browser, Limits, Owner, Settings};
 pub use error::{Error, Near};
 pub use page::{
+    address::origin,
     content::{Content, PageImage, PageLink, Section},
     element::{Bounds, Element, State},
+    locate::Target,
     matching::{Candidate, find as find_elements},
     next::{Entry, Onward},
     overview::{Overview, PageType, Region},

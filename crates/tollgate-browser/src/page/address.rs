@@ -45,6 +45,22 @@ pub(crate) fn host(url: &str) -> Option<String> {
     (!host.is_empty()).then(|| host.to_ascii_lowercase())
 }
 
+/// The origin of an address as documents say it: in lower case, without the usual port.
+pub fn origin(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let usual = match scheme.as_str() {
+        "http" => ":80",
+        "https" => ":443",
+        "file" => return Some("file://".to_owned()),
+        _ => return None,
+    };
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let place = authority.rsplit('@').next()?.to_ascii_lowercase();
+    let place = place.strip_suffix(usual).unwrap_or(&place);
+    (!place.is_empty()).then(|| format!("{scheme}://{place}"))
+}
+
 /// The path of a `file:` address, decoded.
 pub(crate) fn file_path(url: &str) -> Option<String> {
     let scheme = url.get(..7)?;
@@ -74,6 +90,21 @@ pub(crate) fn file_path(url: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_origin_is_what_documents_call_it() {
+        for (url, wanted) in [
+            ("HTTP://Shop.Example:80/a?b", Some("http://shop.example")),
+            ("https://a.example:443", Some("https://a.example")),
+            ("https://a.example:80#x", Some("https://a.example:80")),
+            ("http://ada@[::1]:3000/", Some("http://[::1]:3000")),
+            ("file:///tmp/a", Some("file://")),
+            ("about:blank", None),
+            ("http://", None),
+        ] {
+            assert_eq!(origin(url).as_deref(), wanted, "{url}");
+        }
+    }
 
     #[test]
     fn the_host_is_what_a_browser_takes_it_for() {

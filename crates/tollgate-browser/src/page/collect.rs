@@ -171,6 +171,8 @@ fn from_tree(
             let attribute = |name: &str| laid.attributes.get(name).map(String::as_str);
             let kind = if attribute("type") == Some("file") {
                 element::FILE
+            } else if kind.r#type == "combobox" && property(node, "editable").is_some() {
+                element::EDITABLE_LIST
             } else {
                 kind
             };

@@ -66,6 +66,30 @@ pub struct Bounds {
     pub height: i64,
 }
 
+impl Element {
+    /// One that only a selector finds: it has no role that tells what it is for.
+    pub(crate) fn plain(label: &str, session: &str, node: i64) -> Self {
+        let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self {
+            id: id("any", &label, None, node),
+            r#type: "any",
+            label,
+            actions: CLICK,
+            state: State {
+                visible: true,
+                enabled: true,
+                focused: false,
+                checked: None,
+                value: None,
+            },
+            region: "main",
+            bounds: Bounds::default(),
+            session: session.to_owned(),
+            node,
+        }
+    }
+}
+
 impl Bounds {
     pub(crate) fn of(rectangle: &[f64], offset: (f64, f64)) -> Self {
         let at = |index: usize| rectangle.get(index).copied().unwrap_or_default();
@@ -129,6 +153,9 @@ const KINDS: &[(&[&str], Kind)] = &[
 pub(crate) const SECRET: &str = "secret";
 
 pub(crate) const FILE: Kind = kind("file", "file", UPLOAD);
+
+/// A list that can be typed into.
+pub(crate) const EDITABLE_LIST: Kind = kind("combobox", "input", TYPE);
 
 const fn kind(
     r#type: &'static str,
@@ -199,7 +226,7 @@ pub(crate) fn parse(id: &str) -> Option<Named> {
 }
 
 /// Words that tell that a field holds a secret.
-const TELLING: &[&str] = &[
+pub(crate) const TELLING: &[&str] = &[
     "password",
     "passwd",
     "passphrase",
@@ -215,7 +242,7 @@ const TELLING: &[&str] = &[
 ];
 
 /// Kinds of fields whose values stay on the page.
-const SECRET_FIELDS: &[&str] = &[
+pub(crate) const SECRET_FIELDS: &[&str] = &[
     "current-password",
     "new-password",
     "one-time-code",

@@ -24,14 +24,52 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const SEEN: &str = "(selector) => [...document.querySelectorAll(selector)]\
     .find((one) => one.checkVisibility({ visibilityProperty: true }))";
 
-/// Whether a node of this document is part of it; nothing if it is a node of another one.
+/// Whether a node of this document is part of it, and whose document that is; nothing if it is a
+/// node of another one.
 const THERE: &str = "function() { \
-    return this.ownerDocument === document ? { connected: this.isConnected } : null; }";
+    if (this.ownerDocument !== document) return null; \
+    const site = origin !== 'null' ? origin \
+        : /^https?:$/.test(location.protocol) ? location.origin : location.protocol + '//'; \
+    return { connected: this.isConnected, site }; }";
+
+/// The frame that keys go to, if they go to one.
+const FOCUSED: &str = "() => { \
+    let one = document.activeElement; \
+    while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement; \
+    return ['iframe', 'frame'].includes(one?.localName) ? one : null; }";
+
+/// What an element says that no screen reader knows.
+const SAID: &str = "function() { \
+    return (this.getAttribute('aria-label') || this.innerText || this.value || '').slice(0, 200); }";
+
+/// Frames within frames within frames: at some depth nothing can be seen any more.
+const DEEPEST: usize = 10;
+
+/// Which element is meant, and at which site it has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target<'t> {
+    /// What it goes by.
+    pub id: &'t str,
+    /// The origin of the document it is in; any if there is none.
+    pub site: Option<&'t str>,
+}
+
+impl<'t> From<&'t str> for Target<'t> {
+    fn from(id: &'t str) -> Self {
+        Self { id, site: None }
+    }
+}
+
+impl<'t> From<&'t String> for Target<'t> {
+    fn from(id: &'t String) -> Self {
+        Self { id, site: None }
+    }
+}
 
 /// What tells whether a field is for a secret: its kind, what it is filled in with, its names.
-const FACTS: &str = "function() { \
+pub(crate) const FACTS: &str = "function() { \
     const read = (name) => this.getAttribute(name) ?? ''; \
-    if (this.localName === 'select') return { names: [] }; \
+    if (this.localName === 'select') return { kind: '', autocomplete: '', names: [] }; \
     const near = read('aria-labelledby').split(/\\s+/).filter(Boolean).slice(0, 10) \
         .map((id) => this.getRootNode().getElementById?.(id)); \
     const said = [...(this.labels ?? []), ...near].map((one) => one?.textContent ?? ''); \
@@ -45,20 +83,22 @@ pub(crate) struct Handle {
     /// What it goes by now.
     pub(crate) id: String,
     pub(crate) session: String,
+    pub(crate) frame: String,
     pub(crate) node: i64,
     pub(crate) object: String,
+    /// The origin of the document it is in.
+    pub(crate) site: String,
 }
 
 #[derive(Deserialize)]
 struct There {
     connected: bool,
+    site: String,
 }
 
 #[derive(Deserialize)]
 struct Facts {
-    #[serde(default)]
     kind: String,
-    #[serde(default)]
     autocomplete: String,
     names: Vec<String>,
 }
@@ -67,44 +107,93 @@ impl Tab {
     /// The element with an id, as it is now.
     pub async fn element(&self, id: &str) -> Result<Element, Error> {
         let handle = self.locate(id).await?;
+        self.seen(&handle).await
+    }
+
+    /// The element with an id, and the origin of the document it is in.
+    pub async fn pointed_at(&self, id: &str) -> Result<(Element, String), Error> {
+        let handle = self.locate(id).await?;
+        let element = self.seen(&handle).await?;
+        Ok((element, handle.site))
+    }
+
+    async fn seen(&self, handle: &Handle) -> Result<Element, Error> {
         let all = self.elements().await?;
         let found = all
             .into_iter()
             .find(|it| it.node == handle.node && it.session == handle.session);
-        found.ok_or_else(|| Error::ElementNotFound {
-            id: id.to_owned(),
-            near: Vec::new(),
-        })
+        if let Some(element) = found {
+            return Ok(element);
+        }
+        // Something that is nothing by its role can still be clicked.
+        let label: String = self
+            .run_on(&handle.session, &handle.object, SAID, Vec::new())
+            .await?;
+        Ok(Element::plain(&label, &handle.session, handle.node))
     }
 
     /// The first element that a selector finds and that can be seen, in the main frame.
     pub async fn selected(&self, selector: &str) -> Result<Option<Element>, Error> {
         let frame = self.lock().main_frame.clone();
-        let Some(object) = self.object_in(frame, SEEN, json!(selector)).await? else {
+        let found = self.object_in(&self.session, &frame, SEEN, json!(selector));
+        let Some(object) = found.await? else {
             return Ok(None);
         };
         let describe = DescribeNode { object_id: object };
         let described = self.ask_in(&self.session, &describe, PATIENCE).await?;
         let node = described.node.backend_node_id;
-        let all = self.elements().await?;
-        let mut all = all.into_iter();
-        Ok(all.find(|it| it.node == node && it.session == self.session))
+        let handle = self.handle(&self.session, node).await?;
+        match handle {
+            Some(handle) => self.seen(&handle).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The origin of the document that keys go to.
+    pub async fn focused_site(&self) -> Result<String, Error> {
+        const SITE: &str = "() => origin !== 'null' ? origin \
+            : /^https?:$/.test(location.protocol) ? location.origin : location.protocol + '//'";
+        let mut frame = self.lock().main_frame.clone();
+        let mut session = self.session.clone();
+        for _ in 0..DEEPEST {
+            let inner = self.object_in(&session, &frame, FOCUSED, json!(null));
+            let Some(object) = inner.await? else {
+                break;
+            };
+            let describe = DescribeNode { object_id: object };
+            let described = self.ask_in(&session, &describe, PATIENCE).await?;
+            let Some(inner) = described.node.frame_id else {
+                break;
+            };
+            let known = self.lock().frames.get(&inner).cloned();
+            session = known.map_or(session, |it| it.session);
+            frame = inner;
+        }
+        self.run_in(&session, frame, SITE, Vec::new()).await
     }
 
     /// Finds the node of an id: itself, or, if the page drew it anew, the only one that is
-    /// called the same.
-    pub(crate) async fn locate(&self, id: &str) -> Result<Handle, Error> {
+    /// called the same. One at another site than is meant is not touched.
+    pub(crate) async fn locate(&self, target: impl Into<Target<'_>>) -> Result<Handle, Error> {
+        let Target { id, site } = target.into();
+        let handle = self.find(id).await?;
+        match site {
+            Some(site) if site != handle.site => Err(Error::OtherSite {
+                id: handle.id,
+                site: handle.site,
+            }),
+            Some(_) | None => Ok(handle),
+        }
+    }
+
+    async fn find(&self, id: &str) -> Result<Handle, Error> {
         let named = element::parse(id);
         if let Some(named) = &named
             && let Some(session) = self.session_of(named.frame)
-            && let Some(object) = self.object(&session, named.node).await?
+            && let Some(handle) = self.handle(&session, named.node).await?
         {
-            return Ok(Handle {
-                id: id.to_owned(),
-                session,
-                node: named.node,
-                object,
-            });
+            let id = id.to_owned();
+            return Ok(Handle { id, ..handle });
         }
         let all = self.elements().await?;
         let stem = named.map(|named| named.stem);
@@ -114,14 +203,10 @@ impl Tab {
         };
         let mut alike = all.iter().filter(same);
         if let (Some(element), None) = (alike.next(), alike.next())
-            && let Some(object) = self.object(&element.session, element.node).await?
+            && let Some(handle) = self.handle(&element.session, element.node).await?
         {
-            return Ok(Handle {
-                id: element.id.clone(),
-                session: element.session.clone(),
-                node: element.node,
-                object,
-            });
+            let id = element.id.clone();
+            return Ok(Handle { id, ..handle });
         }
         let words = stem
             .as_deref()
@@ -140,8 +225,8 @@ impl Tab {
 
     /// Finds a field to write into. One for secrets goes by an id that says so, or what is
     /// written there would be taken for something that anybody may see.
-    pub(crate) async fn locate_field(&self, id: &str) -> Result<Handle, Error> {
-        let handle = self.locate(id).await?;
+    pub(crate) async fn locate_field(&self, target: Target<'_>) -> Result<Handle, Error> {
+        let handle = self.locate(target).await?;
         let facts: Facts = self
             .run_on(&handle.session, &handle.object, FACTS, Vec::new())
             .await?;
@@ -157,7 +242,7 @@ impl Tab {
             score: 1.0,
         };
         Err(Error::ElementNotFound {
-            id: id.to_owned(),
+            id: target.id.to_owned(),
             near: vec![near],
         })
     }
@@ -174,11 +259,10 @@ impl Tab {
     }
 
     /// The node in our world of its frame, if it is still part of the page.
-    async fn object(&self, session: &str, node: i64) -> Result<Option<String>, Error> {
+    async fn handle(&self, session: &str, node: i64) -> Result<Option<Handle>, Error> {
         for frame in self.frames_of(session) {
-            let found = self.object_of(session, &frame, node).await;
-            match found {
-                Ok(Some((object, there))) => return Ok(there.connected.then_some(object)),
+            match self.handle_in(session, &frame, node).await {
+                Ok(Some((handle, there))) => return Ok(there.connected.then_some(handle)),
                 // It is in another frame, or its frame went away meanwhile.
                 Ok(None) | Err(Error::Protocol(_)) => {}
                 Err(error) => return Err(error),
@@ -187,12 +271,12 @@ impl Tab {
         Ok(None)
     }
 
-    async fn object_of(
+    async fn handle_in(
         &self,
         session: &str,
         frame: &str,
         node: i64,
-    ) -> Result<Option<(String, There)>, Error> {
+    ) -> Result<Option<(Handle, There)>, Error> {
         let resolve = ResolveNode {
             backend_node_id: Some(node),
             execution_context_id: Some(self.world(session, frame).await?),
@@ -202,7 +286,36 @@ impl Tab {
             return Ok(None);
         };
         let there: Option<There> = self.run_on(session, &object, THERE, Vec::new()).await?;
-        Ok(there.map(|there| (object, there)))
+        Ok(there.map(|there| {
+            let handle = Handle {
+                id: String::new(),
+                session: session.to_owned(),
+                frame: frame.to_owned(),
+                node,
+                object,
+                site: there.site.clone(),
+            };
+            (handle, there)
+        }))
+    }
+
+    /// The element that holds a frame; nothing for the one that is the page.
+    pub(crate) async fn holder(&self, frame: &str) -> Result<Option<Handle>, Error> {
+        let above = {
+            let state = self.lock();
+            let parent = state.frames.get(frame).and_then(|it| it.parent.clone());
+            parent.and_then(|id| Some((state.frames.get(&id)?.session.clone(), id)))
+        };
+        let Some((session, parent)) = above else {
+            return Ok(None);
+        };
+        let owner = FrameOwner {
+            frame_id: frame.to_owned(),
+        };
+        let owner = self.ask_in(&session, &owner, PATIENCE).await?;
+        let node = owner.backend_node_id;
+        let found = self.handle_in(&session, &parent, node).await?;
+        Ok(found.map(|(handle, _)| handle))
     }
 
     /// The frames of a conversation, the one that holds the others first.
@@ -241,8 +354,7 @@ impl Tab {
     pub(crate) async fn offset_of(&self, session: &str) -> Result<(f64, f64), Error> {
         let mut offset = (0.0, 0.0);
         let mut session = session.to_owned();
-        // Frames within frames within frames: at some depth nothing can be seen any more.
-        for _ in 0..10 {
+        for _ in 0..DEEPEST {
             if session == self.session {
                 break;
             }

@@ -357,6 +357,8 @@ pub(crate) struct Quads {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Owner {
     pub(crate) backend_node_id: i64,
+    /// The frame it holds.
+    pub(crate) frame_id: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 use super::{Tab, keys::Stroke, logs::Dialog};
 use crate::{
     error::Error,
-    page::locate::Handle,
+    page::locate::{Handle, Target},
     protocol::commands::{Focus, InsertText, Key, Mouse, ScrollIntoView, SetFiles},
 };
 
@@ -52,21 +52,35 @@ pub struct Scrolled {
     pub end: bool,
 }
 
-/// What is on top at a point, if it is not the element itself: its tag.
-const COVERED: &str = "function() { \
+/// What is on top where an element is clicked, if it is not the element itself: its tag. `at` is
+/// the place, the middle if there is none; with `inside` it is one in the frame that the element
+/// holds.
+const COVERED: &str = "function(at, inside) { \
     const box = this.getBoundingClientRect(); \
-    const x = box.left + box.width / 2, y = box.top + box.height / 2; \
-    let top = this.ownerDocument.elementFromPoint(x, y); \
-    while (top && top.shadowRoot) { \
-        const inner = top.shadowRoot.elementFromPoint(x, y); \
-        if (!inner || inner === top) break; \
-        top = inner; \
-    } \
-    if (!top) return null; \
-    for (let one = top; one; one = one.parentNode || one.host) if (one === this) return null; \
-    for (let one = this; one; one = one.parentNode || one.host) if (one === top) return null; \
-    if (this.labels && [...this.labels].some((label) => label.contains(top))) return null; \
-    return top.tagName.toLowerCase() + (top.id ? '#' + top.id.slice(0, 40) : ''); }";
+    const style = inside ? getComputedStyle(this) : null; \
+    const edge = (side) => style ? parseFloat(style['border' + side + 'Width']) + parseFloat(style['padding' + side]) : 0; \
+    const x = !at ? box.left + box.width / 2 : inside ? box.left + edge('Left') + at[0] : at[0]; \
+    const y = !at ? box.top + box.height / 2 : inside ? box.top + edge('Top') + at[1] : at[1]; \
+    const cover = () => { \
+        let top = this.ownerDocument.elementFromPoint(x, y); \
+        while (top && top.shadowRoot) { \
+            const inner = top.shadowRoot.elementFromPoint(x, y); \
+            if (!inner || inner === top) break; \
+            top = inner; \
+        } \
+        if (!top) return null; \
+        for (let one = top; one; one = one.parentNode || one.host) if (one === this) return null; \
+        for (let one = this; one; one = one.parentNode || one.host) if (one === top) return null; \
+        if (this.labels && [...this.labels].some((label) => label.contains(top))) return null; \
+        return top.tagName.toLowerCase() + (top.id ? '#' + top.id.slice(0, 40) : ''); }; \
+    return { cover: cover(), at: [x, y] }; }";
+
+/// What is on top of an element, and where that was looked at in its document.
+#[derive(Deserialize)]
+struct Covered {
+    cover: Option<String>,
+    at: [f64; 2],
+}
 
 const CARET: &str = "function() { \
     try { this.setSelectionRange(this.value.length, this.value.length); } catch { \
@@ -117,8 +131,8 @@ const SCROLL: &str = "(by) => { \
 
 impl Tab {
     /// Clicks an element.
-    pub async fn click(&self, id: &str) -> Result<Clicked, Error> {
-        let handle = self.locate(id).await?;
+    pub async fn click(&self, target: impl Into<Target<'_>>) -> Result<Clicked, Error> {
+        let handle = self.locate(target).await?;
         let point = self.uncovered(&handle).await?;
         let loader = self.lock().loader.clone();
         self.mouse("mouseMoved", point, None).await?;
@@ -157,8 +171,14 @@ impl Tab {
     }
 
     /// Types text at the end of what a field holds; presses Enter after it if `submit`.
-    pub async fn type_text(&self, id: &str, text: &str, submit: bool) -> Result<Clicked, Error> {
-        let handle = self.locate_field(id).await?;
+    pub async fn type_text(
+        &self,
+        target: impl Into<Target<'_>>,
+        text: &str,
+        submit: bool,
+    ) -> Result<Clicked, Error> {
+        let target = target.into();
+        let (id, handle) = (target.id, self.locate_field(target).await?);
         let loader = self.lock().loader.clone();
         let focus = Focus {
             backend_node_id: Some(handle.node),
@@ -238,23 +258,32 @@ impl Tab {
     }
 
     /// Chooses an option by its value or its name.
-    pub async fn select_option(&self, id: &str, value: &str) -> Result<(), Error> {
-        self.change(id, CHOOSE, vec![json!(value)]).await
+    pub async fn select_option(
+        &self,
+        target: impl Into<Target<'_>>,
+        value: &str,
+    ) -> Result<(), Error> {
+        self.change(target.into(), CHOOSE, vec![json!(value)]).await
     }
 
     /// Replaces what a field holds.
-    pub async fn set_value(&self, id: &str, value: &str, is_html: bool) -> Result<(), Error> {
-        self.change(id, FILL, vec![json!(value), json!(is_html)])
-            .await
+    pub async fn set_value(
+        &self,
+        target: impl Into<Target<'_>>,
+        value: &str,
+        is_html: bool,
+    ) -> Result<(), Error> {
+        let arguments = vec![json!(value), json!(is_html)];
+        self.change(target.into(), FILL, arguments).await
     }
 
     async fn change(
         &self,
-        id: &str,
+        target: Target<'_>,
         function: &str,
         arguments: Vec<serde_json::Value>,
     ) -> Result<(), Error> {
-        let handle = self.locate_field(id).await?;
+        let (id, handle) = (target.id, self.locate_field(target).await?);
         let said = self
             .run_on::<String>(&handle.session, &handle.object, function, arguments)
             .await;
@@ -277,8 +306,9 @@ impl Tab {
     }
 
     /// Puts a file that was checked into a field for files.
-    pub async fn upload(&self, id: &str, file: &str) -> Result<(), Error> {
-        let handle = self.locate(id).await?;
+    pub async fn upload(&self, target: impl Into<Target<'_>>, file: &str) -> Result<(), Error> {
+        let target = target.into();
+        let (id, handle) = (target.id, self.locate(target).await?);
         let files = SetFiles {
             files: vec![file.to_owned()],
             backend_node_id: Some(handle.node),
@@ -312,9 +342,7 @@ impl Tab {
         let deadline = Instant::now() + UNCOVERED;
         loop {
             let before = self.in_view(handle).await?;
-            let cover: Option<String> = self
-                .run_on(&handle.session, &handle.object, COVERED, Vec::new())
-                .await?;
+            let cover = self.cover(handle, before).await?;
             // What moves is not where it was.
             let after = self.middle(handle).await?;
             match cover {
@@ -331,6 +359,30 @@ impl Tab {
                 }
             }
         }
+    }
+
+    /// What covers an element where it is clicked, in its own document or in one around it.
+    async fn cover(&self, handle: &Handle, point: (f64, f64)) -> Result<Option<String>, Error> {
+        let main = self.lock().main_frame.clone();
+        let mut covered: Covered = self
+            .run_on(&handle.session, &handle.object, COVERED, Vec::new())
+            .await?;
+        let mut frame = handle.frame.clone();
+        while covered.cover.is_none() && frame != main {
+            let Some(holder) = self.holder(&frame).await? else {
+                break;
+            };
+            // On the page itself the place is known, whatever was done to the frames in it.
+            let arguments = match holder.frame == main {
+                true => vec![json!(point)],
+                false => vec![json!(covered.at), json!(true)],
+            };
+            covered = self
+                .run_on(&holder.session, &holder.object, COVERED, arguments)
+                .await?;
+            frame = holder.frame;
+        }
+        Ok(covered.cover)
     }
 
     async fn mouse(

@@ -125,6 +125,7 @@ impl Tab {
                     let mut state = self.lock();
                     if it.frame_id == state.main_frame {
                         state.url = it.url;
+                        state.moves += 1;
                     }
                 }
             }

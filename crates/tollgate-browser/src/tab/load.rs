@@ -180,16 +180,26 @@ impl Tab {
         let Some(entry) = before.and_then(|index| history.entries.get(index)) else {
             return Ok(false);
         };
-        let url = self.url();
-        self.lock().leaving = true;
+        // An address tells nothing: the page before may have the same.
+        let moves = {
+            let mut state = self.lock();
+            state.leaving = true;
+            state.moves
+        };
         let gone = self.ask(&GoTo { entry_id: entry.id }).await;
-        gone?;
         let deadline = Instant::now() + self.times.navigation;
-        self.until(deadline, |state| {
-            ((state.url != url && state.dom_loaded) || state.dialog.is_some()).then_some(())
-        })
-        .await?;
+        let there = match gone {
+            Ok(_) => {
+                self.until(deadline, |state| {
+                    let is_there = state.moves != moves && state.dom_loaded;
+                    (is_there || state.dialog.is_some()).then_some(())
+                })
+                .await
+            }
+            Err(error) => Err(error),
+        };
         self.lock().leaving = false;
+        there?;
         self.calm(self.times.idle).await?;
         Ok(true)
     }
@@ -213,7 +223,7 @@ impl Tab {
 
     /// How the page is this moment.
     pub async fn stability(&self, quiet: Duration) -> Result<Stability, Error> {
-        let dom_stable = self.quiet_for().await? >= quiet;
+        let dom_stable = self.quiet_for(quiet).await? >= quiet;
         let state = self.lock();
         let network_pending = state.pending();
         let load_state = state.load_state();

@@ -12,6 +12,7 @@ pub(crate) mod paint;
 pub(crate) mod picture;
 pub(crate) mod script;
 pub(crate) mod state;
+mod veil;
 pub(crate) mod worlds;
 
 use std::{
@@ -117,6 +118,11 @@ impl Tab {
     /// Where it is.
     pub fn url(&self) -> String {
         self.lock().url.clone()
+    }
+
+    /// Whether its page holds others.
+    pub fn has_frames(&self) -> bool {
+        self.lock().frames.len() > 1
     }
 
     /// Whether its page is gone.

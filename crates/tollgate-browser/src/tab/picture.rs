@@ -83,7 +83,10 @@ impl Tab {
             quality: (format != Format::Png).then_some(quality),
             clip: Some(clip),
         };
-        let picture = self.ask(&shot).await?;
+        let veiled = self.veil().await?;
+        let picture = self.ask(&shot).await;
+        self.unveil(veiled).await;
+        let picture = picture?;
         Ok(Picture {
             base64: picture.data,
             width: clip.width,

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::Tab;
 use crate::{
@@ -14,15 +15,35 @@ use crate::{
     protocol::commands::{Argument, Call, Evaluate, Evaluated},
 };
 
-/// Notes when elements came or went; begins with every document.
+/// Notes when elements came or went; begins with every document. Nothing tells of a shadow tree
+/// that begins, so open ones are looked for when the document is there and when somebody asks.
 pub(crate) const WATCHER: &str = "globalThis.tollgate ??= (() => { \
-    const seen = { at: performance.now() }; \
-    new MutationObserver(() => { seen.at = performance.now(); })\
-    .observe(document, { childList: true, subtree: true }); \
+    const seen = { at: performance.now() }, known = new WeakSet(); \
+    const changed = () => { seen.at = performance.now(); }; \
+    const observer = new MutationObserver(changed); \
+    const watch = (root) => observer.observe(root, { childList: true, subtree: true }); \
+    seen.look = (root) => { \
+        for (const one of root.querySelectorAll('*')) { \
+            const inner = one.shadowRoot; \
+            if (!inner) continue; \
+            if (!known.has(inner)) { known.add(inner); watch(inner); changed(); } \
+            seen.look(inner); \
+        } }; \
+    watch(document); \
+    for (const when of ['DOMContentLoaded', 'load']) \
+        addEventListener(when, () => seen.look(document), { once: true }); \
     return seen; })();";
 
-/// How long ago an element came or went, in milliseconds.
-const QUIET: &str = "() => globalThis.tollgate ? performance.now() - globalThis.tollgate.at : 1e9";
+/// How long ago an element came or went, in milliseconds. In a frame that is not drawn nothing
+/// does that anybody could notice.
+const QUIET: &str = "(wanted) => { \
+    const seen = globalThis.tollgate; \
+    if (!seen || (globalThis !== top && !(innerWidth && innerHeight))) return 1e9; \
+    if (performance.now() - seen.at >= wanted) seen.look(document); \
+    return performance.now() - seen.at; }";
+
+/// How long a frame may take to say whether it rests.
+const FRAME: Duration = Duration::from_secs(2);
 
 impl Tab {
     /// Runs one of our functions in the main frame.
@@ -59,18 +80,19 @@ impl Tab {
     /// The element that one of our functions gives, if it gives one.
     pub(crate) async fn object_in(
         &self,
-        frame: String,
+        session: &str,
+        frame: &str,
         function: &str,
         argument: Value,
     ) -> Result<Option<String>, Error> {
-        let world = self.world(&self.session, &frame).await?;
+        let world = self.world(session, frame).await?;
         let call = Call {
             function_declaration: function.to_owned(),
             arguments: vec![Argument::Value(argument)],
             execution_context_id: Some(world),
             ..Call::default()
         };
-        let answer = self.ask(&call).await?;
+        let answer = self.ask_in(session, &call, super::PATIENCE).await?;
         match answer.exception_details {
             Some(why) => Err(Error::Invalid(why.said())),
             None => Ok(answer.result.object_id),
@@ -103,10 +125,28 @@ impl Tab {
             .await
     }
 
-    /// How long no element came or went.
-    pub(crate) async fn quiet_for(&self) -> Result<Duration, Error> {
-        let quiet: f64 = self.run(QUIET, Vec::new()).await?;
-        Ok(Duration::from_millis(quiet.clamp(0.0, 1e9) as u64))
+    /// How long no element came or went, in any frame; `wanted` is all that matters.
+    pub(crate) async fn quiet_for(&self, wanted: Duration) -> Result<Duration, Error> {
+        let arguments = || vec![json!(wanted.as_millis())];
+        let mut least: f64 = self.run(QUIET, arguments()).await?;
+        let main = self.lock().main_frame.clone();
+        for (session, frames) in self.conversations() {
+            for frame in frames {
+                if frame == main || least < wanted.as_secs_f64() * 1000.0 {
+                    continue;
+                }
+                let asked = self.run_in::<f64>(&session, frame, QUIET, arguments());
+                match timeout(FRAME, asked).await {
+                    Ok(Ok(quiet)) => least = least.min(quiet),
+                    // It went away meanwhile.
+                    Ok(Err(Error::Protocol(_) | Error::Script(_))) => {}
+                    Ok(Err(error)) => return Err(error),
+                    // What computes without end does not rest.
+                    Err(_) => least = 0.0,
+                }
+            }
+        }
+        Ok(Duration::from_millis(least.clamp(0.0, 1e9) as u64))
     }
 
     /// Runs a caller's script in the page's own world and gives what it comes to.

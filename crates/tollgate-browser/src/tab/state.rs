@@ -36,6 +36,8 @@ pub(crate) struct State {
     pub(crate) session: String,
     /// The document that is shown.
     pub(crate) loader: String,
+    /// How often another entry of its history was shown.
+    pub(crate) moves: u64,
     /// Documents that were shown before.
     pub(crate) past: VecDeque<String>,
     pub(crate) dom_loaded: bool,
@@ -79,6 +81,7 @@ impl State {
             main_frame,
             session,
             loader: String::new(),
+            moves: 0,
             past: VecDeque::new(),
             dom_loaded: true,
             loaded: true,
@@ -110,6 +113,7 @@ impl State {
         let is_main = session == self.session && frame.parent_id.is_none();
         if is_main {
             self.frames.clear();
+            self.moves += 1;
             self.main_frame.clone_from(&frame.id);
             self.url = frame.address();
             self.past.push_back(std::mem::take(&mut self.loader));

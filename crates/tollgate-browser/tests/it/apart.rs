@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate_browser::Error;
+use tollgate_browser::{Error, Format};
 
 use crate::world::{World, eventually, id};
 
@@ -64,6 +64,51 @@ async fn elements_of_frames_are_used_in_worlds_of_their_own() {
     }
     let query = id(&tab, "Query").await;
     tab.set_value(&query, "blue", false).await.unwrap();
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lies_above_a_frame_covers_what_is_in_it() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/overlaid").await;
+    eventually("both frames are there", || async {
+        let all = tab.elements().await.unwrap();
+        let is_there = |label: &str| all.iter().any(|it| it.label == label);
+        is_there("Coupon") && is_there("Pay now")
+    })
+    .await;
+    for label in ["Pay now", "Coupon"] {
+        let covered = tab.click(&id(&tab, label).await).await;
+        assert!(
+            matches!(&covered, Err(Error::Script(why)) if why.contains("covered by <div#veil>")),
+            "{label}: {covered:?}"
+        );
+    }
+    let lift = "veil.remove()";
+    tab.execute(lift, Duration::from_secs(10)).await.unwrap();
+    for label in ["Pay now", "Coupon"] {
+        tab.click(&id(&tab, label).await).await.unwrap();
+    }
+    assert_eq!(tab.title().await.unwrap(), "overlaid");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_picture_does_not_show_what_a_field_for_secrets_holds() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/near").await;
+    let picture = async |page: &str| {
+        tab.navigate(&world.site.url(page)).await.unwrap();
+        let picture = tab.picture(Format::Png, 80, false, None).await.unwrap();
+        picture.base64
+    };
+    assert_eq!(picture("/code?111111").await, picture("/code?888888").await);
+    let styles = "[document.querySelector('input').getAttribute('style'), \
+        host.shadowRoot.querySelector('input').getAttribute('style')]";
+    let styles = tab.execute(styles, Duration::from_secs(10)).await.unwrap();
+    assert_eq!(styles, serde_json::json!([null, "color: red;"]));
+    let (one, two) = ("/plain-field?111111", "/plain-field?888888");
+    assert_ne!(picture(one).await, picture(two).await);
     world.browser.close().await;
 }
 

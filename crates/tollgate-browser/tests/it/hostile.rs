@@ -156,7 +156,11 @@ async fn a_page_that_fills_buffers_beside_its_heap_is_replaced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_sends_itself_on_for_ever_can_be_left() {
-    let world = World::new().await;
+    let limits = Limits {
+        navigation: std::time::Duration::from_secs(3),
+        ..Limits::default()
+    };
+    let world = World::with(limits).await;
     let (_session, tab) = world.show("/near").await;
     tab.navigate(&world.site.url("/spin")).await.unwrap();
     tab.navigate(&world.site.url("/near")).await.unwrap();

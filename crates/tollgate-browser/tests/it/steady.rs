@@ -87,6 +87,86 @@ async fn pages_that_do_not_rest_are_not_stable() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_comes_and_goes_in_shadow_trees_and_frames_is_seen() {
+    let world = World::new().await;
+    let (patience, quiet) = (Duration::from_secs(3), Duration::from_secs(2));
+    for (page, rests) in [
+        ("/shadow-busy", false),
+        ("/frame-busy", false),
+        ("/frame-hidden", true),
+    ] {
+        let (_session, tab) = world.show(page).await;
+        eventually("its frames are there", || async {
+            !page.starts_with("/frame") || world.site.seen().iter().any(|it| it.ends_with("/busy"))
+        })
+        .await;
+        let steady = tab.wait_for_stable(patience, quiet).await.unwrap();
+        assert_eq!(steady.dom_stable, rests, "{page}: {steady:?}");
+    }
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn going_back_to_the_same_address_takes_no_time() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/same").await;
+    let quick = Duration::from_secs(15);
+    let state = "history.state";
+    tab.execute(
+        "location.assign(location.href + '#a'); history.replaceState(7, '', '/same')",
+        quick,
+    )
+    .await
+    .unwrap();
+    // Two entries of one document, and before them one of another document, all at one address.
+    tab.navigate(&world.site.url("/near")).await.unwrap();
+    tab.execute("history.replaceState(null, '', '/same')", quick)
+        .await
+        .unwrap();
+    for _ in 0..2 {
+        let back = tokio::time::timeout(quick, tab.go_back()).await;
+        assert!(back.expect("it does not stall").unwrap());
+    }
+    let state = tab.execute(state, quick).await.unwrap();
+    assert_eq!(state, 1);
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn shift_with_a_letter_is_typed() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/edit").await;
+    let two = id(&tab, "Two").await;
+    tab.type_text(&two, "", false).await.unwrap();
+    let shift = ["Shift".to_owned()];
+    for key in ["a", "7", "Z"] {
+        tab.press(&Stroke::new(key, &shift).unwrap()).await.unwrap();
+    }
+    let value = "document.querySelectorAll('input')[1].value";
+    let value = tab.execute(value, Duration::from_secs(10)).await.unwrap();
+    assert_eq!(value, "A&Z");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_that_can_be_typed_into_are_fields_and_selectors_find_everything() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/combo").await;
+    for label in ["City", "Street"] {
+        let all = tab.elements().await.unwrap();
+        let field = all.iter().find(|it| it.label == label).unwrap();
+        assert_eq!(field.actions, ["type", "set_value"], "{label}");
+        tab.set_value(&field.id, "Rome", false).await.unwrap();
+    }
+    let send = tab.selected("#send").await.unwrap().expect("it is there");
+    assert_eq!(send.label, "Send");
+    tab.click(&send.id).await.unwrap();
+    assert_eq!(tab.title().await.unwrap(), "sent");
+    assert_eq!(tab.selected("#none").await.unwrap(), None);
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pointing_pressing_and_answering_have_their_effect() {
     let world = World::new().await;
     let (_session, tab) = world.show("/keys").await;

@@ -76,7 +76,11 @@ pub(super) async fn click(
 ) -> Result<Acted, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?.at(args.url.as_deref())?;
     let before = hand.session.opened_by(&hand.tab);
-    let clicked = hand.tab.click(&args.element_id).await.map_err(told)?;
+    let clicked = hand
+        .tab
+        .click(hand.target(&args.element_id))
+        .await
+        .map_err(told)?;
     acted(&hand, &before, &args.element_id, clicked).await
 }
 
@@ -104,7 +108,7 @@ pub(super) async fn type_text(
     let before = hand.session.opened_by(&hand.tab);
     let typed = hand
         .tab
-        .type_text(&args.element_id, &args.text, args.submit)
+        .type_text(hand.target(&args.element_id), &args.text, args.submit)
         .await;
     acted(&hand, &before, &args.element_id, typed.map_err(told)?).await
 }
@@ -129,7 +133,7 @@ pub(super) async fn select_option(
 ) -> Result<Done, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?.at(args.url.as_deref())?;
     hand.tab
-        .select_option(&args.element_id, &args.value)
+        .select_option(hand.target(&args.element_id), &args.value)
         .await
         .map_err(told)?;
     Ok(Done { success: true })
@@ -157,7 +161,7 @@ pub(super) async fn set_value(
     let hand = desk.hand(&cx, &args.place).await?.at(args.url.as_deref())?;
     let set = hand
         .tab
-        .set_value(&args.element_id, &args.value, args.is_html)
+        .set_value(hand.target(&args.element_id), &args.value, args.is_html)
         .await;
     set.map_err(told)?;
     Ok(Done { success: true })
@@ -186,7 +190,8 @@ pub(super) async fn press_key(
 ) -> Result<Acted, ProviderError> {
     let stroke =
         Stroke::new(&args.key, &args.modifiers).map_err(|error| invalid(error.to_string()))?;
-    let hand = desk.hand(&cx, &args.place).await?.at(args.url.as_deref())?;
+    let hand = desk.hand(&cx, &args.place).await?;
+    let hand = hand.focused_at(args.url.as_deref()).await?;
     let before = hand.session.opened_by(&hand.tab);
     let pressed = hand.tab.press(&stroke).await.map_err(told)?;
     acted(&hand, &before, "", pressed).await
@@ -228,7 +233,8 @@ pub(super) async fn handle_dialog(
     args: DialogArgs,
     cx: CallContext,
 ) -> Result<Handled, ProviderError> {
-    let hand = desk.hand(&cx, &args.place).await?.at(args.url.as_deref())?;
+    let hand = desk.hand(&cx, &args.place).await?;
+    let hand = hand.asked_at(args.url.as_deref())?;
     let accept = args.action == Choice::Accept;
     let dialog = hand
         .tab
@@ -269,6 +275,10 @@ pub(super) struct ScriptArgs {
     /// An expression, or statements with `return`.
     #[schemars(length(min = 1, max = 100_000))]
     script: String,
+    // The site that was shown to whoever agreed; callers have no use for it.
+    #[serde(default)]
+    #[schemars(skip)]
+    url: Option<String>,
     #[serde(flatten)]
     place: Place,
 }
@@ -286,6 +296,7 @@ pub(super) async fn execute_javascript(
     cx: CallContext,
 ) -> Result<Output<Came>, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?;
+    let hand = hand.wholly_at(args.url.as_deref())?;
     let result = hand.tab.execute(&args.script, SCRIPT).await.map_err(told)?;
     let text = result.to_string();
     let truncated = text.chars().count() > LONGEST;
@@ -327,7 +338,7 @@ pub(super) async fn upload_file(
     let file = uploadable(&args.file_path, hand.session.roots())?;
     let uploaded = hand
         .tab
-        .upload(&args.element_id, &file.display().to_string())
+        .upload(hand.target(&args.element_id), &file.display().to_string())
         .await;
     uploaded.map_err(told)?;
     Ok(Done { success: true })

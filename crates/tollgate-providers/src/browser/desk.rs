@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tollgate_browser::{Browser, Error, Options, Owner, Session, Tab};
+use tollgate_browser::{Browser, Error, Options, Owner, Session, Tab, Target, origin};
 use tollgate_core::{CallContext, Principal, ProviderError, ToolCall, TrustLevel};
 
 use super::{
@@ -46,6 +46,15 @@ pub(super) struct Page {
 pub(super) struct Hand {
     pub(super) session: Arc<Session>,
     pub(super) tab: Arc<Tab>,
+    /// The origin that the caller means; any if he does not say.
+    site: Option<String>,
+}
+
+/// What a human is shown who is asked to agree.
+pub(super) struct Shown {
+    pub(super) text: String,
+    /// The origin that the call is about.
+    pub(super) site: String,
 }
 
 impl Desk {
@@ -171,11 +180,11 @@ impl Desk {
             .tab(place.tab_id.as_deref(), again)
             .await
             .map_err(told)?;
-        Ok(Hand { session, tab })
+        Ok(Hand::new(session, tab))
     }
 
     /// What a human is shown who is asked to agree: the page, and what is really behind an id.
-    pub(super) async fn preview(&self, call: &ToolCall, cx: &CallContext) -> Option<String> {
+    pub(super) async fn preview(&self, call: &ToolCall, cx: &CallContext) -> Option<Shown> {
         let place: Place = serde_json::from_str(call.arguments.raw()).ok()?;
         let session = match &place.session_id {
             Some(id) => self.browser.session(&Self::owner(cx), id).ok()?,
@@ -184,18 +193,31 @@ impl Desk {
         let (active, tabs) = session.list();
         let wanted = place.tab_id.or(active)?;
         let (_, tab) = tabs.into_iter().find(|(id, _)| *id == wanted)?;
-        let page = format!("on {}", tab.url());
+        let mut text = format!("on {}", tab.url());
+        let here = origin(&tab.url()).unwrap_or_else(|| tab.url());
         let arguments = call.arguments.value();
-        let Some(id) = arguments.get("element_id").and_then(|it| it.as_str()) else {
-            return Some(page);
+        let field = arguments.get("fields").and_then(|it| it.get(0));
+        let id = field.unwrap_or(arguments).get("element_id");
+        let Some(id) = id.and_then(|it| it.as_str()) else {
+            let site = match call.tool.as_str() {
+                "browser.press_key" => tab.focused_site().await.ok(),
+                "browser.handle_dialog" => tab.pending_dialog().and_then(|it| origin(&it.url)),
+                _ => None,
+            };
+            let site = site.unwrap_or(here);
+            return Some(Shown { text, site });
         };
-        match tab.element(id).await {
-            Ok(element) => Some(format!(
-                "{page}: the {} “{}”",
-                element.r#type, element.label
-            )),
-            Err(_) => Some(format!("{page}: nothing is called `{id}` there now")),
+        let Ok((element, site)) = tab.pointed_at(id).await else {
+            text.push_str(&format!(": nothing is called `{id}` there now"));
+            return Some(Shown { text, site: here });
+        };
+        if site != here {
+            text.push_str(&format!(", in a frame of {site}"));
         }
+        if field.is_none() {
+            text.push_str(&format!(": the {} “{}”", element.r#type, element.label));
+        }
+        Some(Shown { text, site })
     }
 }
 
@@ -206,6 +228,11 @@ pub fn profile_owner(trust: TrustLevel, principal: &Principal) -> String {
 }
 
 impl Hand {
+    pub(super) fn new(session: Arc<Session>, tab: Arc<Tab>) -> Self {
+        let site = None;
+        Self { session, tab, site }
+    }
+
     /// Where it is now.
     pub(super) async fn page(&self) -> Result<Page, ProviderError> {
         let title = match self.tab.title().await {
@@ -220,23 +247,64 @@ impl Hand {
         })
     }
 
-    /// Refuses unless the tab is at the site the caller means.
+    /// Refuses unless the tab is at the site the caller means. What is in a frame is at the site
+    /// of the frame, so there it is decided when the element is known.
     pub(super) fn at(self, url: Option<&str>) -> Result<Self, ProviderError> {
         let Some(url) = url else {
             return Ok(self);
         };
-        let origin = |url: &str| {
-            let (scheme, rest) = url.split_once("://")?;
-            let authority = rest.split(['/', '?', '#']).next()?;
-            Some((scheme.to_ascii_lowercase(), authority.to_ascii_lowercase()))
+        let hand = Self {
+            site: origin(url),
+            ..self
         };
-        let here = self.tab.url();
-        if origin(url).is_some() && origin(url) == origin(&here) {
-            return Ok(self);
+        if hand.site.is_some() && hand.tab.has_frames() {
+            return Ok(hand);
+        }
+        hand.at_site(origin(&hand.tab.url()))?;
+        Ok(hand)
+    }
+
+    /// Refuses unless the whole page is at the site the caller means.
+    pub(super) fn wholly_at(self, url: Option<&str>) -> Result<Self, ProviderError> {
+        let hand = self.at(url)?;
+        hand.at_site(origin(&hand.tab.url()))?;
+        Ok(hand)
+    }
+
+    /// Refuses unless keys go to the site the caller means.
+    pub(super) async fn focused_at(self, url: Option<&str>) -> Result<Self, ProviderError> {
+        let hand = self.at(url)?;
+        if hand.site.is_some() {
+            let site = hand.tab.focused_site().await.map_err(told)?;
+            hand.at_site(Some(site))?;
+        }
+        Ok(hand)
+    }
+
+    /// Refuses unless the dialog that is open is one of the site the caller means.
+    pub(super) fn asked_at(self, url: Option<&str>) -> Result<Self, ProviderError> {
+        let hand = self.at(url)?;
+        let asking = hand.tab.pending_dialog().map(|dialog| dialog.url);
+        hand.at_site(origin(&asking.unwrap_or_else(|| hand.tab.url())))?;
+        Ok(hand)
+    }
+
+    fn at_site(&self, site: Option<String>) -> Result<(), ProviderError> {
+        if self.site.is_none() || self.site == site {
+            return Ok(());
         }
         let mut error = ProviderError::rejected("the tab is at another site than `url` says");
         error.document_code = Some("INVALID_PARAMETER".to_owned());
-        error.details.insert("page".to_owned(), here.into());
+        let page = site.unwrap_or_else(|| self.tab.url());
+        error.details.insert("page".to_owned(), page.into());
         Err(error)
+    }
+
+    /// The element with an id, at the site the caller means.
+    pub(super) fn target<'t>(&'t self, id: &'t str) -> Target<'t> {
+        Target {
+            id,
+            site: self.site.as_deref(),
+        }
     }
 }

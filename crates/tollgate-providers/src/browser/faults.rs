@@ -1,6 +1,6 @@
 //! From the failures of the browser to the codes of the gate and of the design document.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tollgate_browser::Error;
 use tollgate_core::{ErrorCode, ProviderError};
 
@@ -9,11 +9,12 @@ pub(super) fn told(error: Error) -> ProviderError {
     let mut told = ProviderError::new(code(&error), error.to_string());
     told.document_code = error.code().map(str::to_owned);
     told.suggestion = advice(&error);
-    if let Error::ElementNotFound { near, .. } = &error {
-        let near: Vec<_> = near
-            .iter()
-            .map(|it| json!({"id": it.id, "label": it.label, "score": it.score}))
-            .collect();
+    if let Error::OtherSite { site, .. } = &error {
+        let page = site.clone();
+        told.details.insert("page".to_owned(), page.into());
+    }
+    if matches!(error, Error::ElementNotFound { .. }) {
+        let near = candidates(&error);
         told.details.insert("candidates".to_owned(), near.into());
         told.next_steps = vec![
             "browser.find_element".to_owned(),
@@ -24,6 +25,17 @@ pub(super) fn told(error: Error) -> ProviderError {
     told
 }
 
+/// What answers best to an id that names nothing.
+pub(super) fn candidates(error: &Error) -> Vec<Value> {
+    let Error::ElementNotFound { near, .. } = error else {
+        return Vec::new();
+    };
+    let near = near
+        .iter()
+        .map(|it| json!({"id": it.id, "label": it.label, "score": it.score}));
+    near.collect()
+}
+
 fn code(error: &Error) -> ErrorCode {
     match error {
         Error::ElementNotFound { .. } | Error::SessionNotFound(_) | Error::TabNotFound(_) => {
@@ -31,7 +43,9 @@ fn code(error: &Error) -> ErrorCode {
         }
         Error::Timeout(_) => ErrorCode::TimedOut,
         Error::Crashed => ErrorCode::ConnectionLost,
-        Error::Invalid(_) | Error::Refused(_) | Error::Limit(_) => ErrorCode::InputRejected,
+        Error::Invalid(_) | Error::OtherSite { .. } | Error::Refused(_) | Error::Limit(_) => {
+            ErrorCode::InputRejected
+        }
         Error::Script(_) | Error::Load(_) | Error::Dialog(_) => ErrorCode::ToolFailed,
         Error::Missing(_) => ErrorCode::Unsupported,
         Error::NotStarted(_) => ErrorCode::SpawnFailed,
@@ -51,6 +65,7 @@ fn advice(error: &Error) -> Option<String> {
         Error::SessionNotFound(_) => {
             "Make one with browser.create_session, or leave `sessionId` out for your default session."
         }
+        Error::OtherSite { .. } => "Say with `url` which site is meant: that of its frame.",
         Error::TabNotFound(_) => "List the tabs with browser.list_tabs.",
         Error::Crashed => "Repeat the call: the page is loaded anew.",
         Error::Refused(_) => {

@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tollgate_browser::{Error, WaitFor};
 use tollgate_core::{CallContext, ProviderError};
 
 use super::{
     act::{Acted, ClickArgs, acted, invalid},
     desk::{Desk, Page, Place},
-    faults::told,
+    faults::{candidates, told},
     views::Steady,
 };
 
@@ -51,6 +52,10 @@ struct NotFilled {
     error: String,
     #[serde(rename = "errorCode", skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
+    // Read where something failed, so not worth its words on every list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    candidates: Vec<Value>,
 }
 
 /// Fills in every field that can be; submits only if all could be.
@@ -66,8 +71,11 @@ pub(super) async fn fill_form(
         let id = field.element_id;
         let done = async {
             let element = tab.element(&id).await?;
+            let target = hand.target(&id);
             match element.r#type {
-                "combobox" => tab.select_option(&id, &field.value).await,
+                _ if element.actions.contains(&"select") => {
+                    tab.select_option(target, &field.value).await
+                }
                 "checkbox" | "radio" => {
                     let wanted = match field.value.as_str() {
                         "true" => true,
@@ -79,11 +87,11 @@ pub(super) async fn fill_form(
                         }
                     };
                     if element.state.checked.unwrap_or(false) != wanted {
-                        tab.click(&id).await?;
+                        tab.click(target).await?;
                     }
                     Ok(())
                 }
-                _ => tab.set_value(&id, &field.value, false).await,
+                _ => tab.set_value(target, &field.value, false).await,
             }
         };
         match done.await {
@@ -92,13 +100,14 @@ pub(super) async fn fill_form(
             Err(error) => failed.push(NotFilled {
                 element_id: id,
                 code: error.code(),
+                candidates: candidates(&error),
                 error: error.to_string(),
             }),
         }
     }
     let mut submitted = false;
     if let Some(id) = args.submit_id.filter(|_| failed.is_empty()) {
-        tab.click(&id).await.map_err(told)?;
+        tab.click(hand.target(&id)).await.map_err(told)?;
         submitted = true;
     }
     Ok(Filled {
@@ -158,7 +167,11 @@ pub(super) async fn click_and_wait(
         .await?
         .at(click.url.as_deref())?;
     let before = hand.session.opened_by(&hand.tab);
-    let clicked = hand.tab.click(&click.element_id).await.map_err(told)?;
+    let clicked = hand
+        .tab
+        .click(hand.target(&click.element_id))
+        .await
+        .map_err(told)?;
     let mut stability = None;
     if clicked.dialog.is_none() {
         let quiet = Duration::from_millis(500);

@@ -137,11 +137,11 @@ pub(super) async fn log_in(
     let username = fields.username(tab).await?;
     let password = fields.password(tab).await?;
     let submit = fields.submit(tab).await?;
-    fill(tab, &username.id, &args.credentials.username).await?;
-    fill(tab, &password.id, &args.credentials.password).await?;
+    fill(&hand, &username.id, &args.credentials.username).await?;
+    fill(&hand, &password.id, &args.credentials.password).await?;
     match submit {
-        Some(button) => tab.click(&button.id).await,
-        None => tab.type_text(&password.id, "", true).await,
+        Some(button) => tab.click(hand.target(&button.id)).await,
+        None => tab.type_text(hand.target(&password.id), "", true).await,
     }
     .map_err(told)?;
     let login_state = match wanted {
@@ -201,10 +201,11 @@ fn awaited(indicator: Option<&Indicator>) -> Result<Option<WaitFor>, ProviderErr
 }
 
 /// Fills in a field; one that the page draws anew meanwhile gets a second try.
-async fn fill(tab: &Tab, id: &str, value: &str) -> Result<(), ProviderError> {
-    match tab.set_value(id, value, false).await {
+async fn fill(hand: &Hand, id: &str, value: &str) -> Result<(), ProviderError> {
+    let (tab, target) = (&hand.tab, hand.target(id));
+    match tab.set_value(target, value, false).await {
         Err(Error::ElementNotFound { .. } | Error::Protocol(_)) => {
-            tab.set_value(id, value, false).await.map_err(told)
+            tab.set_value(target, value, false).await.map_err(told)
         }
         other => other.map_err(told),
     }
@@ -280,7 +281,7 @@ impl Fields {
 }
 
 fn is_text(element: &Element) -> bool {
-    matches!(element.r#type, "textbox" | "searchbox")
+    element.actions.contains(&"type")
 }
 
 fn not_found(field: &str) -> ProviderError {

@@ -8,6 +8,7 @@
 //! types or answers is a write, and whatever runs scripts or hands over files is more.
 
 mod act;
+mod asked;
 mod boundary;
 mod compare;
 mod desk;
@@ -35,6 +36,7 @@ use tollgate_core::{
     TrustLevel, Warning,
 };
 
+use asked::Question;
 pub use desk::profile_owner;
 use desk::{Desk, Place};
 pub use paint::paint;
@@ -89,6 +91,10 @@ impl Provider for Tools {
 
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
         let place: Place = serde_json::from_str(call.arguments.raw()).unwrap_or_default();
+        let call = match Question::about(&call, &cx)? {
+            Some(question) => question.answered(call, &cx).await?,
+            None => call,
+        };
         let mut answer = self.tools.serve(call, cx.clone()).await;
         if self.desk.noticed(&cx, &place).await
             && let Ok(Answer::Done(result)) = &mut answer
@@ -104,7 +110,13 @@ impl Provider for Tools {
         call: &ToolCall,
         cx: &CallContext,
     ) -> Result<Option<String>, ProviderError> {
-        Ok(self.desk.preview(call, cx).await)
+        let Some(shown) = self.desk.preview(call, cx).await else {
+            return Ok(None);
+        };
+        if let Some(question) = Question::about(call, cx)? {
+            question.shown(cx, &shown.site).await?;
+        }
+        Ok(Some(shown.text))
     }
 
     async fn health(&self) -> Health {

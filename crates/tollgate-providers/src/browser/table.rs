@@ -257,7 +257,7 @@ fn acting(tools: ToolSet<Desk>) -> ToolSet<Desk> {
             act::press_key,
         )
         .tool(
-            act(
+            give(
                 "browser.handle_dialog",
                 "Answer a dialog",
                 "Accepts or dismisses the page's dialog; after 30 s it is dismissed.",

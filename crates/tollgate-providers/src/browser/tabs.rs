@@ -235,6 +235,10 @@ pub(super) async fn create_tab(
 pub(super) struct Listed {
     active_tab_id: Option<String>,
     tabs: Vec<Listing>,
+    // Seldom there, so not worth its words on every list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    dropped_tabs: Option<u64>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -268,9 +272,11 @@ pub(super) async fn list_tabs(
             title: tab.title().await.unwrap_or_default(),
         });
     }
+    let dropped = session.dropped_tabs();
     Ok(Listed {
         active_tab_id,
         tabs,
+        dropped_tabs: (dropped > 0).then_some(dropped),
     })
 }
 
@@ -297,7 +303,7 @@ pub(super) async fn switch_tab(
 ) -> Result<Switched, ProviderError> {
     let session = desk.session(&cx, args.place.session_id.as_deref()).await?;
     let tab = session.switch(&args.tab_id).await.map_err(told)?;
-    let hand = Hand { session, tab };
+    let hand = Hand::new(session, tab);
     Ok(Switched {
         success: true,
         page: hand.page().await?,
