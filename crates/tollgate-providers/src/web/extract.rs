@@ -69,6 +69,8 @@ pub(super) struct ExtractAnswer {
     truncated: bool,
     /// How the text was found: `readability` or `whole_page`.
     extraction_method: String,
+    /// Whether scripts seem to draw what matters of the page; a browser shows it then.
+    needs_script: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -82,7 +84,7 @@ struct FoundLink {
 pub(super) async fn run(
     reader: Arc<Reader>,
     args: ExtractArgs,
-    _: CallContext,
+    cx: CallContext,
 ) -> Result<Output<ExtractAnswer>, ProviderError> {
     let (url, status, truncated, found) = match (args.html, args.url) {
         (Some(html), url) => {
@@ -92,9 +94,9 @@ pub(super) async fn run(
             (url, None, false, found)
         }
         (None, Some(url)) => {
-            let fetcher = match (args.boundary, &reader.for_browser) {
-                (Boundary::Browser, Some(fetcher)) => fetcher,
-                (Boundary::Browser, None) | (Boundary::Web, _) => &reader.fetcher,
+            let fetcher = match args.boundary {
+                Boundary::Browser => reader.as_browser(cx.trust),
+                Boundary::Web => &reader.fetcher,
             };
             let page = fetcher.fetch(&url).await.map_err(told)?;
             if page.content != Content::Html {
@@ -135,6 +137,7 @@ pub(super) async fn run(
         tables: found.tables,
         truncated,
         extraction_method: found.method.name().to_owned(),
+        needs_script: found.needs_script,
     };
     shaped(&answer, shape, warnings)
 }

@@ -33,7 +33,8 @@ pub struct Settings {
     pub is_enabled: bool,
     /// Where connections may lead.
     pub guard: Guard,
-    /// The same for pages that are read in the place of a browser.
+    /// The same for pages that are read in the place of a browser, for local callers; remote ones
+    /// reach no host that is not public.
     pub browser_guard: Option<Guard>,
     /// How much a fetch may take.
     pub limits: Limits,
@@ -91,8 +92,14 @@ pub fn provider(settings: Settings) -> impl Provider {
             }),
         })
     };
-    // What one of them has kept, the other may not be allowed to see.
-    let for_browser = settings.browser_guard.clone().map(fetcher);
+    // What one of them has kept, the others may not be allowed to see.
+    let for_browser = settings.browser_guard.clone().map(|guard| tools::ByTrust {
+        remote: fetcher(Guard {
+            allow_hosts: Vec::new(),
+            ..guard.clone()
+        }),
+        local: fetcher(guard),
+    });
     let fetcher = fetcher(settings.guard.clone());
     let search = Search::new(settings.backends, &settings.guard, settings.limits);
     Web {

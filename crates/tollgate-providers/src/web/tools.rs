@@ -7,8 +7,8 @@ use std::{
 
 use serde::Serialize;
 use tollgate_core::{
-    Clock, Payload, ProviderError, Status, Timestamp, Tool, ToolResult, ToolSet, Warning,
-    toolset::Output,
+    Clock, Payload, ProviderError, Status, Timestamp, Tool, ToolResult, ToolSet, TrustLevel,
+    Warning, toolset::Output,
 };
 use tollgate_web::{Extracted, Fetcher, Page, Search, extract as main_text};
 
@@ -17,17 +17,38 @@ use super::{extract, fetch, places::Places, report, search};
 /// What the tools share.
 pub(super) struct Reader {
     pub(super) fetcher: Fetcher,
-    /// For pages that a browser would be asked for otherwise, if it has lists of its own.
-    pub(super) for_browser: Option<Fetcher>,
+    /// For pages that a browser would be asked for otherwise.
+    pub(super) for_browser: Option<ByTrust>,
     pub(super) search: Search,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) places: Places,
 }
 
+/// One for each kind of caller: what a local one may reach, a remote one may not.
+pub(super) struct ByTrust {
+    pub(super) local: Fetcher,
+    pub(super) remote: Fetcher,
+}
+
+impl ByTrust {
+    fn of(&self, trust: TrustLevel) -> &Fetcher {
+        match trust {
+            TrustLevel::Local => &self.local,
+            TrustLevel::Remote => &self.remote,
+        }
+    }
+}
+
 impl Reader {
+    /// Who fetches a page in the place of a browser.
+    pub(super) fn as_browser(&self, trust: TrustLevel) -> &Fetcher {
+        let own = self.for_browser.as_ref();
+        own.map_or(&self.fetcher, |own| own.of(trust))
+    }
+
     pub(super) fn new(
         fetcher: Fetcher,
-        for_browser: Option<Fetcher>,
+        for_browser: Option<ByTrust>,
         search: Search,
         clock: Arc<dyn Clock>,
     ) -> Self {

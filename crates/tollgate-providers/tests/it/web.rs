@@ -13,7 +13,8 @@ use std::{
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Answer, Capability, ErrorCode, Provider, ProviderError, Status, Warning, offer,
+    Answer, CallContext, Capability, ErrorCode, Provider, ProviderError, Status, TrustLevel,
+    Warning, offer,
 };
 use tollgate_providers::web::{self, Backend, BackendKind, Guard, Settings};
 use tollgate_testkit::{call_tool, fakes::context};
@@ -507,4 +508,27 @@ async fn a_report_quotes_its_sources_and_says_what_is_wrong_with_them() {
         (result.status, result.warnings),
         (Status::Empty, vec![Warning::ThinEvidence])
     );
+}
+
+#[tokio::test]
+async fn what_is_read_in_the_place_of_a_browser_reaches_no_further_than_it() {
+    let (host, visits) = server("200 OK", "text/html", "<p>inside</p>".to_owned());
+    let guard = Guard {
+        allow_hosts: vec![host.clone()],
+        ..Guard::default()
+    };
+    let provider = provider(|settings| {
+        settings.guard = guard.clone();
+        settings.browser_guard = Some(guard);
+    });
+    let read = async |trust: TrustLevel, boundary: &str| {
+        let arguments = json!({"url": format!("http://{host}/"), "boundary": boundary});
+        let cx = CallContext { trust, ..context() };
+        call_tool(&provider, "web.extract", arguments, cx).await
+    };
+    assert!(read(TrustLevel::Local, "browser").await.is_ok());
+    assert_eq!(visits.load(Ordering::SeqCst), 1);
+    let refused = read(TrustLevel::Remote, "browser").await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::InputRejected);
+    assert_eq!(visits.load(Ordering::SeqCst), 1);
 }

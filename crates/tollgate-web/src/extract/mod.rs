@@ -5,6 +5,7 @@
 //! tags are read.
 
 mod lang;
+mod shell;
 mod table;
 mod tags;
 mod tokens;
@@ -81,6 +82,8 @@ pub struct Extracted {
     pub tables: Vec<Vec<Vec<String>>>,
     /// How it was found.
     pub method: Method,
+    /// Whether the page's scripts seem to draw what matters of it.
+    pub needs_script: bool,
 }
 
 /// Takes the main text out of a page; `url` is what relative links are relative to.
@@ -122,6 +125,7 @@ pub fn extract(html: &str, url: Option<&str>) -> Extracted {
             .or_else(|| lang::of_script(&written.text).map(str::to_owned)),
         site: given(|article| article.site_name.as_ref()),
         excerpt: given(|article| article.excerpt.as_ref()),
+        needs_script: shell::is_shell(html, &written.text),
         markdown: written.markdown,
         text: written.text,
         links: written.links,

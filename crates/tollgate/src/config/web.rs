@@ -160,10 +160,10 @@ impl Web {
             authorities: self.authorities(),
             ..Guard::default()
         };
-        let has_lists = !browser.only_hosts.is_empty() || !browser.deny_hosts.is_empty();
         Settings {
             is_enabled: self.enabled,
-            browser_guard: has_lists.then(|| Guard {
+            browser_guard: Some(Guard {
+                allow_hosts: browser.allow_hosts.clone(),
                 only_hosts: browser.only_hosts.clone(),
                 deny_hosts: browser.deny_hosts.clone(),
                 ..guard.clone()

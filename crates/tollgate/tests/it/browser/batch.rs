@@ -75,6 +75,12 @@ fn what_is_wanted_of_a_page_is_what_comes() {
     let item = first(json!({"urls": buttons, "engine": "browser", "extract": {"maxElements": 3}}));
     assert_eq!(item["pageInfo"]["elements"].as_array().unwrap().len(), 3);
     assert_eq!(item["content"]["sections"][0]["text"], "Choose");
+    // A page that says something and has the rest drawn by scripts is not taken for read.
+    let item = first(json!({"urls": [site.url("/shell")]}));
+    assert_eq!(
+        (&item["engine"], &item["title"]),
+        (&json!("browser"), &json!("Filled"))
+    );
     let plain = json!([site.url("/plain")]);
     let item = first(json!({"urls": plain, "extract": {"maxContentLength": 40}}));
     assert_eq!(

@@ -149,6 +149,10 @@ fn page(path: &str) -> Option<(&'static str, String)> {
         "/script" => format!(
             "<title>Empty</title><div id=app></div><script>document.title='Drawn';app.innerHTML='<h1>Drawn</h1><p>{words}</p><button>Book</button>'</script>"
         ),
+        "/shell" => format!(
+            "<title>Shell</title><p>{}</p><div id=root></div><script>document.title='Filled';root.innerHTML='<p>{words}</p>'</script>",
+            "Welcome to the timetable of all ferries. ".repeat(7)
+        ),
         "/shop" => {
             "<title>Shop</title><button onclick=\"document.title='Ordered'\">Order now</button>"
                 .to_owned()
