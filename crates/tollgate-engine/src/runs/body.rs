@@ -172,6 +172,12 @@ impl Body {
         }
     }
 
+    /// The conversation that ends with the run; one that the caller named goes on.
+    pub(super) fn own_conversation(&self, principal: &Principal) -> Option<SessionKey> {
+        let is_own = self.session_id.is_none() && self.task.is_none();
+        is_own.then(|| SessionKey::new(principal.clone(), self.conversation.as_str()))
+    }
+
     /// A process drives it from now on. It last changed at `updated`, and from then on nobody
     /// drove it, if somebody did before.
     pub(super) fn taken_up(&mut self, updated: Timestamp, now: Timestamp) {

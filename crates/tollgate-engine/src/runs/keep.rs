@@ -1,6 +1,9 @@
 //! How what becomes of a run is kept: whole batches, asked for until they are in.
+//!
+//! Invariant: a run that ended here does so in the store as well, now or when the store can
+//! write again; while this process lives, nobody else would see to it.
 
-use std::time::Duration;
+use std::{sync::PoisonError, time::Duration};
 
 use serde_json::{Value, json};
 use tollgate_core::{
@@ -25,31 +28,34 @@ pub(super) struct Kept {
 
 impl Kept {
     /// Commits; a store that is busy or full is asked again until it is not.
-    pub(super) async fn commit(self, inner: &Inner) -> Result<(), StoreError> {
+    pub(super) async fn commit(&self, inner: &Inner) -> Result<(), StoreError> {
         if self.changes.is_empty() {
             return Ok(());
         }
         let now = inner.clock.now();
         let mut pause = Duration::from_millis(50);
         loop {
-            let batch = Batch {
-                changes: self.changes.iter().cloned().map(Change::Run).collect(),
-                audit: self
-                    .notes
-                    .iter()
-                    .map(|note| record::note("run", now, note.clone()))
-                    .collect(),
-                durability: self.durability,
-            };
-            match inner.store.commit(batch).await {
-                Ok(_) => return Ok(()),
+            match self.once(inner, now).await {
                 Err(StoreError::Busy | StoreError::Full) => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(PATIENCE);
                 }
-                Err(error) => return Err(error),
+                kept => return kept,
             }
         }
+    }
+
+    async fn once(&self, inner: &Inner, now: Timestamp) -> Result<(), StoreError> {
+        let batch = Batch {
+            changes: self.changes.iter().cloned().map(Change::Run).collect(),
+            audit: self
+                .notes
+                .iter()
+                .map(|note| record::note("run", now, note.clone()))
+                .collect(),
+            durability: self.durability,
+        };
+        inner.store.commit(batch).await.map(|_| ())
     }
 }
 
@@ -94,6 +100,33 @@ pub(super) async fn fail(
         notes: vec![json!({"run": id, "status": Status::Failed.as_str(), "reason": reason})],
         durability: Durability::Disk,
     };
-    // If even that cannot be kept, whoever comes next finds the run and ends it.
-    drop(kept.commit(inner).await);
+    if let Err(error) = kept.commit(inner).await {
+        shared.end_later(kept, &error);
+    }
+}
+
+impl Shared {
+    /// Has an ending tried again that the store would not take, unless the run is not ours
+    /// any more.
+    fn end_later(&self, kept: Kept, error: &StoreError) {
+        if matches!(error, StoreError::Conflict | StoreError::Missing) {
+            return;
+        }
+        let unkept = self.unkept.lock();
+        unkept.unwrap_or_else(PoisonError::into_inner).push(kept);
+    }
+
+    /// Tries the endings again that the store would not take.
+    pub(super) async fn end_unkept(&self, inner: &Inner) {
+        let unkept = {
+            let mut unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *unkept)
+        };
+        for kept in unkept {
+            match kept.once(inner, inner.clock.now()).await {
+                Ok(()) => self.moved.send_modify(|moves| *moves += 1),
+                Err(error) => self.end_later(kept, &error),
+            }
+        }
+    }
 }

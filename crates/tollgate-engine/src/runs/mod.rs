@@ -100,6 +100,8 @@ pub(crate) struct Shared {
     driven: Mutex<HashMap<String, Driven>>,
     /// Changes when a run that this process drives ends, rests or goes on.
     moved: watch::Sender<u64>,
+    /// Endings of runs that the store would not take yet.
+    unkept: Mutex<Vec<keep::Kept>>,
     /// Runs that were started here, and the call that started each.
     started: Mutex<Vec<Started>>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
@@ -144,6 +146,7 @@ impl Runs {
             is_working: AtomicBool::new(false),
             driven: Mutex::default(),
             moved: watch::Sender::new(0),
+            unkept: Mutex::default(),
             started: Mutex::default(),
             validators: Mutex::default(),
             templates: Mutex::default(),

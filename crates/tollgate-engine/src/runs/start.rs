@@ -13,7 +13,7 @@ use tollgate_core::{
 };
 use tollgate_runs::{Problem, Run, StepKind, Template};
 
-use super::{Shared, body::Body, errors, log::About, seal};
+use super::{Shared, body::Body, errors, log::About, seal, work::claiming};
 use crate::{
     call::{CALL_BY_NAME, Gateway, Inner},
     ids,
@@ -288,7 +288,7 @@ impl Shared {
             0 => Err(StoreError::Busy),
             _ => {
                 let mut batch = opening();
-                let claim = self.claiming(inner, &row);
+                let claim = claiming(inner, &row, self.settings.concurrent);
                 batch.changes.extend(claim.changes);
                 batch.audit.extend(claim.audit);
                 inner.store.commit(batch).await

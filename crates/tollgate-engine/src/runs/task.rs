@@ -237,11 +237,7 @@ impl Runs {
             return Ok(false);
         };
         if !row.is_over {
-            match tools::call_off(&self.0, &inner, id).await {
-                // It ended in that moment.
-                Ok(()) | Err(StoreError::Missing) => {}
-                Err(error) => return Err(error),
-            }
+            tools::call_off(&self.0, &inner, id).await?;
             self.0.begin(&inner);
         }
         Ok(true)

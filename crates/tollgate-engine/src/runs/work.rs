@@ -97,7 +97,9 @@ impl Runs {
                     over.insert(id);
                 }
                 Ok(Some(row)) if !row.is_resting => return false,
-                Ok(_) | Err(_) => {}
+                Ok(_) => {}
+                // Whoever cannot tell does not say that nothing is left to do.
+                Err(_) => return false,
             }
         }
         true
@@ -164,53 +166,25 @@ impl Shared {
         self.wake.notify_one();
     }
 
-    /// Claims one run for this process and drives it; `false` if it is not to be had.
+    /// Claims one run for this process, beside at most so many others, and drives it; `false`
+    /// if it is not to be had.
     pub(super) async fn claim(
         self: &Arc<Self>,
         inner: &Arc<Inner>,
         row: RunRow,
+        most: u32,
     ) -> Result<bool, StoreError> {
         if row.owner.is_some() {
             // What its process had begun is ended first, so that no step runs twice.
             Gateway(Arc::clone(inner)).recover().await?;
         }
-        match inner.store.commit(self.claiming(inner, &row)).await {
+        match inner.store.commit(claiming(inner, &row, most)).await {
             Ok(_) => {
                 self.drive(inner, row);
                 Ok(true)
             }
             Err(StoreError::Conflict) => Ok(false),
             Err(error) => Err(error),
-        }
-    }
-
-    /// What claims a run for this process, if there is room for it.
-    pub(super) fn claiming(&self, inner: &Inner, row: &RunRow) -> Batch {
-        let now = inner.clock.now();
-        let claim = Change::Run(RunChange::Claim {
-            id: row.id.clone(),
-            owner: inner.store.owner().to_owned(),
-            fence: row.fence,
-            most: self.settings.concurrent,
-            status: Status::Running.as_str().to_owned(),
-            at: now,
-        });
-        let note = record::note(
-            "run",
-            now,
-            json!({
-                "principal": row.session.principal.as_str(),
-                "session": row.session.handle,
-                "run": row.id,
-                "status": Status::Running.as_str(),
-                "fence": row.fence + 1,
-                "taken_over": row.owner.is_some(),
-            }),
-        );
-        Batch {
-            changes: vec![claim],
-            audit: vec![note],
-            durability: Durability::Disk,
         }
     }
 
@@ -246,13 +220,44 @@ impl Shared {
         let mut claims = JoinSet::new();
         for row in waiting {
             let (shared, inner) = (Arc::clone(self), Arc::clone(inner));
-            claims.spawn(async move { shared.claim(&inner, row).await });
+            let most = self.settings.concurrent;
+            claims.spawn(async move { shared.claim(&inner, row, most).await });
         }
         let mut any = false;
         while let Some(claimed) = claims.join_next().await {
             any |= matches!(claimed, Ok(Ok(true)));
         }
         Ok(any)
+    }
+}
+
+/// What claims a run for this process, if there is room beside `most` others.
+pub(super) fn claiming(inner: &Inner, row: &RunRow, most: u32) -> Batch {
+    let now = inner.clock.now();
+    let claim = Change::Run(RunChange::Claim {
+        id: row.id.clone(),
+        owner: inner.store.owner().to_owned(),
+        fence: row.fence,
+        most,
+        status: Status::Running.as_str().to_owned(),
+        at: now,
+    });
+    let note = record::note(
+        "run",
+        now,
+        json!({
+            "principal": row.session.principal.as_str(),
+            "session": row.session.handle,
+            "run": row.id,
+            "status": Status::Running.as_str(),
+            "fence": row.fence + 1,
+            "taken_over": row.owner.is_some(),
+        }),
+    );
+    Batch {
+        changes: vec![claim],
+        audit: vec![note],
+        durability: Durability::Disk,
     }
 }
 
@@ -263,6 +268,7 @@ async fn work(shared: Weak<Shared>, inner: Weak<Inner>) {
             return;
         };
         // A store that fails now is asked again the next time.
+        alive.end_unkept(&engine).await;
         while matches!(alive.claim_waiting(&engine).await, Ok(true)) {}
         if turns.is_multiple_of(SWEEP_EVERY) {
             drop(alive.sweep(&engine).await);

@@ -156,20 +156,11 @@ impl Run {
     }
 
     fn due(&mut self, key: Key, advance: &mut Advance) {
-        let waits = self
-            .record(key)
-            .is_some_and(|record| record.state == StepState::Running && record.error.is_some());
-        if !waits {
-            return;
+        let waits = self.record(key).is_some_and(Record::waits_for_retry);
+        // One of a run that is being stopped has failed already, or does with this event.
+        if waits && !self.is_stopping() {
+            self.start(key, advance);
         }
-        if self.is_stopping() {
-            if let Some(record) = self.record_mut(key) {
-                record.state = StepState::Failed;
-            }
-            advance.changed.push(key);
-            return;
-        }
-        self.start(key, advance);
     }
 
     /// Begins all that can begin.

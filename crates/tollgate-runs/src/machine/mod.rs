@@ -182,6 +182,11 @@ impl Record {
         self.attempts > 0 || self.began_at.is_some()
     }
 
+    /// Whether its last attempt failed, and the next one has not begun.
+    fn waits_for_retry(&self) -> bool {
+        self.state == StepState::Running && self.error.is_some()
+    }
+
     /// Leaves the call out. One that a crash cut short may have happened, and says so.
     fn leave_out(&mut self, because: Because) {
         if because != Because::Stop || !self.has_begun() {

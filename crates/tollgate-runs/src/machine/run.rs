@@ -177,15 +177,21 @@ impl Run {
         }
     }
 
-    /// Notes when a call began, once, and where it stands in the template.
-    pub fn began(&mut self, key: Key, at: i64) {
+    /// Notes when a call began or failed, once, and where it stands in the template.
+    pub fn note_time(&mut self, key: Key, at: i64) {
         let Some(record) = self.record_mut(key) else {
             return;
         };
         let (item, inner) = key.item.unwrap_or_default();
         record.place = [key.step, item, inner];
-        if record.state == StepState::Running {
-            record.began_at.get_or_insert(at);
+        match record.state {
+            StepState::Running => {
+                record.began_at.get_or_insert(at);
+            }
+            StepState::Failed => {
+                record.ended_at.get_or_insert(at);
+            }
+            StepState::Pending | StepState::Succeeded | StepState::Skipped => {}
         }
     }
 

@@ -1,7 +1,8 @@
-//! Calls that wait for somebody's answer before they can be made.
+//! Calls that wait: for somebody's answer before they can be made, or to be tried again.
 //!
-//! Such a call is under way for the run and has not happened: it is made again, as the same
-//! attempt, once the answer is there, and nobody has to answer for a run that is stopped.
+//! A call that waits for an answer is under way for the run and has not happened: it is made
+//! again, as the same attempt, once the answer is there. Invariant: nothing that only waits
+//! keeps a run that is being stopped from its end.
 
 use super::{Action, Advance, Because, Key, Record, StepError, StepState, Waits, run::Run};
 use crate::template::StepKind;
@@ -71,10 +72,19 @@ impl Run {
         }
     }
 
-    /// Nobody has to answer for a run that is being stopped.
+    /// Nobody has to answer for a run that is being stopped, and nothing is tried again.
     pub(super) fn stop_waiting(&mut self, advance: &mut Advance) {
         if !self.is_stopping() {
             return;
+        }
+        for key in self.keys() {
+            if !self.record(key).is_some_and(Record::waits_for_retry) {
+                continue;
+            }
+            if let Some(record) = self.record_mut(key) {
+                record.state = StepState::Failed;
+                advance.changed.push(key);
+            }
         }
         let is_over = self.is_canceled || self.is_late;
         for key in self.waiting() {

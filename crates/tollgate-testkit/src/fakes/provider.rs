@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tollgate_core::{
     Answer, CallContext, InputAsk, InputRequest, InputResponses, Payload, Provider, ProviderError,
-    ToolCall, ToolResult, ToolSpec,
+    SessionKey, ToolCall, ToolResult, ToolSpec,
 };
 
 /// What a tool of a [`FakeProvider`] answers.
@@ -37,6 +37,7 @@ pub struct FakeProvider {
     id: String,
     tools: Vec<(ToolSpec, Run)>,
     seen: Mutex<Vec<Seen>>,
+    left: Mutex<Vec<String>>,
     broken: Option<String>,
 }
 
@@ -47,6 +48,7 @@ impl FakeProvider {
             id: id.into(),
             tools: Vec::new(),
             seen: Mutex::default(),
+            left: Mutex::default(),
             broken: None,
         }
     }
@@ -83,6 +85,14 @@ impl FakeProvider {
             .clone()
     }
 
+    /// Every conversation that it was told the end of, in order.
+    pub fn left(&self) -> Vec<String> {
+        self.left
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     /// How many calls reached it.
     pub fn count(&self) -> usize {
         self.seen().len()
@@ -100,6 +110,13 @@ impl Provider for FakeProvider {
             Some(cause) => Err(ProviderError::unavailable(cause.clone())),
             None => Ok(self.tools.iter().map(|(spec, _)| spec.clone()).collect()),
         }
+    }
+
+    async fn leave(&self, conversation: &SessionKey) {
+        self.left
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(conversation.handle.clone());
     }
 
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {

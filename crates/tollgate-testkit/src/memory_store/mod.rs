@@ -39,6 +39,8 @@ struct Inner {
     rows: Vec<AuditRow>,
     /// What the next commits are told instead of being made.
     failures: Vec<StoreError>,
+    /// What the next who ask for a run are told.
+    run_failures: Vec<StoreError>,
 }
 
 impl Default for MemoryStore {
@@ -60,6 +62,11 @@ impl MemoryStore {
     /// Makes the next commit fail like this, after the failures asked for before.
     pub fn fail_next(&self, error: StoreError) {
         self.inner().failures.push(error);
+    }
+
+    /// Makes the next question for a run fail like this, after the failures asked for before.
+    pub fn fail_next_run(&self, error: StoreError) {
+        self.inner().run_failures.push(error);
     }
 
     /// Makes `owner` count as dead: its intents are abandoned.

@@ -127,13 +127,11 @@ impl State {
 #[async_trait]
 impl Runs for MemoryStore {
     async fn run(&self, id: &str) -> Result<Option<RunRow>, StoreError> {
-        Ok(self
-            .inner()
-            .state
-            .runs
-            .iter()
-            .find(|run| run.id == id)
-            .cloned())
+        let mut inner = self.inner();
+        if !inner.run_failures.is_empty() {
+            return Err(inner.run_failures.remove(0));
+        }
+        Ok(inner.state.runs.iter().find(|run| run.id == id).cloned())
     }
 
     async fn run_canceled(&self, id: &str) -> Result<Option<bool>, StoreError> {

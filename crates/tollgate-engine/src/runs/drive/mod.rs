@@ -14,10 +14,10 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Cost, SessionKey, StoreError, Timestamp, ToolSpec,
+    Cost, Principal, StoreError, Timestamp, ToolSpec,
     store::{Durability, RunChange, RunRow},
 };
-use tollgate_runs::{Action, Call, Event, Key, Outcome, Run, Status, Waits};
+use tollgate_runs::{Action, Call, CallStep, Event, Key, Outcome, Run, Status, Waits};
 
 use self::made::{Heard, Here, due, ended, heard_from};
 use super::{
@@ -80,12 +80,35 @@ pub(super) async fn drive(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, d
 async fn driving(shared: Arc<Shared>, inner: Arc<Inner>, row: RunRow, driven: Driven) {
     let id = row.id.clone();
     let fence = row.fence + 1;
+    let of = (row.template.clone(), row.session.principal.clone());
     match open::open(&shared, &inner, row, &driven.live).await {
         Ok((drive, events)) => drive.run(events, driven.cancel).await,
         Err(open::Unopened { body, reason }) => {
+            if let Some(body) = &body {
+                leave(&shared, &inner, &of, body).await;
+            }
             fail(&shared, &inner, (&id, fence), body, &reason).await;
         }
     }
+}
+
+/// Ends the conversation of a run, which nobody drives any more, with those who may have
+/// served it.
+async fn leave(shared: &Shared, inner: &Inner, of: &(String, Principal), body: &Body) {
+    let Some(conversation) = body.own_conversation(&of.1) else {
+        return;
+    };
+    let source = body.source.as_deref().unwrap_or_default();
+    let catalog = inner.catalog();
+    let tools: Vec<&str> = match shared.followed(&body.digest, &of.0, source) {
+        Some(template) => {
+            let known =
+                |(_, call): (_, &CallStep)| Some(catalog.find(&call.tool)?.spec.name.as_str());
+            template.calls().filter_map(known).collect()
+        }
+        None => catalog.listings().map(|it| it.spec.name.as_str()).collect(),
+    };
+    again::leave(inner, tools.into_iter(), &conversation).await;
 }
 
 /// Ends a run whose driver crashed: this process lives, so nobody else would take it over.
@@ -94,7 +117,14 @@ async fn crashed(shared: &Shared, inner: &Inner, (id, fence): (&str, u64)) {
     if row.as_ref().is_some_and(|row| row.is_over) {
         return;
     }
-    let body = row.and_then(|row| Body::read(&row.record)).map(Box::new);
+    let mut body = None;
+    if let Some(row) = row {
+        body = Body::read(&row.record).map(Box::new);
+        let of = (row.template, row.session.principal);
+        if let Some(body) = &body {
+            leave(shared, inner, &of, body).await;
+        }
+    }
     fail(shared, inner, (id, fence), body, "the gate crashed on it").await;
 }
 
@@ -199,11 +229,10 @@ impl Drive {
 
     /// A conversation of its own ends with the run; one that the caller named goes on.
     async fn leave(&self) {
-        if self.body.session_id.is_some() || self.around.task.is_some() {
+        let principal = &self.around.session.principal;
+        let Some(conversation) = self.body.own_conversation(principal) else {
             return;
-        }
-        let principal = self.around.session.principal.clone();
-        let conversation = SessionKey::new(principal, self.body.conversation.as_str());
+        };
         let tools = self.run.template().calls();
         let tools: Vec<&str> = tools.map(|(_, call)| call.tool.as_str()).collect();
         again::leave(&self.around.inner, tools.into_iter(), &conversation).await;
@@ -216,6 +245,7 @@ impl Drive {
         if matches!(error, StoreError::Conflict) {
             return;
         }
+        self.leave().await;
         let reason = format!("what it came to could not be kept: {error}");
         let body = Some(Box::new(self.body.clone()));
         let at = (self.around.run.as_str(), self.fence);
@@ -454,8 +484,12 @@ impl Drive {
     fn wait(&self, key: Key, after_ms: u64) {
         let events = self.events.clone();
         tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(after_ms)).await;
-            drop(events.send(Heard::Event(Event::Due(key))));
+            tokio::select! {
+                () = events.closed() => {}
+                () = tokio::time::sleep(Duration::from_millis(after_ms)) => {
+                    drop(events.send(Heard::Event(Event::Due(key))));
+                }
+            }
         });
     }
 }

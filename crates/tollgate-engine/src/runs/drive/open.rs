@@ -55,16 +55,13 @@ pub(super) async fn open(
     let mut records = read_steps(inner, &row.id)
         .await
         .map_err(|error| unopened(Some(&body), &error.to_string()))?;
-    for (_, record) in &mut records {
+    for (name, record) in &mut records {
         if let Some(artifact) = &record.spilled {
-            let whole = shared
-                .blobs
-                .part(artifact, 0, u64::MAX)
-                .await
-                .ok()
-                .flatten();
-            let data = whole.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            record.data = data.map(Arc::new);
+            let data = spilled(shared, artifact).await.map_err(|why| {
+                let reason = format!("what step `{name}` came to can no longer be read: {why}");
+                unopened(Some(&body), &reason)
+            })?;
+            record.data = Some(Arc::new(data));
         }
     }
     let about = json!({
@@ -104,4 +101,13 @@ pub(super) async fn open(
         kept: None,
     };
     Ok((drive, inbox))
+}
+
+/// What a step came to that was too large for the run. Without it a run must not go on: it
+/// would take nothing for what was there.
+async fn spilled(shared: &Shared, artifact: &str) -> Result<Value, String> {
+    let whole = shared.blobs.part(artifact, 0, u64::MAX).await;
+    let bytes = whole.map_err(|error| error.to_string())?;
+    let bytes = bytes.ok_or_else(|| format!("artifact `{artifact}` is gone"))?;
+    serde_json::from_slice(&bytes).map_err(|_| format!("artifact `{artifact}` is damaged"))
 }

@@ -25,7 +25,7 @@ impl Drive {
     pub(super) fn note(&mut self, changed: &[Key]) {
         let now = self.around.inner.clock.now();
         for key in changed {
-            self.run.began(*key, now.0);
+            self.run.note_time(*key, now.0);
         }
         self.changed.extend(changed);
     }

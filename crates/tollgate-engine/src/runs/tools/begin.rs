@@ -102,8 +102,8 @@ async fn waited(
             return Ok(row);
         }
         if cx.cancel.is_cancelled() && !is_called_off {
-            is_called_off = true;
-            drop(call_off(shared, inner, id).await);
+            // A wish that could not be kept is said again.
+            is_called_off = call_off(shared, inner, id).await.is_ok();
         }
         match shared.driven(id) {
             Some(driven) => {
@@ -125,8 +125,10 @@ async fn waited(
                     tokio::select! {
                         changed = live.changed() => if changed.is_err() { break },
                         () = cx.cancel.cancelled(), if !is_called_off => {
-                            is_called_off = true;
-                            drop(call_off(shared, inner, id).await);
+                            is_called_off = call_off(shared, inner, id).await.is_ok();
+                            if !is_called_off {
+                                tokio::time::sleep(LOOK).await;
+                            }
                         }
                     }
                 }

@@ -13,14 +13,17 @@ use super::{
     Handle,
     look::{RunId, own_run},
 };
-use crate::{call::Inner, runs::Shared};
+use crate::{
+    call::Inner,
+    runs::{Shared, errors},
+};
 
-/// Asks for the end of a run, wherever it is driven.
+/// Asks for the end of a run, wherever it is driven; `false` if it is over already.
 pub(in super::super) async fn call_off(
-    shared: &Shared,
-    inner: &Inner,
+    shared: &Arc<Shared>,
+    inner: &Arc<Inner>,
     id: &str,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let batch = Batch {
         changes: vec![Change::Run(RunChange::Cancel {
             id: id.to_owned(),
@@ -29,11 +32,24 @@ pub(in super::super) async fn call_off(
         durability: Durability::Disk,
         ..Batch::default()
     };
-    inner.store.commit(batch).await?;
+    match inner.store.commit(batch).await {
+        Ok(_) => {}
+        Err(StoreError::Missing) => return Ok(false),
+        Err(error) => return Err(error),
+    }
     if let Some(driven) = shared.driven(id) {
         driven.cancel.cancel();
+        return Ok(true);
     }
-    Ok(())
+    // One that waits for its turn needs no place to be called off. If somebody else has it, or
+    // the store fails now, whoever claims it finds the wish.
+    if let Ok(Some(row)) = inner.store.run(id).await
+        && row.owner.is_none()
+        && !row.is_over
+    {
+        drop(shared.claim(inner, row, u32::MAX).await);
+    }
+    Ok(true)
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -52,7 +68,10 @@ pub(super) async fn cancel_run(
 ) -> Result<Canceled, ProviderError> {
     let inner = shared.engine()?;
     let row = own_run(&inner, &args.run_id, &cx.principal).await?;
-    let taken = !row.is_over && call_off(&shared, &inner, &row.id).await.is_ok();
+    let taken = !row.is_over
+        && call_off(&shared, &inner, &row.id)
+            .await
+            .map_err(errors::from_store)?;
     shared.begin(&inner);
     let row = own_run(&inner, &args.run_id, &cx.principal).await?;
     Ok(Canceled {

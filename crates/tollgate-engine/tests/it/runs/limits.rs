@@ -4,15 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::sync::Semaphore;
+use tollgate_core::{ErrorCode, ProviderError};
 use tollgate_engine::runs::Settings;
 
 use super::{Shop, data, gate::Gate, over, seen, started};
-use crate::support::{Setup, body, deaf, error, request, said, spec_read};
+use crate::support::{Setup, World, body, deaf, error, request, said, spec_read};
 
 const SLOW: &str = "id: slow\nversion: 1.0.0\nname: Slow\nmaxTimeoutMs: 20000\nsteps:\n  - {id: wait, tool: shelf.wait}\n";
 const STEP: &str = "id: step\nversion: 1.0.0\nname: Step\nmaxTimeoutMs: 60000\nsteps:\n  - {id: wait, tool: shelf.wait, timeoutMs: 40}\n";
 const EACH: &str = "id: each\nversion: 1.0.0\nname: Each\nsupportsPartialSuccess: true\nmaxConcurrency: 8\nsteps:\n  - {id: item, for_each: inputs.items, concurrency: inputs.at_once, tool: shelf.read, args: {n: '{{ item }}'}}\n";
 const MAKES: &str = "id: makes\nversion: 1.0.0\nname: Makes\nsteps:\n  - {id: make, tool: shelf.read, args: {n: 1}, artifacts: [{name: n, content: '{{ data.n }}'}]}\n  - {id: wait, tool: shelf.wait}\n";
+
+const RETRIES: &str = "id: retries\nversion: 1.0.0\nname: Retries\nsteps:\n  - {id: read, tool: shelf.gone, retry: {times: 3, delayMs: 60000}}\n";
 
 async fn gate(change: impl FnOnce(&mut Settings)) -> Gate {
     Gate::new(&[SLOW, STEP, EACH, MAKES], change).await
@@ -51,6 +54,47 @@ async fn the_least_of_user_template_and_runtime_is_the_time_of_a_run() {
             "{took} for {allowed}"
         );
     }
+}
+
+/// A gate with a tool that is never there, so that `retries` waits for its next attempt.
+async fn retrying() -> (Shop, World) {
+    let shop = Shop::new(&[RETRIES], |_| {});
+    let world = Setup::new()
+        .tool(spec_read("shelf.gone"), |_, _| async {
+            Err(ProviderError::new(ErrorCode::Unavailable, "gone"))
+        })
+        .runs(&shop.runs)
+        .build()
+        .await;
+    (shop, world)
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_is_up_also_for_a_step_that_waits_to_be_tried_again() {
+    let (_shop, world) = retrying().await;
+    let began = tokio::time::Instant::now();
+    let args = r#"{"templateId":"retries","options":{"mode":"sync","timeoutMs":1000}}"#;
+    let late = error(&world.call("run_task_template", args).await);
+    assert_eq!(late["errorCode"], "RUN_TIMEOUT", "{late}");
+    assert!(began.elapsed() < Duration::from_secs(2), "{began:?}");
+    assert_eq!(world.fake.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_waits_to_be_tried_again_is_called_off_at_once() {
+    let (_shop, world) = retrying().await;
+    let id = started(&world, "retries", json!({})).await;
+    world.until_seen(1).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let began = tokio::time::Instant::now();
+    let cancel = json!({"runId": id}).to_string();
+    world.call("cancel_task_run", &cancel).await;
+    let run = over(&world, &id).await;
+    assert_eq!(run["status"], "canceled", "{run}");
+    assert_eq!(run["steps"][0]["state"], "failed", "{run}");
+    assert_eq!(run["steps"][0]["errorCode"], "unavailable", "{run}");
+    assert!(began.elapsed() < Duration::from_secs(1), "{began:?}");
+    assert_eq!(world.fake.count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,9 +139,11 @@ async fn a_run_that_waits_for_its_turn_can_be_called_off() {
     let cancel = json!({"runId": second}).to_string();
     let answer = data(&gate.world.call("cancel_task_run", &cancel).await);
     assert_eq!(answer["cancelRequested"], true);
+    // It needs no place for that: the other run still has the only one.
+    let run = over(&gate.world, &second).await;
+    assert_eq!(seen(&gate.world, &first).await["status"], "running");
     gate.door.add_permits(1);
     assert_eq!(over(&gate.world, &first).await["status"], "succeeded");
-    let run = over(&gate.world, &second).await;
     assert_eq!(run["status"], "canceled", "{run}");
     assert_eq!(run["steps"][0]["state"], "skipped", "{run}");
     assert_eq!(gate.world.fake.count(), 1, "not one of its steps was begun");

@@ -10,6 +10,7 @@ mod gate;
 mod killed;
 mod limits;
 mod rules;
+mod store;
 mod takeover;
 mod waiting;
 
