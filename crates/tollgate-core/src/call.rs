@@ -143,6 +143,9 @@ pub struct CallContext {
     pub standing: Standing,
     /// What the session has spent, this call's reservation included; to be told, never to decide by.
     pub ledger: BudgetLedger,
+    /// The binding of the plan that it was permitted with, where it is made of other calls:
+    /// nothing else was agreed to.
+    pub agreed: Option<String>,
 }
 
 /// What calls that a call makes in its caller's name inherit, beside principal and trust.

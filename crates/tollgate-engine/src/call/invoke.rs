@@ -102,6 +102,7 @@ fn start(
         control: valid.control,
         responses,
         ledger,
+        agreed: valid.plan.map(|plan| plan.binding),
     };
     let context = context(inner, provider.id(), trail, surroundings);
     Owned::new(async move {
@@ -119,6 +120,7 @@ struct Surroundings {
     control: Control,
     responses: Option<InputResponses>,
     ledger: BudgetLedger,
+    agreed: Option<String>,
 }
 
 fn context(
@@ -152,6 +154,7 @@ fn context(
             ..trail.standing.clone()
         },
         ledger: surroundings.ledger,
+        agreed: surroundings.agreed,
     }
 }
 
@@ -174,6 +177,7 @@ pub(super) async fn preview(
         control: valid.control.clone(),
         responses: None,
         ledger: BudgetLedger::default(),
+        agreed: None,
     };
     let context = context(inner, provider.id(), trail, surroundings);
     let mut asking = Owned::new(async move { provider.preview(&call, &context).await });

@@ -74,6 +74,33 @@ pub(super) struct Ready {
     skill: Option<String>,
 }
 
+impl Ready {
+    /// What whoever agrees to the run agrees to, beside its inputs.
+    fn binding(&self) -> String {
+        let Template {
+            id,
+            version,
+            digest,
+            ..
+        } = &*self.template;
+        format!("{id}@{version}:{digest}")
+    }
+
+    /// Refuses another template than the one that was agreed to: the library is read again
+    /// for every look.
+    pub(super) fn if_agreed(self, cx: &CallContext) -> Result<Self, ProviderError> {
+        let is_agreed = |agreed: &String| *agreed == self.binding();
+        if cx.agreed.as_ref().is_none_or(is_agreed) {
+            return Ok(self);
+        }
+        let message = format!(
+            "the template `{}` changed while the run was being started; nothing was run",
+            self.template.id
+        );
+        Err(ProviderError::new(ErrorCode::StateRejected, message))
+    }
+}
+
 impl Shared {
     /// Finds the template and checks what it is given.
     pub(super) fn ready(&self, args: &RunArgs, trust: TrustLevel) -> Result<Ready, ProviderError> {
@@ -193,7 +220,7 @@ impl Shared {
             });
         }
         Ok(Plan {
-            binding: format!("{}@{}:{}", template.id, template.version, template.digest),
+            binding: ready.binding(),
             shown: json!({
                 "template": template.id,
                 "version": template.version,

@@ -42,6 +42,7 @@ pub fn context() -> CallContext {
         profile: None,
         standing: tollgate_core::Standing::default(),
         ledger: tollgate_core::BudgetLedger::default(),
+        agreed: None,
     }
 }
 

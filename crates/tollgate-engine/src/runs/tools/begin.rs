@@ -48,7 +48,7 @@ pub(super) async fn start(
 ) -> Result<Output<Started>, ProviderError> {
     let shared = Arc::clone(&shared);
     let inner = shared.engine()?;
-    let ready = shared.ready(&args, cx.trust)?;
+    let ready = shared.ready(&args, cx.trust)?.if_agreed(&cx)?;
     let is_sync = match args.options.mode {
         Mode::Sync => true,
         Mode::Async => false,

@@ -1,12 +1,18 @@
 //! A run needs what its steps need, once, for that run and that template.
 
-use std::fs;
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use serde_json::json;
-use tollgate_engine::Decided;
+use tollgate_engine::{Decided, Stage};
 
 use super::{Shop, answers, data, remote};
-use crate::support::{Setup, World, body, caller, details, error, said, spec_read, spec_write};
+use crate::support::{At, Setup, World, body, caller, details, error, said, spec_read, spec_write};
 
 const MIXED: &str = "id: mixed\nversion: 1.0.0\nname: Mixed\ninputsSchema: {type: object, properties: {n: {type: integer}}, additionalProperties: false}\nsteps:\n  - {id: look, tool: shelf.read, args: {n: '{{ inputs.n }}'}}\n  - {id: put, tool: shelf.write, args: {v: '{{ steps.look.data.n }}'}}\n";
 const READING: &str = "id: reading\nversion: 2.0.0\nname: Reading\ntrustLevelSupport: [local]\nsteps:\n  - {id: look, tool: shelf.read}\n";
@@ -81,6 +87,32 @@ async fn an_approval_is_bound_to_the_template_as_it_was_shown() {
     fs::write(shop.folder.path().join("0.yaml"), changed).unwrap();
     let ran = world.call("run_task_template", RUN).await;
     assert_eq!(said(&ran), "confirmation_required");
+    assert_eq!(world.fake.count(), 0);
+}
+
+#[tokio::test]
+async fn a_template_that_changes_after_the_rules_have_spoken_is_not_run() {
+    let shop = Shop::new(&[MIXED], |_| {});
+    let file = shop.folder.path().join("0.yaml");
+    let is_armed = Arc::new(AtomicBool::new(false));
+    let armed = Arc::clone(&is_armed);
+    let world = Setup::new()
+        .tool(spec_read("shelf.read"), |_, _| answers(json!({"n": 7})))
+        .tool(spec_write("shelf.write"), |_, _| answers(json!({})))
+        .probe(At::stage(Stage::Intent, move || {
+            if armed.swap(false, Ordering::SeqCst) {
+                let changed = MIXED.replace("v: '{{ steps.look.data.n }}'", "v: other");
+                fs::write(&file, changed).unwrap();
+            }
+        }))
+        .runs(&shop.runs)
+        .build()
+        .await;
+    let asked = world.call("run_task_template", RUN).await;
+    world.decide(&asked, Decided::Once).await;
+    is_armed.store(true, Ordering::SeqCst);
+    let refused = world.call("run_task_template", RUN).await;
+    assert_eq!(said(&refused), "state_rejected", "{}", body(&refused));
     assert_eq!(world.fake.count(), 0);
 }
 
