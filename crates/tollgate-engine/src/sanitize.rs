@@ -211,6 +211,29 @@ impl Cleaner {
         self.rules.text(text, &Scope::trusted()).text.into_owned()
     }
 
+    /// Cleans a document: JSON as JSON, where numbers and identifiers stay, and else as text.
+    pub(crate) fn document(&self, text: &str, identifiers: &Identifiers) -> String {
+        let scope = Scope {
+            open_world: false,
+            identifiers,
+        };
+        if text.starts_with(['{', '['])
+            && let Ok(cleaned) = self.rules.json(text, &scope)
+        {
+            return cleaned.text.into_owned();
+        }
+        self.rules.text(text, &scope).text.into_owned()
+    }
+
+    /// Cleans a JSON value as an answer is: what says that it is binary stays.
+    pub(crate) fn kept<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
+        let payload = Payload::from(value.clone());
+        match self.payload(&payload, &Scope::trusted(), &mut Found::default()) {
+            Some(clean) => Cow::Owned(clean.value().clone()),
+            None => Cow::Borrowed(value),
+        }
+    }
+
     /// Cleans text of several lines; says whether anything was taken out.
     pub(crate) fn text(&self, text: &str) -> (String, bool) {
         let cleaned = self.rules.text(text, &Scope::trusted());

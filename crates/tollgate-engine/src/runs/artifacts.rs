@@ -1,4 +1,7 @@
 //! What runs leave behind: kept, read in pieces, and swept when its time is up.
+//!
+//! Invariants: text is clean before it is kept; content that is there has a row, so that it is
+//! swept whatever happens in between.
 
 use std::sync::Arc;
 
@@ -37,14 +40,15 @@ impl Artifacts for Shared {
 }
 
 impl Shared {
-    /// Keeps artifacts: their content first, then that they are there.
+    /// Keeps artifacts: first that they are there, then their content. A row whose content
+    /// could not be kept ends with its run.
     pub(super) async fn keep(
         &self,
         inner: &Inner,
         origin: &Origin<'_>,
         artifacts: Vec<NewArtifact>,
     ) -> Result<Vec<Note>, StoreError> {
-        let mut notes = Vec::new();
+        let mut contents = Vec::new();
         let mut batch = Batch::default();
         for (at, artifact) in artifacts.into_iter().enumerate() {
             let (bytes, guessed) = match artifact.content {
@@ -52,7 +56,7 @@ impl Shared {
                 Content::Base64(coded) => match STANDARD.decode(coded.trim()) {
                     Ok(bytes) => (bytes, "application/octet-stream"),
                     // It said base64 and is none: then it is the text that it is.
-                    Err(_) => (coded.into_bytes(), "text/plain"),
+                    Err(_) => (inner.cleaner.line(&coded).into_bytes(), "text/plain"),
                 },
             };
             let note = Note {
@@ -63,12 +67,16 @@ impl Shared {
                 name: artifact.name,
                 kind: artifact.kind,
             };
-            self.blobs.put(&note.artifact_id, bytes).await?;
             self.note(inner, origin, &note, &mut batch);
-            notes.push(note);
+            contents.push((note, bytes));
         }
-        if !notes.is_empty() {
+        if !contents.is_empty() {
             inner.store.commit(batch).await?;
+        }
+        let mut notes = Vec::with_capacity(contents.len());
+        for (note, bytes) in contents {
+            self.blobs.put(&note.artifact_id, bytes).await?;
+            notes.push(note);
         }
         Ok(notes)
     }
@@ -93,8 +101,6 @@ impl Shared {
             until: Some(now.plus(self.settings.artifact_ttl)),
             is_gone: false,
         };
-        let put = self.blobs.put(&row.id, content.bytes).await;
-        put.map_err(errors::from_store)?;
         let facts = json!({
             "principal": row.principal.as_str(),
             "artifact": row.id,
@@ -112,6 +118,8 @@ impl Shared {
             .commit(batch)
             .await
             .map_err(errors::from_store)?;
+        let put = self.blobs.put(&id, content.bytes).await;
+        put.map_err(errors::from_store)?;
         Ok(id)
     }
 
@@ -197,17 +205,24 @@ impl Shared {
         self.part(row, offset, wanted).await
     }
 
-    /// Takes away the content of artifacts whose time is up.
+    /// Takes away the content of artifacts whose time is up. One that cannot be taken away
+    /// is tried again with the next sweep, and keeps no other.
     pub(super) async fn sweep(self: &Arc<Self>, inner: &Inner) -> Result<usize, StoreError> {
         let stale = inner
             .store
             .stale_artifacts(inner.clock.now(), SWEEP)
             .await?;
-        let swept = stale.len();
         let mut changes = Vec::new();
+        let mut failed = None;
         for row in stale {
-            self.blobs.remove(&row.id).await?;
-            changes.push(Change::Run(RunChange::Gone { artifact: row.id }));
+            match self.blobs.remove(&row.id).await {
+                Ok(()) => changes.push(Change::Run(RunChange::Gone { artifact: row.id })),
+                Err(error) => failed = Some(error),
+            }
+        }
+        let swept = changes.len();
+        if let Some(error) = failed.filter(|_| swept == 0) {
+            return Err(error);
         }
         if swept > 0 {
             let batch = Batch {

@@ -12,6 +12,7 @@ use tollgate_core::{
     ErrorCode, Event as CallEvent, EventSink, Failure, InputResponses, Payload, SessionKey,
 };
 use tollgate_runs::{Call, Content, NewArtifact, Outcome, StepError};
+use tollgate_sanitize::Identifiers;
 
 use super::{Shared, artifacts::Origin, body::Body, task::Given};
 use crate::{
@@ -277,6 +278,7 @@ pub(super) async fn settled(
     (data, tainted, id): (Arc<Value>, bool, String),
 ) -> Outcome {
     let mut artifacts = wanted.artifacts;
+    clean(around, call, &mut artifacts);
     let is_large = is_large(around, &data);
     if is_large {
         artifacts.push(NewArtifact {
@@ -312,6 +314,23 @@ pub(super) async fn settled(
             can_retry: false,
             call: Some(id),
         },
+    }
+}
+
+/// What a template puts together may quote what the run was given, which nobody has cleaned.
+fn clean(around: &Surroundings, call: &Call, artifacts: &mut [NewArtifact]) {
+    let catalog = around.inner.catalog();
+    let listing = catalog.find(&call.tool);
+    let made = listing.and_then(|listing| listing.made().ok());
+    let none = Identifiers::none();
+    let identifiers = made.map_or(&none, |made| &made.identifiers);
+    let cleaner = &around.inner.cleaner;
+    for artifact in artifacts {
+        artifact.name = cleaner.line(&artifact.name);
+        match &mut artifact.content {
+            Content::Text(text) => *text = cleaner.document(text, identifiers),
+            Content::Base64(_) => {}
+        }
     }
 }
 

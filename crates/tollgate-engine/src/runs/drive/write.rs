@@ -123,12 +123,14 @@ impl Drive {
         Ok(())
     }
 
-    /// What the run came to; what is too large for one answer is an artifact as well.
+    /// What the run came to, clean: it may quote what the run was given. What is too large for
+    /// one answer is an artifact as well.
     async fn result(&mut self, ending: &Ending) -> Result<Value, StoreError> {
-        let text = ending.result.to_string();
+        let result = self.around.inner.cleaner.kept(&ending.result).into_owned();
+        let text = result.to_string();
         let most = usize::try_from(self.around.shared.settings.inline_bytes).unwrap_or(usize::MAX);
         if text.len() <= most {
-            return Ok(ending.result.clone());
+            return Ok(result);
         }
         let origin = Origin {
             run: &self.around.run,
@@ -148,7 +150,7 @@ impl Drive {
             .keep(&self.around.inner, &origin, vec![whole])
             .await?;
         let mut summary = json!({"truncated": true});
-        if let Some(known) = ending.result.get("summary") {
+        if let Some(known) = result.get("summary") {
             summary["summary"] = known.clone();
         }
         if let Some(note) = notes.first() {

@@ -1,12 +1,25 @@
 //! What runs leave behind: pieces, digests, ends, owners, a full disk.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tollgate_core::{Payload, canonical::hex};
-use tollgate_engine::{Request, policy::Action};
+use tollgate_core::{Payload, StoreError, canonical::hex, store::Blobs};
+use tollgate_engine::{
+    Request,
+    policy::Action,
+    runs::{Runs, Settings},
+};
+use tollgate_runs::Library;
+use tollgate_testkit::MemoryBlobs;
 
 use super::{Shop, answers, data, stranger};
 use crate::support::{Setup, World, body, error, spec_open, spec_read};
@@ -241,4 +254,101 @@ async fn what_may_hold_tainted_text_says_so_however_it_is_read() {
             assert_eq!(read["meta"]["tainted"], is_marked, "{read}");
         }
     }
+}
+
+const GIVEN: &str = "id: given\nversion: 1.0.0\nname: Given\nsteps:\n  - id: make\n    tool: shelf.make\n    artifacts:\n      - {name: given, content: 'key: {{ inputs.key }}'}\n      - {name: json, content: '{{ inputs }}'}\n      - {name: coded, base64: 'not base64: {{ inputs.key }}'}\nresult: {key: '{{ inputs.key }}'}\n";
+
+#[tokio::test]
+async fn what_a_run_was_given_is_cleaned_before_it_is_kept() {
+    let shop = Shop::new(&[GIVEN], |_| {});
+    let world = Setup::new()
+        .tool(spec_read("shelf.make"), |_, _| answers(json!({})))
+        .runs(&shop.runs)
+        .build()
+        .await;
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let args = json!({"templateId": "given", "inputs": {"key": secret, "n": 4006381333931_u64}});
+    let run = data(&world.call("run_task_template", &args.to_string()).await);
+    assert_eq!(run["status"], "succeeded", "{run}");
+    let id = run["runId"].as_str().unwrap();
+    let row = world.gateway.store().run(id).await.unwrap().unwrap();
+    let mut kept = vec![String::from_utf8(row.record).unwrap()];
+    for artifact in run["artifacts"].as_array().unwrap() {
+        let part = piece(&world, &artifact["artifactId"], json!({})).await;
+        let bytes = STANDARD.decode(part["data"].as_str().unwrap()).unwrap();
+        kept.push(String::from_utf8(bytes).unwrap());
+    }
+    assert_eq!(kept.len(), 4);
+    assert!(kept[1].starts_with("key: "), "{}", kept[1]);
+    assert!(kept[2].contains("4006381333931"), "a number is no secret");
+    for text in kept {
+        assert!(!text.contains(&secret), "{text}");
+    }
+}
+
+/// Contents of which only so many find room, and of which the first cannot be taken away.
+#[derive(Default)]
+struct Fussy {
+    contents: MemoryBlobs,
+    room: AtomicUsize,
+    removals: AtomicUsize,
+}
+
+#[async_trait]
+impl Blobs for Fussy {
+    async fn put(&self, name: &str, content: Vec<u8>) -> Result<(), StoreError> {
+        if self.contents.count() >= self.room.load(Ordering::SeqCst) {
+            return Err(StoreError::Full);
+        }
+        self.contents.put(name, content).await
+    }
+
+    async fn part(&self, name: &str, from: u64, bytes: u64) -> Result<Option<Vec<u8>>, StoreError> {
+        self.contents.part(name, from, bytes).await
+    }
+
+    async fn remove(&self, name: &str) -> Result<(), StoreError> {
+        if self.removals.fetch_add(1, Ordering::SeqCst) == 0 {
+            return Err(StoreError::ReadOnly);
+        }
+        self.contents.remove(name).await
+    }
+}
+
+/// A run of `makes` with room for so many contents, a day later.
+async fn fussy(room: usize) -> (World, Runs, Arc<Fussy>) {
+    let shop = Shop::new(&[MAKES], |_| {});
+    let blobs = Arc::new(Fussy::default());
+    blobs.room.store(room, Ordering::SeqCst);
+    let library = Library::new(&[], vec![shop.folder.path().to_owned()]);
+    let runs = Runs::new(library, Settings::default(), Arc::clone(&blobs) as Arc<_>);
+    let world = Setup::new()
+        .tool(spec_read("shelf.make"), |_, _| {
+            answers(json!({"text": "x", "files": [{"path": "a.bin", "base64": "AAEC"}]}))
+        })
+        .runs(&runs)
+        .build()
+        .await;
+    ran(&world).await;
+    world.later(Duration::from_secs(24 * 3600 + 1));
+    (world, runs, blobs)
+}
+
+#[tokio::test]
+async fn content_that_a_failed_step_left_is_swept_like_any_other() {
+    let (_world, runs, blobs) = fussy(1).await;
+    assert_eq!(blobs.contents.count(), 1, "the second found no room");
+    blobs.removals.store(1, Ordering::SeqCst);
+    runs.sweep().await.unwrap();
+    assert_eq!(blobs.contents.count(), 0);
+}
+
+#[tokio::test]
+async fn content_that_cannot_be_taken_away_keeps_no_other() {
+    let (_world, runs, blobs) = fussy(2).await;
+    assert_eq!(blobs.contents.count(), 2);
+    assert_eq!(runs.sweep().await.unwrap(), 1);
+    assert_eq!(blobs.contents.count(), 1);
+    assert_eq!(runs.sweep().await.unwrap(), 1, "it is tried again");
+    assert_eq!(blobs.contents.count(), 0);
 }
