@@ -20,13 +20,14 @@ pub use job::{Captured, Choice, Gap, Job, Limit, Limits, Network, Report, RunErr
 pub use linux::{
     bubblewrap::Bubblewrap,
     cgroup::Cgroups,
+    discard::sweep,
     fence::Fence,
     gvisor::Gvisor,
     helper::{Helper, helper},
     native::Native,
     program::{end, give_back_program},
     stop::Stop,
-    workspace::{Entry, EntryKind, Held, Purpose, Quota, Workspace, WorkspaceError, sweep},
+    workspace::{Entry, EntryKind, Held, Purpose, Quota, Workspace, WorkspaceError},
 };
 pub use ring::Ring;
 #[cfg(target_os = "linux")]

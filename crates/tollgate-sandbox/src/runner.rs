@@ -6,6 +6,7 @@ use std::{
     fmt,
     path::PathBuf,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use crate::{
@@ -130,7 +131,10 @@ impl Runners {
         let stop = Stop::new().map_err(|error| said(&error))?;
         let job = Job::new("/usr/bin/env").args(["true"]);
         let ran = runner.run(&job, &workspace, &stop);
-        workspace.discard();
+        if let Ok(held) = workspace.hold(&stop, Duration::ZERO) {
+            // What cannot be removed now is swept another day.
+            let _ = workspace.discard(held);
+        }
         match ran {
             Ok(report) if report.ended == Ended::Code(0) => Ok(match runner.tier() {
                 Tier::Gvisor => "its own limits".to_owned(),

@@ -96,9 +96,8 @@ pub(super) async fn leave(root: &Path, conversation: &SessionKey) {
         let Ok(workspace) = Workspace::open(&root, &name) else {
             return;
         };
-        let is_free = workspace.hold(&stop, PATIENCE).is_ok();
-        if is_free {
-            workspace.discard();
+        if let Ok(held) = workspace.hold(&stop, PATIENCE) {
+            let _ = workspace.discard(held);
         }
     });
     drop(leaving.await);

@@ -6,6 +6,7 @@
 
 pub(crate) mod bubblewrap;
 pub(crate) mod cgroup;
+pub(crate) mod discard;
 pub(crate) mod fence;
 pub(crate) mod gvisor;
 pub(crate) mod helper;

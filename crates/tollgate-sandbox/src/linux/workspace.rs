@@ -117,8 +117,8 @@ impl From<Errno> for WorkspaceError {
 /// The folder of one conversation.
 #[derive(Debug)]
 pub struct Workspace {
-    path: PathBuf,
-    folder: OwnedFd,
+    pub(super) path: PathBuf,
+    pub(super) folder: OwnedFd,
     owner: Option<u32>,
     lock: File,
 }
@@ -165,14 +165,6 @@ impl Workspace {
         })
     }
 
-    /// Removes it and all that is in it; what cannot be removed is swept another time.
-    pub fn discard(self) {
-        let lock = self.path.with_extension("lock");
-        let _ = empty(self.folder.as_fd());
-        let _ = fs::remove_dir(&self.path);
-        let _ = fs::remove_file(lock);
-    }
-
     /// Where it is on the host.
     pub fn path(&self) -> &Path {
         &self.path
@@ -206,6 +198,10 @@ impl Workspace {
                 return Err(WorkspaceError::Busy);
             }
             thread::sleep(Duration::from_millis(5));
+        }
+        // Whoever held it before took it away: this is a workspace of nobody.
+        if self.lock.metadata()?.nlink() == 0 {
+            return Err(WorkspaceError::Busy);
         }
         self.touch()?;
         Ok(Held(&self.lock))
@@ -560,35 +556,4 @@ fn time(seconds: i64, nanos: u64) -> SystemTime {
     let seconds = u64::try_from(seconds).unwrap_or(0);
     let nanos = u32::try_from(nanos).unwrap_or(0);
     SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos)
-}
-
-/// Removes workspaces below `root` that nobody has used for so long.
-pub fn sweep(root: &Path, unused: Duration) -> io::Result<usize> {
-    let entries = match fs::read_dir(root) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(error),
-    };
-    let mut removed = 0;
-    for entry in entries.flatten() {
-        let lock = entry.path();
-        let is_old = entry.metadata().is_ok_and(|about| {
-            let age = about.modified().ok().and_then(|then| then.elapsed().ok());
-            about.is_file() && about.nlink() == 1 && age.is_some_and(|age| age >= unused)
-        });
-        if !is_old || lock.extension().is_none_or(|kind| kind != "lock") {
-            continue;
-        }
-        let file = File::options().write(true).open(&lock)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            continue;
-        }
-        let folder = lock.with_extension("");
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        empty(openat(CWD, &folder, flags, Mode::empty())?.as_fd())?;
-        fs::remove_dir(&folder)?;
-        fs::remove_file(&lock)?;
-        removed += 1;
-    }
-    Ok(removed)
 }

@@ -198,3 +198,45 @@ fn what_nobody_uses_is_swept() {
         0
     );
 }
+
+#[test]
+fn a_lock_without_a_folder_keeps_no_workspace_from_being_swept() {
+    let root = tempfile::tempdir().unwrap();
+    // Many, because a folder is listed in no order.
+    for number in 0..8 {
+        fs::write(root.path().join(format!("lost-{number}.lock")), b"").unwrap();
+        Workspace::open(root.path(), &format!("old-{number}")).unwrap();
+    }
+    assert_eq!(sweep(root.path(), Duration::ZERO).unwrap(), 16);
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_workspace_that_cannot_be_removed_keeps_its_lock_for_the_next_sweep() {
+    let root = tempfile::tempdir().unwrap();
+    let stop = Stop::new().unwrap();
+    let workspace = Workspace::open(root.path(), "talk").unwrap();
+    // Its folder is elsewhere, and another one stands in its place.
+    fs::rename(root.path().join("talk"), root.path().join("elsewhere")).unwrap();
+    fs::create_dir(root.path().join("talk")).unwrap();
+    fs::write(root.path().join("talk/left"), b"x").unwrap();
+    let held = workspace.hold(&stop, Duration::ZERO).unwrap();
+    assert!(workspace.discard(held).is_err());
+    assert!(root.path().join("talk.lock").exists());
+    assert_eq!(sweep(root.path(), Duration::ZERO).unwrap(), 1);
+    assert!(!root.path().join("talk").exists() && !root.path().join("talk.lock").exists());
+}
+
+#[test]
+fn whoever_waited_for_a_workspace_that_was_taken_away_does_not_get_it() {
+    let root = tempfile::tempdir().unwrap();
+    let stop = Stop::new().unwrap();
+    let one = Workspace::open(root.path(), "talk").unwrap();
+    let other = Workspace::open(root.path(), "talk").unwrap();
+    let held = one.hold(&stop, Duration::ZERO).unwrap();
+    one.discard(held).unwrap();
+    let gone = other.hold(&stop, Duration::ZERO);
+    assert!(matches!(gone, Err(WorkspaceError::Busy)), "{gone:?}");
+    let anew = Workspace::open(root.path(), "talk").unwrap();
+    anew.hold(&stop, Duration::ZERO).unwrap();
+}
