@@ -98,9 +98,24 @@ impl crate::runner::Runner for Gvisor {
             drop(control);
             outcome
         });
+        let is_root = bundle.is_root;
         drop(bundle);
-        report(outcome.map_err(broken)?, job, since)
+        let report = report(outcome.map_err(broken)?, job, since)?;
+        Ok(Report {
+            gaps: gaps(is_root),
+            ..report
+        })
     }
+}
+
+/// What it does not guarantee: processor time is a limit of each process, and without the
+/// superuser no control group counts the others.
+fn gaps(is_root: bool) -> Vec<Gap> {
+    let uncounted = [Gap::MemoryPerProcess, Gap::ProcessesPerUser];
+    let mut gaps = vec![Gap::CpuPerProcess, Gap::DiskNotHeld];
+    gaps.extend(uncounted.into_iter().filter(|_| !is_root));
+    gaps.sort_unstable();
+    gaps
 }
 
 /// Waits for the one byte to begin, which needs no answer, then for the end of the line.
@@ -159,7 +174,7 @@ fn report(outcome: Outcome, job: &Job, since: Instant) -> Result<Report, RunErro
     }
     Ok(Report {
         tier: Tier::Gvisor,
-        gaps: vec![Gap::DiskNotHeld],
+        gaps: Vec::new(),
         ended,
         reached,
         stdout: outcome.stdout,
@@ -333,5 +348,30 @@ impl Drop for Bundle {
         self.delete();
         // What is left in the folder for temporary files is the system's to clean.
         let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_lacks_is_said() {
+        let words = |is_root| {
+            gaps(is_root)
+                .into_iter()
+                .map(Gap::as_str)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(true), ["cpu_per_process", "disk_not_held"]);
+        assert_eq!(
+            words(false),
+            [
+                "memory_per_process",
+                "cpu_per_process",
+                "processes_per_user",
+                "disk_not_held"
+            ]
+        );
     }
 }

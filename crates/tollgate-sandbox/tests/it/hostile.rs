@@ -401,6 +401,78 @@ verdict([leak for leak in leaks if leak[1] == b'the secret'])
 }
 
 #[test]
+fn descriptors_of_others_cannot_be_fetched() {
+    // Of a child of its own, which a bare process may always ask.
+    let code = r#"
+leaks = []
+read, write = os.pipe()
+child = os.fork()
+if child == 0:
+    os.close(write); os.read(read, 1); os._exit(0)
+pid, _ = call(434, child, 0)
+done, _ = call(438, pid, read, 0)
+if done >= 0: leaks.append('fetched')
+os.close(write); os.waitpid(child, 0)
+verdict(leaks)
+"#;
+    probe(code, Bare::Root, Holds::Every);
+}
+
+/// Memory of the host that anybody may read and write, found by its key, until it is dropped.
+struct Segment(i32);
+
+impl Segment {
+    fn new() -> Self {
+        let key = 0x7011_0000 | i32::try_from(std::process::id() & 0xffff).unwrap();
+        let code = format!("{PREFIX}{SHARED}\nlibc.shmget({key}, 4096, 0o1666)");
+        bare(&code);
+        Self(key)
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        let key = self.0;
+        let code = format!("{PREFIX}{SHARED}\nlibc.shmctl(libc.shmget({key}, 0, 0), 0, None)");
+        bare(&code);
+    }
+}
+
+const SHARED: &str = "libc.shmat.restype = ctypes.c_void_p";
+
+#[test]
+fn memory_of_the_host_cannot_be_had_by_its_key() {
+    if !has_python() {
+        return;
+    }
+    let segment = Segment::new();
+    let code = format!(
+        r#"
+{SHARED}
+leaks = []
+found = libc.shmget({}, 0, 0)
+if found >= 0: leaks.append('found')
+if found >= 0 and libc.shmat(found, None, 0) not in (None, 2**64 - 1): leaks.append('attached')
+verdict(leaks)
+"#,
+        segment.0
+    );
+    probe(&code, Bare::Anyone, Holds::Every);
+}
+
+#[test]
+fn landlock_holds_inside_the_namespaces_too() {
+    // The mounts would let it through: the file is the process's own.
+    let code = r#"
+leaks = []
+try: open('/proc/self/comm', 'w').write('other'); leaks.append('written')
+except PermissionError as error: leaks += [error] if error.errno != errno.EACCES else []
+verdict(leaks)
+"#;
+    probe(code, Bare::Anyone, Holds::Namespaces);
+}
+
+#[test]
 fn links_lead_nowhere() {
     let (_folder, path) = secret();
     let code = format!(

@@ -114,6 +114,22 @@ fn what_takes_too_long_is_ended_with_all_it_started() {
 }
 
 #[test]
+fn what_speaks_for_ever_is_cut_and_ended_when_its_time_is_up() {
+    if !has_python() {
+        return;
+    }
+    for mut scene in Scene::all() {
+        scene.limits.wall = Duration::from_millis(1500);
+        scene.limits.output = 10_000;
+        let report = scene.python("while True: print('x' * 1000)");
+        let name = scene.name;
+        assert_eq!(report.reached, [Limit::Wall, Limit::Output], "{name}");
+        assert_eq!(report.stdout.bytes.len(), 10_000, "{name}");
+        assert!(report.stdout.total > 10_000, "{name}");
+    }
+}
+
+#[test]
 fn what_computes_too_long_is_ended_however_many_share_it() {
     if !has_python() {
         return;

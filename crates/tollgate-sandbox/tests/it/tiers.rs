@@ -57,6 +57,7 @@ fn what_is_missing_is_said() {
         );
         let uncounted = scene.name == "native, no groups" || !Cgroups::find().is_there();
         assert_eq!(has(Gap::MemoryPerProcess), uncounted, "{}", scene.name);
+        assert!(!has(Gap::NoLandlock), "{}", scene.name);
     }
 }
 

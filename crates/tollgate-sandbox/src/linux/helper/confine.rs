@@ -66,7 +66,7 @@ pub(super) fn start(control: &UnixStream, plan: &Plan, ends: &Ends) -> Result<()
     no_capabilities().at("capabilities")?;
     let (program, args, env) = words(plan).at(EXEC)?;
     sys::close_on_exec_from(3).at("descriptors")?;
-    filter::apply(plan.network, plan.is_disk_held).at("system_calls")?;
+    filter::apply(plan).at("system_calls")?;
     Err(sys::exec(&program, &args, &env)).at(EXEC)
 }
 

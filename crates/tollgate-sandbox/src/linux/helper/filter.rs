@@ -1,8 +1,8 @@
 //! System calls a program in a sandbox does not get.
 //!
 //! Invariant: no namespace, no socket unless it was granted, no other process's memory, no kernel interface that
-//! grows faster than it is audited, and no file that lends its owner's rights to whoever
-//! runs it.
+//! grows faster than it is audited, no memory or queue that others have by a name unless those
+//! names are its own, and no file that lends its owner's rights to whoever runs it.
 
 use std::{collections::BTreeMap, io};
 
@@ -11,17 +11,25 @@ use seccompiler::{
     SeccompFilter, SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use crate::job::Network;
+use crate::{
+    job::Network,
+    linux::plan::{Plan, Shape},
+};
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Installs the filters; from here on they hold for this process and all it starts.
-pub(super) fn apply(network: Network, is_disk_held: bool) -> io::Result<()> {
+pub(super) fn apply(plan: &Plan) -> io::Result<()> {
+    let mut forbidden = forbidden(plan.network)?;
+    if plan.shape == Shape::Fence {
+        // Without a namespace of its own these names are those of the whole host.
+        forbidden.extend(shared().into_iter().map(|call| (call, Vec::new())));
+    }
     let mut programs = vec![
         compile(absent(), libc::ENOSYS)?,
-        compile(forbidden(network)?, libc::EPERM)?,
+        compile(forbidden, libc::EPERM)?,
     ];
-    if !is_disk_held {
+    if !plan.is_disk_held {
         // Who reserves space takes more of it in a moment than anybody could notice in time;
         // told that this file system cannot do it, programs write instead.
         let reserving = Rules::from([(libc::SYS_fallocate, Vec::new())]);
@@ -227,6 +235,27 @@ fn calls() -> Vec<i64> {
         libc::SYS_ustat,
     ]);
     calls
+}
+
+/// Memory, messages, semaphores and queues that are found by a key or a name.
+fn shared() -> [i64; 15] {
+    [
+        libc::SYS_mq_getsetattr,
+        libc::SYS_mq_notify,
+        libc::SYS_mq_open,
+        libc::SYS_mq_unlink,
+        libc::SYS_msgctl,
+        libc::SYS_msgget,
+        libc::SYS_msgrcv,
+        libc::SYS_msgsnd,
+        libc::SYS_semctl,
+        libc::SYS_semget,
+        libc::SYS_semop,
+        libc::SYS_semtimedop,
+        libc::SYS_shmat,
+        libc::SYS_shmctl,
+        libc::SYS_shmget,
+    ]
 }
 
 /// On x86-64 the same kernel answers a second set of numbers for the same calls.
