@@ -121,6 +121,17 @@ pub trait ProviderState: Send + Sync {
         value: Vec<u8>,
         until: Option<Timestamp>,
     ) -> Result<u64, StoreError>;
+    /// The same, on disk before it returns: for what must outlive a power cut that the effect
+    /// after it outlives.
+    async fn compare_and_keep(
+        &self,
+        key: &str,
+        version: Option<u64>,
+        value: Vec<u8>,
+        until: Option<Timestamp>,
+    ) -> Result<u64, StoreError> {
+        self.compare_and_put(key, version, value, until).await
+    }
     /// Forgets the key.
     async fn delete(&self, key: &str) -> Result<(), StoreError>;
 }

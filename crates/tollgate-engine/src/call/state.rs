@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tollgate_core::{
     CallId, ErrorCode, Principal, SessionKey, StoreError, Timestamp,
     canonical::{hex, hex_digest},
-    store::{Batch, Change, ProviderState, Versioned},
+    store::{Batch, Change, Durability, ProviderState, Versioned},
 };
 
 use super::{Inner, Stop};
@@ -34,12 +34,35 @@ impl Scoped {
         }
     }
 
-    async fn commit(&self, change: Change) -> Result<Option<u64>, StoreError> {
+    async fn commit(
+        &self,
+        change: Change,
+        durability: Durability,
+    ) -> Result<Option<u64>, StoreError> {
         let batch = Batch {
             changes: vec![change],
+            durability,
             ..Batch::default()
         };
         Ok(self.inner.store.commit(batch).await?.version)
+    }
+
+    fn put(
+        &self,
+        key: &str,
+        version: Option<u64>,
+        value: Vec<u8>,
+        until: Option<Timestamp>,
+    ) -> Change {
+        Change::PutState {
+            namespace: self.namespace.clone(),
+            principal: self.principal.clone(),
+            key: key.to_owned(),
+            version,
+            value,
+            until,
+            at: self.inner.clock.now(),
+        }
     }
 }
 
@@ -60,28 +83,30 @@ impl ProviderState for Scoped {
         value: Vec<u8>,
         until: Option<Timestamp>,
     ) -> Result<u64, StoreError> {
-        let written = self
-            .commit(Change::PutState {
-                namespace: self.namespace.clone(),
-                principal: self.principal.clone(),
-                key: key.to_owned(),
-                version,
-                value,
-                until,
-                at: self.inner.clock.now(),
-            })
-            .await?;
+        let change = self.put(key, version, value, until);
+        let written = self.commit(change, Durability::Process).await?;
+        written.ok_or(StoreError::Conflict)
+    }
+
+    async fn compare_and_keep(
+        &self,
+        key: &str,
+        version: Option<u64>,
+        value: Vec<u8>,
+        until: Option<Timestamp>,
+    ) -> Result<u64, StoreError> {
+        let change = self.put(key, version, value, until);
+        let written = self.commit(change, Durability::Disk).await?;
         written.ok_or(StoreError::Conflict)
     }
 
     async fn delete(&self, key: &str) -> Result<(), StoreError> {
-        self.commit(Change::DeleteState {
+        let change = Change::DeleteState {
             namespace: self.namespace.clone(),
             principal: self.principal.clone(),
             key: key.to_owned(),
-        })
-        .await
-        .map(|_| ())
+        };
+        self.commit(change, Durability::Process).await.map(|_| ())
     }
 }
 

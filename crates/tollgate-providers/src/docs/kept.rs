@@ -73,6 +73,8 @@ pub(super) struct Shelf {
     /// The most that one principal keeps; the oldest gives way.
     most: usize,
     pub(super) keep: Duration,
+    /// Whether a file is replaced because of it, so that it must outlive a power cut.
+    is_relied_on: bool,
 }
 
 impl Shelf {
@@ -82,6 +84,7 @@ impl Shelf {
             name: "proposal",
             most: 50,
             keep,
+            is_relied_on: false,
         }
     }
 
@@ -91,6 +94,7 @@ impl Shelf {
             name: "applied",
             most: 100,
             keep,
+            is_relied_on: true,
         }
     }
 
@@ -124,10 +128,12 @@ impl Shelf {
         for _ in 0..ATTEMPTS {
             let known = cx.state.get(&key).await.map_err(failed)?;
             let version = known.map(|known| known.version);
-            let put = cx
-                .state
-                .compare_and_put(&key, version, value.clone(), until);
-            match put.await {
+            let value = value.clone();
+            let put = match self.is_relied_on {
+                true => cx.state.compare_and_keep(&key, version, value, until).await,
+                false => cx.state.compare_and_put(&key, version, value, until).await,
+            };
+            match put {
                 Ok(_) => return self.list(cx, id, now).await,
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(failed(error)),

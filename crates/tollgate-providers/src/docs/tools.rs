@@ -335,7 +335,8 @@ async fn apply_edit(
         write(standing, Some(applied.proposal.text)).await?;
         answer.changed = true;
     }
-    desk.proposals().forget(&cx, &id).await?;
+    // The file is that version, whatever becomes of the proposal; it ends by itself.
+    drop(desk.proposals().forget(&cx, &id).await);
     Ok(answer)
 }
 

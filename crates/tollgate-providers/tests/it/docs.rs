@@ -5,7 +5,10 @@ use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -442,6 +445,56 @@ impl ProviderState for FullDisk {
     async fn delete(&self, key: &str) -> Result<(), StoreError> {
         self.0.delete(key).await
     }
+}
+
+/// A state that forgets nothing, and counts what is kept for good.
+struct Clinging(Arc<dyn ProviderState>, Arc<AtomicUsize>);
+
+#[async_trait]
+impl ProviderState for Clinging {
+    async fn get(&self, key: &str) -> Result<Option<Versioned>, StoreError> {
+        self.0.get(key).await
+    }
+
+    async fn compare_and_put(
+        &self,
+        key: &str,
+        version: Option<u64>,
+        value: Vec<u8>,
+        until: Option<Timestamp>,
+    ) -> Result<u64, StoreError> {
+        self.0.compare_and_put(key, version, value, until).await
+    }
+
+    async fn compare_and_keep(
+        &self,
+        key: &str,
+        version: Option<u64>,
+        value: Vec<u8>,
+        until: Option<Timestamp>,
+    ) -> Result<u64, StoreError> {
+        assert!(key.starts_with("applied/"), "{key}");
+        self.1.fetch_add(1, Ordering::SeqCst);
+        self.0.compare_and_keep(key, version, value, until).await
+    }
+
+    async fn delete(&self, _: &str) -> Result<(), StoreError> {
+        Err(StoreError::ReadOnly)
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_was_made_is_told_even_if_its_proposal_cannot_be_forgotten() {
+    let mut office = Office::new();
+    let id = office.swap("First", "1st").await;
+    let kept = Arc::new(AtomicUsize::new(0));
+    office.cx.state = Arc::new(Clinging(Arc::clone(&office.cx.state), Arc::clone(&kept)));
+    assert_eq!(office.apply(&id).await.unwrap()["changed"], true);
+    assert!(office.text("guide.md").contains("1st"));
+    assert_eq!(kept.load(Ordering::SeqCst), 1, "the old version is on disk");
+    assert_eq!(office.apply(&id).await.unwrap()["changed"], false);
+    assert_eq!(office.revert(&id).await.unwrap()["changed"], true);
+    assert_eq!(office.text("guide.md"), GUIDE);
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use ed25519_dalek::SigningKey;
 use tollgate_core::{
     Store,
     audit::{AuditRow, Hash, Place, link},
-    store::{Batch, Receipt, StoreError},
+    store::{Batch, Durability, Receipt, StoreError},
 };
 
 pub use self::runs::MemoryBlobs;
@@ -39,6 +39,8 @@ struct Inner {
     rows: Vec<AuditRow>,
     /// What the next commits are told instead of being made.
     failures: Vec<StoreError>,
+    /// How many commits asked to be on disk.
+    synced: usize,
     /// What the next who ask for a run are told.
     run_failures: Vec<StoreError>,
 }
@@ -74,6 +76,11 @@ impl MemoryStore {
         self.inner().state.dead.insert(owner.into());
     }
 
+    /// How many commits asked to be on disk before they return.
+    pub fn synced(&self) -> usize {
+        self.inner().synced
+    }
+
     /// Every row of the log, in order.
     pub fn rows(&self) -> Vec<AuditRow> {
         self.inner().rows.clone()
@@ -91,6 +98,7 @@ impl Store for MemoryStore {
         if !inner.failures.is_empty() {
             return Err(inner.failures.remove(0));
         }
+        inner.synced += usize::from(batch.durability == Durability::Disk);
         let mut receipt = Receipt::default();
         if !batch.changes.is_empty() {
             let mut state = inner.state.clone();

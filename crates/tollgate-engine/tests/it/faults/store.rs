@@ -7,8 +7,9 @@ use tollgate_core::{StoreError, ToolSpec};
 use tollgate_engine::Decided;
 use tollgate_testkit::fakes::says;
 
+use crate::runs::answers;
 use crate::support::{
-    At, Setup, World, body, error, request, said, spec_kept, spec_paid, spec_write,
+    At, Setup, World, body, error, request, said, spec_kept, spec_paid, spec_read, spec_write,
 };
 
 #[tokio::test]
@@ -100,6 +101,32 @@ async fn an_effect_whose_ending_was_lost_is_not_run_again() {
     assert_eq!(said(&known), "interrupted");
     assert_eq!(world.fake.count(), 1);
     world.check(4).await;
+}
+
+#[tokio::test]
+async fn what_a_provider_relies_on_is_on_disk_before_it_goes_on() {
+    let world = Setup::new()
+        .tool(spec_read("shelf.put"), |_, cx| async move {
+            cx.state
+                .compare_and_put("a", None, vec![1], None)
+                .await
+                .unwrap();
+            answers(json!({})).await
+        })
+        .tool(spec_read("shelf.keep"), |_, cx| async move {
+            cx.state
+                .compare_and_keep("b", None, vec![1], None)
+                .await
+                .unwrap();
+            answers(json!({})).await
+        })
+        .build()
+        .await;
+    for (tool, synced) in [("shelf.put", 0), ("shelf.keep", 1)] {
+        let before = world.memory.synced();
+        assert_eq!(said(&world.call(tool, "{}").await), "ok");
+        assert_eq!(world.memory.synced() - before, synced, "{tool}");
+    }
 }
 
 #[tokio::test]
