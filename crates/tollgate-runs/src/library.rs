@@ -37,7 +37,14 @@ pub struct Library {
     built_in: &'static [BuiltIn],
     folders: Vec<PathBuf>,
     check: Option<Check>,
-    known: Mutex<Option<(Vec<Seen>, Arc<Shelf>)>>,
+    known: Mutex<Option<Known>>,
+}
+
+/// What was read, and what of the folders it was read from.
+struct Known {
+    seen: Vec<Seen>,
+    problems: Vec<Problem>,
+    shelf: Arc<Shelf>,
 }
 
 /// A file as it was when it was read.
@@ -81,11 +88,13 @@ impl Library {
     pub fn shelf(&self) -> Arc<Shelf> {
         let (seen, mut problems) = self.look();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((before, shelf)) = known.as_ref()
-            && *before == seen
+        if let Some(known) = known.as_ref()
+            && known.seen == seen
+            && known.problems == problems
         {
-            return Arc::clone(shelf);
+            return Arc::clone(&known.shelf);
         }
+        let before = problems.clone();
         let mut shelf = Shelf::default();
         for built_in in self.built_in {
             shelf.add(built_in.file, built_in.text);
@@ -100,7 +109,11 @@ impl Library {
         }
         shelf.problems.append(&mut problems);
         let shelf = Arc::new(shelf);
-        *known = Some((seen, Arc::clone(&shelf)));
+        *known = Some(Known {
+            seen,
+            problems: before,
+            shelf: Arc::clone(&shelf),
+        });
         shelf
     }
 
@@ -122,6 +135,13 @@ impl Library {
                 .filter(|path| is_template(path))
                 .collect();
             files.sort();
+            problems.extend(files.get(MOST_FILES).map(|first| Problem {
+                file: first.display().to_string(),
+                place: Place::default(),
+                message: format!(
+                    "a folder may hold {MOST_FILES} templates; this one and those after it are not read"
+                ),
+            }));
             files.truncate(MOST_FILES);
             seen.extend(files.into_iter().filter_map(|path| {
                 let about = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
@@ -206,6 +226,18 @@ impl Shelf {
         self.templates.get(id).map_or(&[], Vec::as_slice)
     }
 
+    /// What is wrong with the file that is called like this template, if it is faulty.
+    pub fn problem_of(&self, id: &str) -> Option<String> {
+        self.problems.iter().find_map(|problem| {
+            let file = Path::new(&problem.file);
+            let name = file
+                .file_name()
+                .filter(|_| file.file_stem() == Some(id.as_ref()))?;
+            let (line, message) = (problem.place.line, &problem.message);
+            Some(format!("{}:{line}: {message}", name.display()))
+        })
+    }
+
     /// Every template, by name.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Template>> {
         self.templates.values().flatten()
@@ -258,6 +290,25 @@ mod tests {
         assert!(shelf.find("small", None).is_none() && !shelf.problems.is_empty());
         fs::remove_file(&file).unwrap();
         assert!(library.shelf().problems.is_empty());
+    }
+
+    #[test]
+    fn files_beyond_the_most_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = Library::new(&[], vec![folder.path().to_owned()]);
+        for number in 0..MOST_FILES {
+            let text = MINIMAL.replace("small", &format!("t{number}"));
+            fs::write(folder.path().join(format!("a{number}.yaml")), text).unwrap();
+        }
+        assert_eq!(library.shelf().problems, []);
+        fs::write(folder.path().join("small.yaml"), MINIMAL).unwrap();
+        let shelf = library.shelf();
+        assert_eq!(shelf.all().count(), MOST_FILES);
+        let why = shelf.problem_of("small").unwrap();
+        assert!(
+            why.starts_with("small.yaml:") && why.contains("not read"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -141,7 +141,10 @@ impl Shared {
         let versions = shelf.versions(id);
         if versions.is_empty() {
             let known: Vec<&str> = shelf.all().map(|known| known.id.as_str()).collect();
-            let message = format!("there is no template `{id}`");
+            let message = match shelf.problem_of(id) {
+                Some(problem) => format!("the file of template `{id}` is faulty: {problem}"),
+                None => format!("there is no template `{id}`"),
+            };
             return Err(ProviderError {
                 next_steps: vec!["list_task_templates".to_owned()],
                 ..errors::TEMPLATE_NOT_FOUND.with(message, [("templates", json!(known))])

@@ -147,7 +147,9 @@ impl Run {
         };
         let retry = &self.call_step(key)?.retry;
         let attempts = self.record(key)?.attempts;
-        let fits = retry.on.is_empty() || retry.on.contains(&error.code);
+        // Tools write their codes as they please; ours are in lower case.
+        let is_named = |code: &String| code.eq_ignore_ascii_case(&error.code);
+        let fits = retry.on.is_empty() || retry.on.iter().any(is_named);
         if !can_retry || !fits || attempts > retry.times || self.is_stopping() {
             return None;
         }

@@ -337,3 +337,13 @@ proptest! {
         prop_assert!(run.steps().iter().all(|step| step.record.state.is_settled()));
     }
 }
+
+#[test]
+fn the_codes_of_a_retry_are_the_same_in_upper_and_lower_case() {
+    let text = "steps:\n  - {id: a, tool: x.a, retry: {times: 1, on: [Timeout]}}\n";
+    for (code, tries) in [("timeout", 2), ("Timeout", 2), ("unavailable", 1)] {
+        let mut run = run(text, json!({}));
+        drive(&mut run, |_| failed(code, true));
+        assert_eq!(run.steps()[0].record.attempts, tries, "{code}");
+    }
+}

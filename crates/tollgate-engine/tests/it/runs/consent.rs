@@ -155,6 +155,16 @@ async fn what_cannot_run_is_refused_before_anybody_is_asked() {
         assert_eq!(error["errorCode"], code, "{error}");
         assert!(error["recoverHint"].is_string(), "{error}");
     }
+    fs::write(
+        shop.folder.path().join("lost.yaml"),
+        "id: lost\nversion: 3\n",
+    )
+    .unwrap();
+    let faulty = r#"{"templateId":"lost"}"#;
+    let refused = error(&world.call("run_task_template", faulty).await);
+    assert_eq!(refused["errorCode"], "TEMPLATE_NOT_FOUND", "{refused}");
+    let why = refused["message"].as_str().unwrap();
+    assert!(why.contains("is faulty: lost.yaml:"), "{why}");
     let missing = MIXED
         .replace("shelf.write", "shelf.gone")
         .replace("id: mixed", "id: lame");
