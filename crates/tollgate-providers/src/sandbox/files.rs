@@ -11,8 +11,8 @@ use tollgate_sandbox::{Entry, EntryKind, Purpose, Workspace};
 
 use super::work::{Work, hex, misuse};
 
-/// The most that one answer of `sandbox.collect_outputs` holds.
-const MAX_COLLECTED: u64 = 2 << 20;
+/// The most that one answer of `sandbox.collect_outputs` holds; as JSON it can be twice that.
+const MAX_COLLECTED: u64 = 6 << 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -122,7 +122,7 @@ pub(super) struct CollectArgs {
     contents: bool,
     /// How much of each file is given.
     #[serde(default = "piece")]
-    #[schemars(range(min = 1, max = 1_048_576))]
+    #[schemars(range(min = 1, max = 4_194_304))]
     max_bytes: u64,
     /// Where in each file to begin.
     #[serde(default)]
@@ -143,6 +143,8 @@ pub(super) struct Collected {
     files: Vec<OutputFile>,
     /// Whether this is all that was asked for.
     complete: bool,
+    /// Files whose content is not here to its end, because they or all together are too large.
+    left_out: Vec<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -203,13 +205,17 @@ pub(super) async fn collect_outputs(
         let mut collected = Collected {
             files: Vec::new(),
             complete: is_all,
+            left_out: Vec::new(),
         };
         for entry in chosen {
             let take = args.max_bytes.min(left);
             let file = output(workspace, &entry, args.offset, take)?;
             let given = |text: &Option<String>| text.as_ref().map_or(0, String::len) as u64;
             left = left.saturating_sub(given(&file.content) + given(&file.base64));
-            collected.complete &= !file.truncated || !args.contents;
+            if file.truncated && args.contents {
+                collected.complete = false;
+                collected.left_out.push(file.path.clone());
+            }
             collected.files.push(file);
         }
         Ok(collected)

@@ -99,7 +99,13 @@ fn of_record<'a>(
         },
         "state" => Some(Cow::Owned(record.state.as_str().into())),
         "error" => record.error.as_ref().map(|error| Cow::Owned(error.shown())),
-        "artifacts" => Some(Cow::Owned(json!(record.artifacts))),
+        "artifacts" => {
+            // What stands for a large answer is not what the template wanted kept.
+            let spilled = record.spilled.as_deref();
+            let notes = record.artifacts.iter();
+            let kept = notes.filter(|note| Some(note.artifact_id.as_str()) != spilled);
+            Some(Cow::Owned(json!(kept.collect::<Vec<_>>())))
+        }
         _ => None,
     }
 }

@@ -78,7 +78,7 @@ fn who_agrees_at_a_terminal_sees_template_version_and_steps() {
     let id = approval_id(&refused.json());
     let seen = at_a_terminal(&env, &["approve", &id], str::to_owned);
     for line in [
-        "template   run_code_snippet 1.0.0",
+        "template   run_code_snippet 1.1.0",
         "step       write_files: sandbox.write_files",
         "step       exec: sandbox.exec",
         "step       collect_outputs: sandbox.collect_outputs",
@@ -113,6 +113,19 @@ fn files_go_in_and_come_out_as_artifacts_and_a_failure_says_what_was_said() {
     );
     let error = &failed["error"];
     assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
+    // A large answer of a step is no file of the program, and a file that is too large is named.
+    let code =
+        "open('big.bin','wb').write(bytes(5_000_000))\nopen('mid.txt','w').write('x' * 300_000)";
+    let large = agreed(&env, &token, &snippet(code, json!({})));
+    let result = &large["data"]["result"];
+    let names: Vec<&Value> = result["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["name"])
+        .collect();
+    assert_eq!(names, ["mid.txt"], "{result}");
+    assert_eq!(result["files_left_out"], json!(["big.bin"]), "{result}");
     assert_eq!(error["details"]["failedStep"], "exec");
     assert_eq!(error["details"]["stepErrorCode"], "EXECUTION_ERROR");
     assert_eq!(error["details"]["result"]["stdout"], "said\n");

@@ -63,6 +63,7 @@ fn files_go_in_stay_and_come_out() {
         r#"{"paths":["out.txt"],"max_bytes":1}"#,
     );
     assert_eq!(cut["data"]["files"][0]["truncated"], true);
+    assert_eq!(cut["data"]["left_out"], json!(["out.txt"]), "{cut}");
     let rest = env.ok(
         "sandbox.collect_outputs",
         r#"{"paths":["out.txt"],"offset":1}"#,
