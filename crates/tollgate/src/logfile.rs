@@ -167,12 +167,11 @@ impl LogSink for LogFile {
 }
 
 impl LogFile {
-    /// Writes down what happens to a server, in words that are clean already.
-    pub fn note(&self, level: Level, event: &str, server: &str, message: &str) {
+    /// Writes down what happens beside the calls, in words that are clean already.
+    pub fn note(&self, level: Level, event: &str, provider: &str, message: &str) {
         if level > self.level {
             return;
         }
-        let provider = format!("mcp_{server}");
         let line = serde_json::json!({"event": event, "provider": provider, "message": message});
         self.desk.add(format!("{line}\n").as_bytes());
     }

@@ -22,7 +22,7 @@ use tollgate_sanitize::Sanitizer;
 use tollgate_store::{FolderBlobs, OpenError, SqliteStore};
 
 use crate::{
-    config::{self, Config, Environment, PolicyScope},
+    config::{self, Config, Environment, Level, PolicyScope},
     keepa, keys,
     logfile::LogFile,
     pages::PAGES,
@@ -77,6 +77,8 @@ pub struct Wired {
     book: Arc<Book>,
     /// The rules that are no skill's.
     rules: Vec<Source>,
+    log: Option<Arc<LogFile>>,
+    cleaner: Cleaner,
 }
 
 impl Wired {
@@ -84,11 +86,34 @@ impl Wired {
     pub fn attend(&self) {
         self.gateway.attend();
         self.watch_skills();
+        self.note_templates();
+    }
+
+    /// Writes down which files of templates cannot be used; what they hold is not offered.
+    fn note_templates(&self) {
+        let Some(log) = self.log.clone() else {
+            return;
+        };
+        let (runs, cleaner) = (self.runs.clone(), self.cleaner.clone());
+        tokio::task::spawn_blocking(move || {
+            for problem in &runs.library().shelf().problems {
+                let message = cleaner.line(&problem.to_string());
+                log.note(Level::Warn, "templates.problem", "runs", &message);
+            }
+        });
     }
 
     /// Looks after the files of skills.
     pub fn watch_skills(&self) {
-        skills::watch(&self.gateway, Arc::clone(&self.book), self.rules.clone());
+        let (log, cleaner) = (self.log.clone(), self.cleaner.clone());
+        let told = move |problem: &str| {
+            if let Some(log) = &log {
+                let message = cleaner.line(problem);
+                log.note(Level::Warn, "skills.problem", "skills", &message);
+            }
+        };
+        let rules = self.rules.clone();
+        skills::watch(&self.gateway, Arc::clone(&self.book), rules, told);
     }
 
     /// Lets go of everything in order: providers, spans, then the state.
@@ -140,15 +165,15 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         .map(Arc::new);
     let mut parts = Parts::new(store.clone(), catalog, policies, clock);
     parts.skills = board;
-    parts.cleaner = cleaner;
+    parts.cleaner = cleaner.clone();
     parts.approval_key =
         keys::approval_key(&config.state.dir).map_err(|source| WireError::File {
             path: keys::path(&config.state.dir),
             source,
         })?;
     parts.settings = settings(config);
-    parts.log = match log {
-        Some(log) => log,
+    parts.log = match &log {
+        Some(log) => log.clone(),
         None => Arc::new(NoLog),
     };
     parts.spans = match &exporter {
@@ -165,6 +190,8 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         exporter,
         book,
         rules,
+        log,
+        cleaner,
     })
 }
 

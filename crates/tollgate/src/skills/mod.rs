@@ -231,8 +231,14 @@ pub fn compiled(
     Ok((loaded.skills, policies))
 }
 
-/// Looks after the files for as long as the gate lives.
-pub fn watch(gateway: &Gateway, book: Arc<Book>, base: Vec<Source>) {
+/// Looks after the files for as long as the gate lives. A change that cannot be used leaves
+/// what was there, and is told.
+pub fn watch(
+    gateway: &Gateway,
+    book: Arc<Book>,
+    base: Vec<Source>,
+    told: impl Fn(&str) + Send + 'static,
+) {
     let gateway = gateway.downgrade();
     tokio::spawn(async move {
         let mut last = book.stamp();
@@ -242,8 +248,9 @@ pub fn watch(gateway: &Gateway, book: Arc<Book>, base: Vec<Source>) {
                 return;
             };
             let looking = Arc::clone(&book);
+            // A look that fails is made again the next time.
             let Ok(now) = tokio::task::spawn_blocking(move || looking.stamp()).await else {
-                return;
+                continue;
             };
             if now == last {
                 continue;
@@ -251,8 +258,10 @@ pub fn watch(gateway: &Gateway, book: Arc<Book>, base: Vec<Source>) {
             last = now;
             let (reading, base) = (Arc::clone(&book), base.clone());
             let read = tokio::task::spawn_blocking(move || compiled(reading.load(), &base));
-            if let Ok(Ok((skills, policies))) = read.await {
-                gateway.replace_skills(skills, policies).await;
+            match read.await {
+                Ok(Ok((skills, policies))) => gateway.replace_skills(skills, policies).await,
+                Ok(Err(error)) => told(&format!("the change is not in force: {error}")),
+                Err(_) => told("the change is not in force: reading it crashed"),
             }
         }
     });

@@ -11,7 +11,7 @@ use tollgate_knowledge::{Place, Problem, ProblemCode};
 
 use super::manifest::{self, Manifest};
 
-/// The most files of one folder that are looked at.
+/// The most files of one folder that are read.
 const MOST: usize = 200;
 /// The largest file.
 const MOST_BYTES: u64 = 256 << 10;
@@ -76,12 +76,23 @@ fn found(
     }
 }
 
-/// Every skill of a folder; one that is not there has none.
+/// Every skill of a folder; one that is not there has none. Those beyond the most are said to
+/// be too many, and are off.
 pub(crate) fn read_folder(folder: &Path) -> Vec<Found> {
-    manifests(folder)
-        .into_iter()
-        .map(|path| read_file(&path))
-        .collect()
+    let manifests = manifests(folder);
+    let read = manifests.iter().take(MOST).map(|path| read_file(path));
+    let surplus = manifests.iter().skip(MOST).map(|path| {
+        let stem = path.file_stem().unwrap_or_default();
+        let message = format!("a folder may hold {MOST} skills, and this is one too many");
+        found(
+            Some(path.clone()),
+            path.display().to_string(),
+            stem.to_string_lossy().into_owned(),
+            Err(message),
+            None,
+        )
+    });
+    read.chain(surplus).collect()
 }
 
 /// One skill by the path of its manifest.
@@ -95,7 +106,8 @@ pub(crate) fn read_file(path: &Path) -> Found {
 
 /// Everything whose change matters.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
-    let manifests = manifests(folder);
+    let mut manifests = manifests(folder);
+    manifests.truncate(MOST);
     let guides: Vec<PathBuf> = manifests.iter().map(|path| guide_of(path)).collect();
     manifests.into_iter().chain(guides).collect()
 }
@@ -115,7 +127,6 @@ fn manifests(folder: &Path) -> Vec<PathBuf> {
     let paths = entries.flatten().map(|entry| entry.path());
     let mut found: Vec<PathBuf> = paths.filter(is_manifest).collect();
     found.sort();
-    found.truncate(MOST);
     found
 }
 
@@ -149,6 +160,21 @@ mod tests {
             let guide = found.guide.unwrap();
             assert!(guide.starts_with(&format!("---\nname: {}\n", manifest.name)));
         }
+    }
+
+    #[test]
+    fn a_file_beyond_the_most_is_said_to_be_one_too_many() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..=MOST {
+            let file = format!("s{number:04}.yaml");
+            fs::write(folder.path().join(file), "skill_name: [").unwrap();
+        }
+        let all = read_folder(folder.path());
+        assert_eq!(all.len(), MOST + 1);
+        let Some(Err(problems)) = all.last().map(|last| &last.manifest) else {
+            panic!("it was read");
+        };
+        assert!(problems[0].to_string().contains("one too many"));
     }
 
     #[test]

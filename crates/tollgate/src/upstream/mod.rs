@@ -208,9 +208,14 @@ impl Chronicle {
             && let Some(log) = &self.log
         {
             let message = format!("what it says cannot be kept: {error}");
-            log.note(Level::Warn, "mcp.words.failed", server, &message);
+            log.note(Level::Warn, "mcp.words.failed", &provider(server), &message);
         }
     }
+}
+
+/// The provider that offers the tools of a server.
+fn provider(server: &str) -> String {
+    format!("mcp_{server}")
 }
 
 impl Journal for Chronicle {
@@ -221,7 +226,7 @@ impl Journal for Chronicle {
         };
         let message = self.cleaner.line(message);
         if let Some(log) = &self.log {
-            log.note(level, event, server, &message);
+            log.note(level, event, &provider(server), &message);
         }
         let line = message.replace(['\r', '\n'], " ");
         self.add(server, None, &format!("{event}: {line}"));

@@ -49,6 +49,7 @@ pub(super) async fn run(
             findings.push(policies(&config));
             findings.extend(state(&config).await);
             findings.extend(providers(&config, environment).await);
+            findings.extend(templates(&config));
             findings.extend(sandbox(&config).await);
             findings.extend(outputs(&config));
         }
@@ -226,6 +227,19 @@ fn skills(config: &Config, catalog: &Catalog) -> Vec<Finding> {
         }
     });
     all.collect()
+}
+
+/// Files of templates that cannot be used; if there are none, nothing has to be said.
+fn templates(config: &Config) -> Vec<Finding> {
+    let shelf = wire::library(config).shelf();
+    let told = shelf.problems.iter().map(|problem| {
+        limited(
+            "template",
+            problem.to_string(),
+            "correct the file; `tollgate templates lint` checks it again",
+        )
+    });
+    told.collect()
 }
 
 async fn providers(config: &Config, environment: &Environment) -> Vec<Finding> {

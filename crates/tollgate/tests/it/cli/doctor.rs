@@ -30,6 +30,22 @@ fn broken(env: &TestEnv, what: &str) -> String {
 }
 
 #[test]
+fn a_faulty_template_is_told_with_its_place() {
+    let env = TestEnv::new();
+    env.write(
+        "config/tollgate/templates/lost.yaml",
+        "id: lost\nversion: 3\n",
+    );
+    let ran = env.run(&["doctor", "--json"]).exits(0);
+    let found = findings(&ran, "template");
+    assert!(!found.is_empty());
+    for (state, said) in found {
+        assert_eq!(state, "limited", "{said}");
+        assert!(said.contains("lost.yaml:"), "{said}");
+    }
+}
+
+#[test]
 fn a_healthy_place_is_healthy() {
     let env = TestEnv::new();
     for _ in 0..2 {
