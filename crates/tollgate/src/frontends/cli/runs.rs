@@ -280,20 +280,20 @@ async fn watch(id: &str, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop>
 }
 
 fn bar(view: &RunView) -> String {
-    let (done, total) = (view.progress.done_steps, view.progress.total_steps.max(1));
-    let full = (BAR * done / total).min(BAR);
+    let progress = (view.progress.done_steps, view.progress.total_steps);
     let step = view.steps.iter().rev().find(|step| step.state == "running");
-    let mut line = format!(
-        "[{}{}] {done}/{total} {} {}",
-        "#".repeat(full),
-        ".".repeat(BAR - full),
-        view.status,
-        step.map_or("", |step| step.id.as_str()),
-    );
-    if let Some(waiting) = view.waiting_for.first() {
-        line.push_str(&format!(" waits for a human: {}", waiting.approve));
-    }
-    line
+    let mut words = vec![view.status.clone()];
+    words.extend(step.map(|step| step.id.clone()));
+    let waiting = view.waiting_for.first();
+    words.extend(waiting.map(|it| format!("waits for a human: {}", it.approve)));
+    drawn(progress, &words)
+}
+
+/// How far something has come, and what is said beside it.
+fn drawn((done, total): (usize, usize), words: &[String]) -> String {
+    let full = (BAR * done / total.max(1)).min(BAR);
+    let (before, after) = ("#".repeat(full), ".".repeat(BAR - full));
+    format!("[{before}{after}] {done}/{total} {}", words.join(" "))
 }
 
 async fn again(id: &str, live: bool, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
@@ -327,4 +327,19 @@ async fn again(id: &str, live: bool, wired: &Wired, scene: &Scene<'_>) -> Result
         }
     }
     Ok(if same { Exit::Ok } else { Exit::ToolError })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_is_as_full_as_the_run_has_come() {
+        let bar = |done, total| drawn((done, total), &["running".to_owned(), "exec".to_owned()]);
+        let (full, empty) = ("#".repeat(10), ".".repeat(20));
+        assert_eq!(bar(1, 3), format!("[{full}{empty}] 1/3 running exec"));
+        assert_eq!(bar(0, 0), format!("[{}] 0/0 running exec", ".".repeat(30)));
+        assert_eq!(bar(3, 3), format!("[{}] 3/3 running exec", "#".repeat(30)));
+        assert_eq!(bar(9, 3), format!("[{}] 9/3 running exec", "#".repeat(30)));
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{TestEnv, approval_id, at_a_terminal};
+use crate::support::{Ran, TestEnv, approval_id, at_a_terminal};
 
 const GUIDE: &str = "# Guide\n\nFirst step.\nSecond step.\n";
 
@@ -62,6 +62,38 @@ fn a_person_sees_the_diff_and_agrees_to_that_diff() {
     env.run(&["approve", &approval_id(&refused), "--token", &token])
         .exits(0);
     env.ok("docs.revert", &edit);
+    assert_eq!(guide(&env), GUIDE);
+    env.whole();
+}
+
+#[test]
+fn a_disk_without_room_leaves_the_old_text_and_nothing_else() {
+    let env = office();
+    let token = env.approver();
+    let edit = proposed(&env, "First", &"many words ".repeat(2000));
+    let refused = env.call("docs.apply_edit", &edit, &[]).exits(3).json();
+    env.run(&["approve", &approval_id(&refused), "--token", &token])
+        .exits(0);
+    // Only this one process sees the small disk, with the same document on it.
+    let script = "cp \"$FOLDER/guide.md\" \"$COPY\" && mount -t tmpfs -o size=8k small \"$FOLDER\" || exit 77
+        cp \"$COPY\" \"$FOLDER/guide.md\" && \"$@\"
+        code=$?; echo -- >&2; ls -A \"$FOLDER\" >&2; echo -- >&2; cat \"$FOLDER/guide.md\" >&2; exit $code";
+    let program = env!("CARGO_BIN_EXE_tollgate");
+    let start = ["--map-root-user", "--mount", "sh", "-c", script, "sh"];
+    let call = ["call", "docs.apply_edit", "--args", &edit, "--json"];
+    let all: Vec<&str> = start.into_iter().chain([program]).chain(call).collect();
+    let mut command = env.other("unshare", &all);
+    let command = command.env("FOLDER", env.path("docs"));
+    let ran = command.env("COPY", env.path("copy")).output();
+    let Some(ran) = ran.ok().map(Ran::from).filter(|ran| ran.code != 77) else {
+        eprintln!("skipped: nothing can be mounted here");
+        return;
+    };
+    let failed = ran.exits(1);
+    let error = &failed.json()["error"];
+    assert_eq!(error["details"]["reason"], "disk_full", "{failed:?}");
+    let left = format!("--\nguide.md\n--\n{GUIDE}");
+    assert!(failed.err.ends_with(&left), "{failed:?}");
     assert_eq!(guide(&env), GUIDE);
     env.whole();
 }

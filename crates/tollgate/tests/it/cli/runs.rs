@@ -59,6 +59,13 @@ fn a_snippet_runs_when_a_human_agrees_once() {
     assert_eq!(states, ["succeeded", "succeeded", "skipped"], "{shown}");
     let listed = env.run(&["runs", "list", "--json"]).exits(0).json();
     assert_eq!(listed["runs"][0]["runId"], *id);
+    for (template, count) in [("run_code_snippet", 1), ("edit_docs", 0)] {
+        let listed = env.run(&["runs", "list", "--template", template, "--json"]);
+        let listed = listed.exits(0).json();
+        assert_eq!(listed["runs"].as_array().unwrap().len(), count, "{listed}");
+    }
+    let newest = env.run(&["runs", "watch", "--json"]).exits(0).json();
+    assert_eq!(newest["runId"], *id, "{newest}");
     let watched = env.run(&["runs", "watch", id]).exits(0);
     let bar = format!("[{}] 3/3 succeeded", "#".repeat(30));
     assert!(watched.err.contains(&bar), "{watched:?}");
@@ -106,13 +113,6 @@ fn files_go_in_and_come_out_as_artifacts_and_a_failure_says_what_was_said() {
         .decode(piece["data"]["data"].as_str().unwrap())
         .unwrap();
     assert_eq!(bytes, b"555x");
-    let failed = agreed(
-        &env,
-        &token,
-        &snippet("import sys\nprint('said')\nsys.exit(3)", json!({})),
-    );
-    let error = &failed["error"];
-    assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
     // A large answer of a step is no file of the program, and a file that is too large is named.
     let code =
         "open('big.bin','wb').write(bytes(5_000_000))\nopen('mid.txt','w').write('x' * 300_000)";
@@ -126,6 +126,13 @@ fn files_go_in_and_come_out_as_artifacts_and_a_failure_says_what_was_said() {
         .collect();
     assert_eq!(names, ["mid.txt"], "{result}");
     assert_eq!(result["files_left_out"], json!(["big.bin"]), "{result}");
+    let failed = agreed(
+        &env,
+        &token,
+        &snippet("import sys\nprint('said')\nsys.exit(3)", json!({})),
+    );
+    let error = &failed["error"];
+    assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
     assert_eq!(error["details"]["failedStep"], "exec");
     assert_eq!(error["details"]["stepErrorCode"], "EXECUTION_ERROR");
     assert_eq!(error["details"]["result"]["stdout"], "said\n");

@@ -1,4 +1,4 @@
-//! The shapes of runs: examples of every request and answer, as others write them, fit our schemas.
+//! The shapes of runs: every example of document 004, request or answer, fits our schemas.
 
 use serde_json::{Value, json};
 use tollgate_core::{ErrorCode, Failure, envelope};
@@ -17,39 +17,48 @@ fn check(name: &str, schema: &Value, example: &Value) {
     assert!(problems.is_empty(), "{name}: {problems:?}\n{example}");
 }
 
-/// A tool, what it is asked, and what it answers.
-fn examples() -> Vec<(&'static str, Value, Vec<Value>)> {
-    let started = json!({"runId": "run_7", "status": "queued", "createdAt": 1_739_000_000_000_i64});
+/// How many examples the document has: every request and every answer.
+const EXAMPLES: usize = 20;
+
+/// A tool, what it is asked, and what it answers: the document's own fields and values, where
+/// those are not words.
+fn examples() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
     let going = json!({
-        "runId": "run_7", "templateId": "sample_pages", "status": "running",
-        "progress": {"totalSteps": 12, "doneSteps": 5}, "metrics": {"elapsedMs": 4100},
+        "runId": "run_123", "templateId": "batch_extract_pages", "status": "running",
+        "progress": {"totalSteps": 20, "doneSteps": 8}, "metrics": {"elapsedMs": 5230},
     });
     let succeeded = json!({
-        "runId": "run_7", "templateId": "sample_pages", "status": "succeeded",
-        "progress": {"totalSteps": 1, "doneSteps": 1}, "metrics": {"elapsedMs": 900},
+        "runId": "run_123", "templateId": "batch_extract_pages", "status": "succeeded",
+        "progress": {"totalSteps": 2, "doneSteps": 2}, "metrics": {"elapsedMs": 3200},
         "result": {
-            "summary": {"total": 1, "succeeded": 1, "failed": 0},
-            "items": [{"url": "https://docs.example/one", "title": "One", "success": true}],
+            "summary": {"total": 2, "succeeded": 2, "failed": 0},
+            "items": [{"url": "https://example.com/a", "title": "Page A", "success": true}],
         },
     });
     let partly = json!({
-        "runId": "run_7", "templateId": "sample_pages", "status": "partial_success",
-        "progress": {"totalSteps": 12, "doneSteps": 12}, "metrics": {"elapsedMs": 16_000},
-        "result": {"summary": {"total": 6, "succeeded": 5, "failed": 1}, "items": []},
-        "artifacts": [{"artifactId": "art_9", "type": "json", "size": 2048}],
+        "runId": "run_123", "templateId": "batch_extract_pages", "status": "partial_success",
+        "progress": {"totalSteps": 20, "doneSteps": 20}, "metrics": {"elapsedMs": 18_022},
+        "result": {"summary": {"total": 10, "succeeded": 9, "failed": 1}, "items": []},
+        "artifacts": [{"artifactId": "art_1", "type": "json", "size": 12_043}],
     });
-    let whole = json!({
-        "artifactId": "art_9", "mimeType": "application/json", "size": 4,
-        "data": "bnVsbA==", "complete": true,
+    // The form of its section 7.2, as a run that failed carries it.
+    let failed = json!({
+        "runId": "run_123", "templateId": "batch_extract_pages", "status": "failed",
+        "progress": {"totalSteps": 20, "doneSteps": 8}, "metrics": {"elapsedMs": 5230},
+        "error": {
+            "error": "a step did not work", "errorCode": "STEP_EXECUTION_FAILED",
+            "recoverHint": "use fewer pages at once",
+            "details": {
+                "runId": "run_123", "failedStep": "navigate",
+                "stepErrorCode": "NAVIGATION_TIMEOUT",
+            },
+        },
     });
-    let piece = json!({
-        "artifactId": "art_9", "mimeType": "text/csv", "size": 700_000,
-        "data": "YSxiCg==", "offset": 0, "bytesReturned": 4, "complete": false,
-    });
+    let run_id = json!({"runId": "run_123"});
     vec![
         (
             "get_runtime_profile",
-            json!({}),
+            vec![json!({})],
             vec![json!({
                 "runtimeVersion": "0.2.0",
                 "limits": {"maxConcurrentRuns": 5, "maxRunTimeoutMs": 900_000, "maxArtifactInlineBytes": 262_144},
@@ -57,62 +66,87 @@ fn examples() -> Vec<(&'static str, Value, Vec<Value>)> {
         ),
         (
             "list_task_templates",
-            json!({}),
+            vec![json!({})],
             vec![json!({"templates": [{
-                "templateId": "sample_pages", "version": "1.0.0", "name": "Sample pages",
+                "templateId": "batch_extract_pages", "version": "1.0.0", "name": "Many pages",
                 "trustLevelSupport": ["local", "remote"],
-                "limits": {"maxUrls": 100, "maxConcurrency": 2},
+                "limits": {"maxUrls": 1000, "maxConcurrency": 5},
                 "inputsSchema": {"type": "object"}, "outputsSchema": {"type": "object"},
             }]})],
         ),
         (
             "run_task_template",
-            json!({
-                "templateId": "sample_pages", "templateVersion": "1.0.0", "sessionId": "sess_a",
-                "inputs": {"urls": ["https://docs.example/one"]},
-                "options": {"timeoutMs": 60_000, "mode": "auto"},
-            }),
-            vec![started, succeeded.clone()],
+            vec![json!({
+                "templateId": "batch_extract_pages", "templateVersion": "1.0.0",
+                "sessionId": "sess_xxx", "inputs": {"urls": ["https://example.com/a"]},
+                "options": {"timeoutMs": 120_000, "mode": "auto"},
+            })],
+            vec![
+                json!({"runId": "run_123", "status": "queued", "createdAt": 1_739_145_600_000_i64}),
+                succeeded,
+            ],
         ),
         (
             "get_task_run",
-            json!({"runId": "run_7"}),
-            vec![going, succeeded, partly],
+            vec![run_id.clone()],
+            vec![going, partly, failed],
         ),
         (
             "list_task_runs",
-            json!({"status": "running", "templateId": "sample_pages", "limit": 20, "offset": 0}),
+            vec![
+                json!({"status": "running", "templateId": "batch_extract_pages", "limit": 20, "offset": 0}),
+            ],
             vec![json!({"runs": [{
-                "runId": "run_7", "templateId": "sample_pages", "status": "running",
-                "createdAt": 1_739_000_000_000_i64, "updatedAt": 1_739_000_001_000_i64,
+                "runId": "run_123", "templateId": "batch_extract_pages", "status": "running",
+                "createdAt": 1_739_145_600_000_i64, "updatedAt": 1_739_145_605_230_i64,
             }]})],
         ),
         (
             "cancel_task_run",
-            json!({"runId": "run_7"}),
+            vec![run_id],
             vec![json!({"cancelRequested": true, "currentStatus": "running"})],
         ),
-        (
-            "get_artifact",
-            json!({"artifactId": "art_9", "offset": 0, "limit": 262_144}),
-            vec![whole, piece],
-        ),
+        artifact_examples(),
     ]
+}
+
+fn artifact_examples() -> (&'static str, Vec<Value>, Vec<Value>) {
+    let asked = vec![
+        json!({"artifactId": "art_1", "offset": 0, "limit": 262_144}),
+        json!({"artifactId": "art_2"}),
+        json!({"artifactId": "art_2", "offset": 262_144}),
+    ];
+    let answered = vec![
+        json!({
+            "artifactId": "art_1", "mimeType": "application/json", "size": 1024,
+            "data": "bnVsbA==", "complete": true,
+        }),
+        json!({
+            "artifactId": "art_2", "mimeType": "text/csv", "size": 5_242_880,
+            "data": "YSxiCg==", "offset": 0, "bytesReturned": 262_144, "complete": false,
+        }),
+    ];
+    ("get_artifact", asked, answered)
 }
 
 #[tokio::test]
 async fn every_request_and_answer_fits() {
     let specs = specs().await;
+    let mut checked = 0;
     for (tool, asked, answers) in examples() {
         let spec = specs
             .iter()
             .find(|spec| spec.name.as_str() == tool)
             .unwrap();
-        check(tool, &spec.input_schema, &asked);
+        checked += asked.len() + answers.len();
+        for request in asked {
+            check(tool, &spec.input_schema, &request);
+        }
         for answer in answers {
             check(tool, spec.output_schema.as_deref().unwrap(), &answer);
         }
     }
+    assert_eq!(checked, EXAMPLES);
 }
 
 #[test]
