@@ -1,7 +1,8 @@
 //! Times the views over answers of our own making, with growth: run it in release.
 //!
 //! Without arguments everything is timed; `views`, `command`, `compare`, `merge`, `summary` or `research` choose, and
-//! `once` does each thing a single time at its full size, for tools that count instructions.
+//! `once` does each thing a single time at its full size, for tools that count instructions; a number beside it is how many
+//! edges are merged.
 
 #![expect(clippy::print_stdout, reason = "it is a report for people")]
 
@@ -98,15 +99,18 @@ fn graphs(edges: usize) -> Vec<Value> {
 struct Asked {
     parts: Vec<String>,
     is_once: bool,
+    edges: usize,
 }
 
 impl Asked {
     fn read() -> Self {
         let (once, parts): (Vec<String>, Vec<String>) =
             std::env::args().skip(1).partition(|one| one == "once");
+        let edges = parts.iter().find_map(|one| one.parse().ok());
         Self {
             parts,
             is_once: !once.is_empty(),
+            edges: edges.unwrap_or(125_000),
         }
     }
 
@@ -256,7 +260,7 @@ fn comparisons(asked: &Asked) {
 }
 
 fn merges(asked: &Asked) {
-    for edges in asked.sizes(vec![125_000, 250_000, 500_000, 1_000_000], 125_000) {
+    for edges in asked.sizes(vec![125_000, 250_000, 500_000, 1_000_000], asked.edges) {
         let all = graphs(edges);
         let time = (0..asked.rounds(3))
             .map(|_| {
