@@ -225,10 +225,14 @@ impl Cleaner {
         self.rules.text(text, &scope).text.into_owned()
     }
 
-    /// Cleans a JSON value as an answer is: what says that it is binary stays.
-    pub(crate) fn kept<'a>(&self, value: &'a Value) -> Cow<'a, Value> {
+    /// Cleans a JSON value as an answer is: identifiers stay, and what says that it is binary.
+    pub(crate) fn kept<'a>(&self, value: &'a Value, identifiers: &Identifiers) -> Cow<'a, Value> {
         let payload = Payload::from(value.clone());
-        match self.payload(&payload, &Scope::trusted(), &mut Found::default()) {
+        let scope = Scope {
+            open_world: false,
+            identifiers,
+        };
+        match self.payload(&payload, &scope, &mut Found::default()) {
             Some(clean) => Cow::Owned(clean.value().clone()),
             None => Cow::Borrowed(value),
         }

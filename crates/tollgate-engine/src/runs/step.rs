@@ -12,9 +12,8 @@ use tollgate_core::{
     ErrorCode, Event as CallEvent, EventSink, Failure, InputResponses, Payload, SessionKey,
 };
 use tollgate_runs::{Call, Content, NewArtifact, Outcome, StepError};
-use tollgate_sanitize::Identifiers;
 
-use super::{Shared, artifacts::Origin, body::Body, task::Given};
+use super::{Shared, artifacts::Origin, body::Body, task::Given, view::SESSION};
 use crate::{
     call::{self, Disposition, Gateway, Inner, Request, StepOf},
     policy::Consent,
@@ -322,13 +321,14 @@ fn clean(around: &Surroundings, call: &Call, artifacts: &mut [NewArtifact]) {
     let catalog = around.inner.catalog();
     let listing = catalog.find(&call.tool);
     let made = listing.and_then(|listing| listing.made().ok());
-    let none = Identifiers::none();
-    let identifiers = made.map_or(&none, |made| &made.identifiers);
+    let known = made.map(|made| made.identifiers.clone());
+    let mut identifiers = known.unwrap_or_default();
+    identifiers.insert(SESSION);
     let cleaner = &around.inner.cleaner;
     for artifact in artifacts {
         artifact.name = cleaner.line(&artifact.name);
         match &mut artifact.content {
-            Content::Text(text) => *text = cleaner.document(text, identifiers),
+            Content::Text(text) => *text = cleaner.document(text, &identifiers),
             Content::Base64(_) => {}
         }
     }

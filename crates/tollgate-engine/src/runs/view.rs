@@ -13,6 +13,10 @@ use super::{
 };
 use crate::call::Inner;
 
+/// The session that a run leaves open is told as it is, in its result and in what it keeps of it:
+/// whoever has the run may use it. The schema of `RunView::result` says the same.
+pub(super) const SESSION: &str = "/sessionId";
+
 /// How far a run has come.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -9,6 +9,7 @@ use tollgate_core::{
     store::{Durability, RunChange},
 };
 use tollgate_runs::{Content, Ending, Key, NewArtifact, Record, Status};
+use tollgate_sanitize::Identifiers;
 
 use super::Drive;
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
         artifacts::Origin,
         errors,
         keep::{Kept, over},
+        view::SESSION,
     },
 };
 
@@ -126,7 +128,10 @@ impl Drive {
     /// What the run came to, clean: it may quote what the run was given. What is too large for
     /// one answer is an artifact as well.
     async fn result(&mut self, ending: &Ending) -> Result<Value, StoreError> {
-        let result = self.around.inner.cleaner.kept(&ending.result).into_owned();
+        let mut identifiers = Identifiers::from_schema(&self.run.template().outputs_schema);
+        identifiers.insert(SESSION);
+        let cleaner = &self.around.inner.cleaner;
+        let result = cleaner.kept(&ending.result, &identifiers).into_owned();
         let text = result.to_string();
         let most = usize::try_from(self.around.shared.settings.inline_bytes).unwrap_or(usize::MAX);
         if text.len() <= most {

@@ -98,9 +98,6 @@ fn what_is_written_is_what_is_resolved() {
         profiles: {
             "dry_run_default": Profile {
                 inactive: [
-                    "keepa.products_get",
-                    "keepa.products_compare",
-                    "keepa.sellers_get",
                     "keepa.cassettes_sanitize",
                     "keepa.cassettes_promote",
                     "keepa.cassettes_promote_and_verify",
@@ -157,16 +154,7 @@ fn what_is_written_is_what_is_resolved() {
             },
             "offline_fixture_only": Profile {
                 inactive: [
-                    "keepa.products_get",
-                    "keepa.products_compare",
-                    "keepa.categories_search",
-                    "keepa.categories_products",
                     "keepa.categories_finder_selection",
-                    "keepa.finder_query",
-                    "keepa.deals_query",
-                    "keepa.sellers_get",
-                    "keepa.bestsellers_get",
-                    "keepa.topsellers_list",
                     "keepa.cassettes_promote",
                     "keepa.cassettes_promote_and_verify",
                     "keepa.tracking_list",
