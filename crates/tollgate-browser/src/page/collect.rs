@@ -261,3 +261,40 @@ fn region(node: &AxNode, by_id: &HashMap<&str, &AxNode>) -> &'static str {
     }
     "main"
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn the_nearest_landmark_is_the_region() {
+        let node = |id: &str, parent: Option<&str>, role: &str| -> AxNode {
+            let role = json!({"value": role});
+            let node = json!({"nodeId": id, "parentId": parent, "role": role});
+            from_value(node).unwrap()
+        };
+        for (outer, inner, expected) in [
+            ("main", "banner", "header"),
+            ("banner", "navigation", "navigation"),
+            ("banner", "list", "header"),
+            ("list", "complementary", "sidebar"),
+            ("list", "contentinfo", "footer"),
+            ("banner", "search", "search"),
+            ("contentinfo", "main", "main"),
+            ("main", "dialog", "dialog"),
+            ("banner", "alertdialog", "dialog"),
+            ("list", "listitem", "main"),
+        ] {
+            let nodes = [
+                node("1", None, "RootWebArea"),
+                node("2", Some("1"), outer),
+                node("3", Some("2"), inner),
+                node("4", Some("3"), "button"),
+            ];
+            let by_id = nodes.iter().map(|it| (it.node_id.as_str(), it)).collect();
+            assert_eq!(region(&nodes[3], &by_id), expected, "{inner} in {outer}");
+        }
+    }
+}

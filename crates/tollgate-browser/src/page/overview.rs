@@ -164,3 +164,156 @@ fn intents(r#type: PageType, elements: &[Element]) -> Vec<(&'static str, Vec<Str
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page with so many of each.
+    fn counts(items: usize, blocks: usize, forms: usize, passwords: usize) -> Counts {
+        Counts {
+            title: String::new(),
+            description: String::new(),
+            items,
+            blocks,
+            forms,
+            passwords,
+            searches: 0,
+        }
+    }
+
+    fn element(kind: &'static str, label: &str, region: &'static str) -> Element {
+        Element {
+            id: label.to_owned(),
+            r#type: kind,
+            region,
+            ..Element::plain(label, "", 0)
+        }
+    }
+
+    #[test]
+    fn addresses_tell_what_a_page_is_for() {
+        // Were it not for its address, it would be an article.
+        let page = counts(0, 11, 0, 0);
+        for (path, expected) in [
+            ("/Login?next=/cart", "login"),
+            ("/user/sign_in", "login"),
+            ("/signup", "register"),
+            ("/join", "register"),
+            ("/search/lamps", "search_results"),
+            ("/?q=lamps", "search_results"),
+            ("/find?in=all&q=lamps", "search_results"),
+            ("/?query=lamps", "search_results"),
+            ("/preferences", "settings"),
+            ("/account/ada", "settings"),
+            ("/cart", "checkout"),
+            ("/payment/2", "checkout"),
+            ("/mail/inbox", "email_inbox"),
+            ("/mail/compose", "email_compose"),
+            ("/dashboard", "dashboard"),
+            ("/about", "article"),
+        ] {
+            let url = format!("https://shop.test{path}");
+            assert_eq!(page_type(&url, &page), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn where_the_address_says_nothing_the_page_does() {
+        let searching = |items: usize, blocks: usize| Counts {
+            searches: 1,
+            ..counts(items, blocks, 1, 0)
+        };
+        for (page, expected) in [
+            (counts(30, 30, 1, 1), "login"),
+            (counts(0, 0, 2, 1), "form"),
+            (counts(0, 0, 0, 1), "form"),
+            (searching(9, 4), "search_engine"),
+            (searching(10, 4), "unknown"),
+            (searching(9, 5), "unknown"),
+            (searching(21, 0), "list"),
+            (counts(20, 10, 0, 0), "unknown"),
+            (counts(21, 11, 0, 0), "list"),
+            (counts(20, 11, 0, 0), "article"),
+            (counts(0, 0, 1, 0), "unknown"),
+        ] {
+            let (items, blocks) = (page.items, page.blocks);
+            let found = page_type("https://shop.test/", &page);
+            assert_eq!(found, expected, "{items} items, {blocks} blocks");
+        }
+    }
+
+    #[test]
+    fn what_one_would_do_is_told_with_the_elements_for_it() {
+        let hidden = {
+            let mut it = element("link", "Lamp that nobody sees", "main");
+            it.state.visible = false;
+            it
+        };
+        let disabled = {
+            let mut it = element("button", "Submit later", "main");
+            it.state.enabled = false;
+            it
+        };
+        let page = [
+            element("searchbox", "Find", "search"),
+            element("textbox", "Search all", "header"),
+            element("link", "Home of the shop", "header"),
+            element("link", "Lamp", "main"),
+            element("link", "Lamp for a desk", "main"),
+            hidden,
+            element("link", "Lamp for a floor", "main"),
+        ];
+        let search = ("search", vec!["Find".to_owned(), "Search all".to_owned()]);
+        let results = ["Lamp for a desk", "Lamp for a floor"].map(str::to_owned);
+        for r#type in ["search_results", "list"] {
+            let expected = [search.clone(), ("select_result", results.to_vec())];
+            assert_eq!(intents(r#type, &page), expected, "{type}");
+        }
+        assert_eq!(intents("search_engine", &page), [search]);
+
+        let form = [
+            element("textbox", "Name", "main"),
+            disabled,
+            element("button", "Cancel", "main"),
+            element("button", "Save changes", "main"),
+            element("link", "Continue elsewhere", "main"),
+        ];
+        let save = vec!["Save changes".to_owned()];
+        for r#type in ["form", "settings", "unknown"] {
+            assert_eq!(intents(r#type, &form), [("submit_form", save.clone())]);
+        }
+        let both = vec!["Name".to_owned(), "Save changes".to_owned()];
+        assert_eq!(intents("login", &form), [("login", both)]);
+
+        let mail = [
+            element("textbox", "To", "main"),
+            element("button", "Send now", "main"),
+        ];
+        let send = vec!["Send now".to_owned()];
+        assert_eq!(
+            intents("email_compose", &mail),
+            [("submit_form", send.clone()), ("send_email", send)]
+        );
+        for r#type in ["article", "unknown"] {
+            assert_eq!(intents(r#type, &[]), [("read", Vec::new())]);
+        }
+    }
+
+    #[test]
+    fn no_more_elements_are_told_than_anyone_looks_at() {
+        let page: Vec<Element> = (0..9)
+            .flat_map(|it| {
+                [
+                    element("link", &format!("Result number {it}"), "main"),
+                    element("searchbox", &format!("Search {it}"), "search"),
+                ]
+            })
+            .collect();
+        let told: Vec<(&str, usize)> = intents("list", &page)
+            .into_iter()
+            .map(|(name, ids)| (name, ids.len()))
+            .collect();
+        assert_eq!(told, [("search", 2), ("select_result", 5)]);
+    }
+}

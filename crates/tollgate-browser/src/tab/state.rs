@@ -179,3 +179,63 @@ impl State {
         *self.numbers.entry(session.to_owned()).or_insert(next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> State {
+        State::new("main".to_owned(), "own".to_owned(), Arc::from([]))
+    }
+
+    fn frame(id: &str, parent: Option<&str>, loader: &str) -> Frame {
+        Frame {
+            id: id.to_owned(),
+            parent_id: parent.map(str::to_owned),
+            loader_id: loader.to_owned(),
+            url: "http://shop.test/next".to_owned(),
+            url_fragment: String::new(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_lasts_is_not_waited_for() {
+        let mut state = state();
+        assert!(state.is_quiet());
+        state.in_flight.insert("stream".to_owned(), Instant::now());
+        tokio::time::advance(STREAMING - Duration::from_millis(1)).await;
+        state.in_flight.insert("young".to_owned(), Instant::now());
+        assert_eq!(state.pending(), 2);
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert_eq!((state.pending(), state.is_quiet()), (1, false));
+        tokio::time::advance(STREAMING).await;
+        assert!(state.is_quiet());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_page_begins_anew() {
+        let mut state = state();
+        state.navigated("own", &frame("main", None, "first"));
+        state.dom_loaded = true;
+        state.loaded = true;
+        state.dialogs_here = 7;
+        state.leaving = true;
+        for request in ["image", "second"] {
+            state.in_flight.insert(request.to_owned(), Instant::now());
+        }
+        // A frame of the page changes nothing of that.
+        state.navigated("own", &frame("inner", Some("main"), "framed"));
+        state.navigated("other", &frame("apart", None, "framed"));
+        assert_eq!((state.pending(), state.load_state()), (2, "complete"));
+        assert_eq!(state.frames.len(), 3);
+
+        state.navigated("own", &frame("main", None, "second"));
+        assert_eq!((state.pending(), state.load_state()), (1, "loading"));
+        assert!(state.in_flight.contains_key("second"));
+        assert_eq!((state.dialogs_here, state.leaving), (0, false));
+        assert_eq!(state.url, "http://shop.test/next");
+        assert!(state.frames.keys().eq(["main"]));
+        assert!(state.has_shown("first") && state.has_shown("second"));
+        assert!(!state.has_shown("framed"));
+    }
+}

@@ -1,6 +1,9 @@
 //! Nothing leads where it may not.
 
-use std::{net::UdpSocket, time::Duration};
+use std::{
+    net::{TcpListener, UdpSocket},
+    time::Duration,
+};
 
 use tollgate_browser::{Error, Options};
 
@@ -74,6 +77,40 @@ async fn no_way_out_leads_past_the_boundary() {
         .unwrap();
     assert_eq!(found, serde_json::json!([]));
     assert!(socket.recv(&mut [0; 64]).is_err());
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_between_pages_go_through_the_boundary_as_well() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/near").await;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let call = async |host: &str| {
+        let script = format!(
+            "globalThis.call = new RTCPeerConnection({{iceServers: [\
+             {{urls: 'turn:{host}:{port}?transport=tcp', username: 'u', credential: 'c'}}]}}); \
+             call.createDataChannel('x'); call.createOffer().then((it) => call.setLocalDescription(it)).then(() => 0)"
+        );
+        tab.execute(&script, Duration::from_secs(60)).await.unwrap();
+    };
+    let gathered = || async {
+        let state = tab.execute("call.iceGatheringState", Duration::from_secs(60));
+        state.await.unwrap() == "complete"
+    };
+    for host in ["127.0.0.1", "forbidden.test"] {
+        call(host).await;
+        eventually("it has asked everybody it knows", gathered).await;
+        let asked = world.fence.asked.lock().unwrap().clone();
+        assert!(asked.iter().any(|it| it == host), "{host}: {asked:?}");
+        assert!(listener.accept().is_err(), "{host}");
+    }
+    call("turn.test").await;
+    eventually("one that is admitted is reached", || async {
+        listener.accept().is_ok()
+    })
+    .await;
     world.browser.close().await;
 }
 

@@ -11,6 +11,8 @@ mod hostile;
 #[cfg(test)]
 mod keeping;
 #[cfg(test)]
+mod leaving;
+#[cfg(test)]
 mod life;
 #[cfg(test)]
 mod pages;

@@ -196,6 +196,8 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
         }
         "/redraw" => page("<title>redraw</title><div id=box><button>Count 0</button><button>Save</button></div><script>let n=0;document.addEventListener('click',()=>{n++;box.innerHTML='<button>Count '+n+'</button><button>Save</button>'})</script>"),
         "/dialog" => page("<title>dialog</title><button onclick=\"document.title=String(confirm('Really?'))\">Ask</button><button onclick='for(let i=0;i<40;i++)alert(i)'>Loop</button>"),
+        "/unsaved" => page("<title>unsaved</title><button onclick=\"document.title='touched'\">Touch</button><a href=/shop>Leave</a>\
+            <script>addEventListener('beforeunload', (e) => { e.preventDefault(); e.returnValue = 'x'; })</script>"),
         "/popup" => page("<title>popup</title><a href=/near target=_blank>Open near</a><button onclick=\"for(let i=0;i<100;i++)open('/near?'+i)\">Flood</button>"),
         "/small" => page("<title>small</title><button onclick=\"open('/near','','width=300,height=300')\">Small</button>"),
         "/form" => page("<title>form</title><form action=/near><input aria-label=Query name=q><select aria-label=Colour><option value=r>Red<option value=g>Green</select><textarea aria-label=Note></textarea><div contenteditable aria-label=Rich role=textbox>old</div><label><input type=checkbox>Agree</label><input type=file aria-label=Attachment><button>Go</button></form><div style='height:3000px'></div><p id=hover onmouseover=\"this.textContent='hovered'\">below</p>"),
