@@ -6,6 +6,7 @@ mod compare;
 mod faults;
 mod lists;
 mod login;
+mod searches;
 mod tools;
 
 pub(crate) use faults::{browsers, kill};
