@@ -4,6 +4,7 @@ pub(crate) mod address;
 mod collect;
 pub(crate) mod content;
 pub(crate) mod element;
+mod hidden;
 pub(crate) mod locate;
 pub(crate) mod matching;
 pub(crate) mod next;

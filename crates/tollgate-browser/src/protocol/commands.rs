@@ -315,6 +315,12 @@ pub(crate) struct Nodes {
     pub(crate) backend_node_id: Vec<i64>,
     #[serde(default)]
     pub(crate) attributes: Vec<Vec<i64>>,
+    #[serde(default)]
+    pub(crate) parent_index: Vec<i64>,
+    #[serde(default)]
+    pub(crate) node_name: Vec<i64>,
+    #[serde(default)]
+    pub(crate) node_value: Vec<i64>,
     pub(crate) content_document_index: Option<Rare>,
 }
 
@@ -330,6 +336,9 @@ pub(crate) struct Rare {
 pub(crate) struct Layout {
     pub(crate) node_index: Vec<usize>,
     pub(crate) bounds: Vec<Vec<f64>>,
+    /// The styles that were asked for, of each node.
+    #[serde(default)]
+    pub(crate) styles: Vec<Vec<i64>>,
 }
 
 #[derive(Debug, Deserialize)]

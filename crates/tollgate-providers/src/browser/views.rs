@@ -159,10 +159,13 @@ pub(super) async fn info(tab: &Tab, wanted: &Wanted) -> Result<View<PageInfo>, P
         .stability(std::time::Duration::from_millis(500))
         .await
         .ok();
-    let mut shown: Vec<Element> = all
-        .into_iter()
-        .filter(|it| it.state.visible || !wanted.visible_only)
-        .collect();
+    let mut shown = all;
+    if wanted.visible_only {
+        shown.retain(|it| it.state.visible);
+    } else {
+        let hidden = tab.hidden_elements(&shown).await.map_err(told)?;
+        shown.extend(hidden);
+    }
     by_use(&mut shown);
     let (view, changes) = tab.view_of_elements(&shown, wanted.since.as_deref());
     let total_elements = shown.len();

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
+mod browser_arguments;
+#[cfg(test)]
 mod browser_sites;
 #[cfg(test)]
 mod browser_tools;
