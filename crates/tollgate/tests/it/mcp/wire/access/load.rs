@@ -141,17 +141,21 @@ fn is_called_off(limits: &str, cancels: impl FnOnce(&Gate, &dyn Fn(&Value) -> As
     let session = begun.header("mcp-session-id").unwrap();
     let call = Ask::legacy(session, "tools/call", json!({"name": "slow.read"}));
     let stream = gate.send(&call.again(7));
-    until(|| {
+    let runs = |calls: u32| {
         let figures = gate.ask(&Ask::new("GET", "/metrics")).body;
-        figures.contains("\ntollgate_running 1\n")
-    });
+        figures.contains(&format!("\ntollgate_running {calls}\n"))
+    };
+    until(|| runs(1));
     let post = |text: &Value| Ask::post(text.to_string()).header("mcp-session-id", session);
     cancels(&gate, &post, told("cancelled", &json!({"requestId": 7})));
+    until(|| runs(0));
     drop(Open::answering(stream).unwrap().whole());
     let rows = env.recorded();
     let ended = rows.iter().find(|row| row["tool"] == "slow.read");
     let code = &ended.unwrap()["error_code"];
     assert_eq!(code, "tool.gate.invoke.cancelled");
+    let is_late = |row: &Value| row["error_code"] == "tool.gate.invoke.timed_out";
+    assert!(!rows.iter().any(is_late), "it ended by itself: {rows:#?}");
 }
 
 #[test]
