@@ -79,6 +79,7 @@ commands! {
     Mouse = "Input.dispatchMouseEvent" { r#type: &'static str, x: f64, y: f64 } { button: &'static str, buttons: u32, click_count: u32, delta_x: f64, delta_y: f64 } -> Nothing;
     Key = "Input.dispatchKeyEvent" { r#type: &'static str } { key: String, code: String, text: String, windows_virtual_key_code: u32, modifiers: u32, commands: Vec<&'static str> } -> Nothing;
     InsertText = "Input.insertText" { text: String } {} -> Nothing;
+    GetItems = "DOMStorage.getDOMStorageItems" { storage_id: StorageArea } {} -> Items;
     GetCookies = "Storage.getCookies" { browser_context_id: String } {} -> Cookies;
     SetCookies = "Storage.setCookies" { cookies: Vec<BTreeMap<String, Value>>, browser_context_id: String } {} -> Nothing;
 }
@@ -373,4 +374,17 @@ pub(crate) struct Owner {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Cookies {
     pub(crate) cookies: Vec<BTreeMap<String, Value>>,
+}
+
+/// Where pages of an origin store things.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StorageArea {
+    pub(crate) storage_key: String,
+    pub(crate) is_local_storage: bool,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Items {
+    pub(crate) entries: Vec<(String, String)>,
 }

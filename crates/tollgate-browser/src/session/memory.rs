@@ -9,7 +9,10 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::Notify;
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, timeout_at},
+};
 
 use super::kept::Kept;
 use crate::protocol::{
@@ -26,6 +29,8 @@ pub(crate) struct Memory {
     known: Mutex<Known>,
     /// Wakes whoever writes it down.
     pub(crate) changed: Notify,
+    /// Tells whoever waits until an origin's storage is known.
+    told: watch::Sender<()>,
 }
 
 #[derive(Default)]
@@ -68,6 +73,36 @@ impl Memory {
                 _ => return,
             }
         }
+        self.told.send_replace(());
+        self.touch();
+    }
+
+    /// Waits until events have told that an origin stores just this; false if they have not by
+    /// `deadline`.
+    pub(crate) async fn hears(
+        &self,
+        origin: &str,
+        items: &BTreeMap<String, String>,
+        deadline: Instant,
+    ) -> bool {
+        let mut told = self.told.subscribe();
+        while !self.lock().agrees(origin, items) {
+            if !matches!(timeout_at(deadline, told.changed()).await, Ok(Ok(()))) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Takes what an origin stores as its page says.
+    pub(crate) fn replace(&self, origin: &str, items: BTreeMap<String, String>) {
+        {
+            let mut known = self.lock();
+            known.forget(origin);
+            for (key, value) in items {
+                known.set(origin.to_owned(), key, value);
+            }
+        }
         self.touch();
     }
 }
@@ -79,6 +114,14 @@ impl Known {
         self.now = kept.clone();
         self.saved = kept;
         self.is_loaded = true;
+    }
+
+    /// Whether there is nothing to learn from what a page of an origin says that it stores.
+    fn agrees(&self, origin: &str, items: &BTreeMap<String, String>) -> bool {
+        match self.now.origins.get(origin) {
+            Some(known) => known == items,
+            None => items.is_empty() || self.left_out.contains(origin),
+        }
     }
 
     fn set(&mut self, origin: String, key: String, value: String) {

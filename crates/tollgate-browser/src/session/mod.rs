@@ -521,6 +521,10 @@ impl Session {
 
     /// Closes a tab; says whether any is left.
     pub async fn close_tab(&self, id: &str) -> Result<bool, Error> {
+        let open = self.list().1.into_iter().find(|(it, _)| it == id);
+        if let Some((_, tab)) = open {
+            tab.remember().await;
+        }
         let (tab, is_last) = {
             let mut tabs = self.tabs();
             let at = tabs.all.iter().position(|entry| entry.id == id);

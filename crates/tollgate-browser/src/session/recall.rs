@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -36,6 +36,7 @@ const STORE: &str = "(items) => { for (const [name, value] of Object.entries(ite
 impl Session {
     /// What the session would need to be known again, as of now.
     pub async fn kept(&self) -> Result<Kept, Error> {
+        self.remember().await;
         self.look().await?;
         Ok(self.memory.lock().now.clone())
     }
@@ -65,6 +66,22 @@ impl Session {
 
     /// Writes down what changed, if somebody keeps it.
     pub async fn save(&self) -> Result<(), Error> {
+        if self.options.keeper.is_some() {
+            self.remember().await;
+        }
+        self.write_down().await
+    }
+
+    /// Sees to it that what its pages stored so far is known.
+    async fn remember(&self) {
+        let (_, tabs) = self.list();
+        let asked = tabs.into_iter().filter(|(_, tab)| !tab.has_ended());
+        let asked = asked.map(|(_, tab)| async move { tab.remember().await });
+        asked.collect::<JoinSet<()>>().join_all().await;
+    }
+
+    /// Writes down what is known to have changed.
+    async fn write_down(&self) -> Result<(), Error> {
         let _one = self.saving.lock().await;
         self.look().await?;
         let (before, now) = {
@@ -264,7 +281,7 @@ pub(super) fn follow(session: &Arc<Session>, memory: Arc<Memory>, over: Cancella
             };
             // What cannot be written now is tried again with the next change, and when the
             // session is closed, where somebody is told.
-            let _ = session.save().await;
+            let _ = session.write_down().await;
         }
     });
 }

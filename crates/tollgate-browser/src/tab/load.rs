@@ -83,6 +83,7 @@ impl Tab {
             self.handle_dialog(dialog.r#type == "beforeunload", None)
                 .await?;
         }
+        self.remember().await;
         {
             let mut state = self.lock();
             state.leaving = true;
@@ -180,6 +181,7 @@ impl Tab {
         let Some(entry) = before.and_then(|index| history.entries.get(index)) else {
             return Ok(false);
         };
+        self.remember().await;
         // An address tells nothing: the page before may have the same.
         let moves = {
             let mut state = self.lock();

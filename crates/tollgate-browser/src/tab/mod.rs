@@ -12,6 +12,7 @@ pub(crate) mod paint;
 pub(crate) mod picture;
 pub(crate) mod script;
 pub(crate) mod state;
+mod stored;
 mod veil;
 pub(crate) mod worlds;
 

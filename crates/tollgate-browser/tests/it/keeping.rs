@@ -150,6 +150,43 @@ async fn a_kept_session_is_known_again_by_another_browser() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_page_stores_before_it_is_left_is_kept() {
+    // Events that tell of so much come long after it.
+    async fn store(tab: &Tab, word: &str) {
+        let script = format!(
+            "for (let i = 0; i < 5000; i++) localStorage.setItem('word', i); localStorage.setItem('word', '{word}')"
+        );
+        let patience = Duration::from_secs(10);
+        tab.execute(&script, patience).await.unwrap();
+    }
+    let world = World::new().await;
+    let (shop, other) = (world.site.url(""), world.site.at("other.test", ""));
+    let (note, elsewhere) = (format!("{shop}/note"), format!("{other}/note"));
+    let shelf = Arc::<Shelf>::default();
+    let session = session(&world, &world.browser, &shelf);
+    let kept = async |origin: &str| session.kept().await.unwrap().origins[origin]["word"].clone();
+
+    let (_, tab) = session.tab(None, true).await.unwrap();
+    tab.navigate(&note).await.unwrap();
+    store(&tab, "led away").await;
+    tab.navigate(&elsewhere).await.unwrap();
+    assert_eq!(kept(&shop).await, "led away");
+    store(&tab, "led back").await;
+    assert!(tab.go_back().await.unwrap());
+    assert_eq!(kept(&other).await, "led back");
+    let (id, second) = session.open().await.unwrap();
+    second.navigate(&elsewhere).await.unwrap();
+    store(&second, "tab closed").await;
+    assert!(session.close_tab(&id).await.unwrap());
+    assert_eq!(kept(&other).await, "tab closed");
+    store(&tab, "session closed").await;
+    world.browser.close_session(session.id()).await;
+    let kept = shelf.kept.lock().unwrap().clone();
+    assert_eq!(kept.origins[&shop]["word"], "session closed");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_state_that_cannot_be_read_is_said_and_not_replaced() {
     struct Broken;
     impl Keeper for Broken {
