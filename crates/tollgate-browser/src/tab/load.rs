@@ -10,13 +10,18 @@ use crate::{
     boundary::Why,
     error::Error,
     page::address,
-    protocol::commands::{GoTo, History, Navigate, StopLoading},
+    protocol::commands::{GoTo, History, Navigate, Navigated, StopLoading},
 };
 
 /// How often a condition is looked at again.
 const POLL: Duration = Duration::from_millis(100);
 /// How long a click may take to begin something.
 const SETTLE: Duration = Duration::from_millis(200);
+
+/// How often a page is left that wants to go elsewhere.
+const TRIES: u32 = 3;
+/// What is said of a request that was given up, by whomever.
+const ABORTED: &str = "net::ERR_ABORTED";
 
 /// How a page came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,18 +89,7 @@ impl Tab {
                 .await?;
         }
         self.remember().await;
-        {
-            let mut state = self.lock();
-            state.leaving = true;
-            state.status = None;
-        }
-        let command = Navigate {
-            url: url.to_owned(),
-        };
-        let patience = self.times.navigation;
-        let answered = self.ask_in(&self.session, &command, patience).await;
-        self.lock().leaving = false;
-        let navigated = match answered {
+        let navigated = match self.depart(url, deadline).await {
             Ok(navigated) => navigated,
             Err(Error::Timeout(_)) => {
                 self.connection.tell(Some(&self.session), &StopLoading {});
@@ -111,8 +105,13 @@ impl Tab {
                 ..self.loaded(false)
             });
         }
-        if let Some(error) = navigated.error_text {
-            return Err(self.not_loaded(url, seen, &error));
+        if let Some(error) = &navigated.error_text {
+            return Err(match self.answered(&navigated) {
+                Some(status @ (204 | 205)) => {
+                    Error::Load(format!("the server answered {status} and gave no page"))
+                }
+                Some(_) | None => self.not_loaded(url, seen, error),
+            });
         }
         let Some(loader) = navigated.loader_id else {
             return Ok(self.loaded(false));
@@ -129,6 +128,39 @@ impl Tab {
         }
         self.calm(self.times.idle).await?;
         Ok(self.loaded(false))
+    }
+
+    /// Leaves for an address. A page that wants to leave as well, at the same moment, takes our
+    /// place; our wish is the newer one, so it is said again.
+    async fn depart(&self, url: &str, deadline: Instant) -> Result<Navigated, Error> {
+        let command = Navigate {
+            url: url.to_owned(),
+        };
+        let mut tries = 0;
+        loop {
+            {
+                let mut state = self.lock();
+                state.leaving = true;
+                state.status = None;
+            }
+            let patience = deadline.saturating_duration_since(Instant::now());
+            let answered = self.ask_in(&self.session, &command, patience).await;
+            self.lock().leaving = false;
+            tries += 1;
+            let is_outdone = answered.as_ref().is_ok_and(|it| {
+                let is_ended = it.error_text.as_deref() == Some(ABORTED) && !it.is_download;
+                is_ended && self.answered(it).is_none()
+            });
+            if !is_outdone || tries == TRIES {
+                return answered;
+            }
+        }
+    }
+
+    /// What the server answered to the request for a page, if it did.
+    fn answered(&self, navigated: &Navigated) -> Option<u32> {
+        let loader = navigated.loader_id.as_deref()?;
+        self.lock().request(loader)?.status
     }
 
     /// The boundary's reason, if it has one for a host on the way, is the better one.

@@ -31,7 +31,17 @@ async fn a_page_that_asks_whether_to_leave_is_left() {
     touch().await;
     assert!(tab.go_back().await.unwrap());
     assert_eq!(tab.title().await.unwrap(), "near");
+
+    // Where the page itself wants to leave, somebody is asked; going elsewhere is an answer.
+    tab.navigate(&world.site.url("/unsaved")).await.unwrap();
+    touch().await;
+    tab.click(&id(&tab, "Leave").await).await.unwrap();
+    eventually("it asks", || async { tab.pending_dialog().is_some() }).await;
+    tab.navigate(&near).await.unwrap();
+    assert_eq!(tab.title().await.unwrap(), "near");
+    assert_eq!(tab.pending_dialog(), None);
     let asked = tab.dialogs();
+    assert!(asked.iter().all(|it| it.r#type == "beforeunload"));
     assert!(
         asked.iter().all(|it| it.handled == Some("accepted")),
         "{asked:?}"
@@ -53,5 +63,30 @@ async fn a_question_that_is_open_keeps_nobody_on_its_page() {
     assert_eq!((asked.len(), asked[0].handled), (1, Some("dismissed")));
     // The page is as good as any other.
     assert!(!id(&tab, "Coupon").await.is_empty());
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_leaves_at_the_same_time_does_not_decide_where_to() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/restless").await;
+    // A page that was touched may take our place while our request is on its way.
+    tab.click(&id(&tab, "Touch").await).await.unwrap();
+    let left = tab.navigate(&world.site.url("/late")).await.unwrap();
+    assert!(!left.partial, "{left:?}");
+    assert_eq!(tab.title().await.unwrap(), "late");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_a_page_is_said_and_nothing_is_left() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/near").await;
+    let refused = tab.navigate(&world.site.url("/nothing")).await.unwrap_err();
+    assert!(refused.to_string().contains("204"), "{refused}");
+    assert_eq!(tab.title().await.unwrap(), "near");
+    let asked = world.site.seen();
+    let asked = asked.iter().filter(|it| it.ends_with("/nothing"));
+    assert_eq!(asked.count(), 1);
     world.browser.close().await;
 }

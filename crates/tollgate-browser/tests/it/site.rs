@@ -108,6 +108,22 @@ async fn serve(mut stream: TcpStream, port: u16, seen: Arc<Mutex<Vec<String>>>) 
                     return;
                 }
             }
+            Answer::Once(wanted, page) => {
+                let times = || {
+                    let seen = seen.lock().unwrap();
+                    seen.iter().filter(|it| it.ends_with(" /late")).count()
+                };
+                while times() < wanted {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                let text = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n{page}",
+                    page.len()
+                );
+                if stream.write_all(text.as_bytes()).await.is_err() {
+                    return;
+                }
+            }
             Answer::Never => {
                 tokio::time::sleep(Duration::from_secs(600)).await;
             }
@@ -145,6 +161,8 @@ fn header(head: &str, wanted: &str) -> Option<String> {
 enum Answer {
     Page(String, String),
     Raw(String),
+    /// Once `/late` was asked for so often.
+    Once(usize, &'static str),
     Never,
     Endless,
     Stream,
@@ -198,6 +216,11 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
         "/dialog" => page("<title>dialog</title><button onclick=\"document.title=String(confirm('Really?'))\">Ask</button><button onclick='for(let i=0;i<40;i++)alert(i)'>Loop</button>"),
         "/unsaved" => page("<title>unsaved</title><button onclick=\"document.title='touched'\">Touch</button><a href=/shop>Leave</a>\
             <script>addEventListener('beforeunload', (e) => { e.preventDefault(); e.returnValue = 'x'; })</script>"),
+        "/restless" => page("<title>restless</title><button>Touch</button><script>\
+            const go = () => { location.href = '/near'; setTimeout(() => fetch('/late'), 3000) };\
+            addEventListener('click', () => setTimeout(() => fetch('/asked-late').then(go), 300))</script>"),
+        "/asked-late" => Answer::Once(1, ""),
+        "/late" => Answer::Once(2, "<title>late</title>"),
         "/popup" => page("<title>popup</title><a href=/near target=_blank>Open near</a><button onclick=\"for(let i=0;i<100;i++)open('/near?'+i)\">Flood</button>"),
         "/small" => page("<title>small</title><button onclick=\"open('/near','','width=300,height=300')\">Small</button>"),
         "/form" => page("<title>form</title><form action=/near><input aria-label=Query name=q><select aria-label=Colour><option value=r>Red<option value=g>Green</select><textarea aria-label=Note></textarea><div contenteditable aria-label=Rich role=textbox>old</div><label><input type=checkbox>Agree</label><input type=file aria-label=Attachment><button>Go</button></form><div style='height:3000px'></div><p id=hover onmouseover=\"this.textContent='hovered'\">below</p>"),
@@ -213,6 +236,7 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
             <script>let n=0;addEventListener('keydown',(e)=>{if(e.key==='Escape'||e.ctrlKey)document.title=(e.ctrlKey?'Ctrl+':'')+e.key});\
             setInterval(()=>{runner.style.left=(20+(n++%2)*400)+'px'},700)</script>"),
         "/download" => page("<title>download</title><a href=/file>Report</a><a href=/endless download>Endless</a>"),
+        "/nothing" => Answer::Raw("HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n".to_owned()),
         "/never" => Answer::Never,
         "/slow" => page("<title>slow</title><p>there</p><img src=/never>"),
         "/round" => redirect("/round?again"),
