@@ -98,9 +98,12 @@ pub(crate) struct ProcessList {
 
 /// A process of the browser.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct OneProcess {
     pub(crate) r#type: String,
     pub(crate) id: i32,
+    /// The time it has worked so far, in seconds.
+    pub(crate) cpu_time: f64,
 }
 
 #[derive(Debug, Deserialize)]

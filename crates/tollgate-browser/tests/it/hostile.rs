@@ -155,6 +155,26 @@ async fn a_page_that_fills_buffers_beside_its_heap_is_replaced() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_fills_the_browser_itself_is_replaced() {
+    let limits = Limits {
+        page_megabytes: 600,
+        ..Limits::default()
+    };
+    let world = World::with(limits).await;
+    let (_other, beside) = world.show("/near").await;
+    let (session, tab) = world.show("/blobs").await;
+    let browser = world.browser.processes().await;
+    let _ = tab.click(&id(&tab, "Eat").await).await;
+    eventually("it ends", || async { tab.has_ended() }).await;
+    let (_, again) = session.tab(None, true).await.unwrap();
+    assert_eq!(again.title().await.unwrap(), "blobs");
+    // Nobody else has to pay for it.
+    assert_eq!(beside.title().await.unwrap(), "near");
+    assert_eq!(world.browser.processes().await, browser);
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_sends_itself_on_for_ever_can_be_left() {
     let limits = Limits {
         navigation: std::time::Duration::from_secs(3),

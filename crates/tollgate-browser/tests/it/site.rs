@@ -290,6 +290,7 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
             <script>host.attachShadow({{mode:'open'}}).innerHTML='<input aria-label=\"API token\" style=\"color:red\" value={query}>'</script>")),
         "/plain-field" => page(&format!("<title>field</title><input aria-label=Amount value={query}>")),
         "/buffers" => page("<title>buffers</title><button onclick='const all = []; setInterval(() => { for (let n = 0; n < 8; n++) all.push(new Uint8Array(1 << 23).fill(7)); }, 20)'>Eat</button>"),
+        "/blobs" => page("<title>blobs</title><button onclick='const all = [], piece = new Uint8Array(1 << 23); setInterval(() => { for (let n = 0; n < 4; n++) all.push(new Blob([piece])); }, 50)'>Eat</button>"),
         "/spin" => page("<title>spin</title><script>location.replace('/spin?' + Math.random())</script>"),
         "/reach" => page(&reach(port)),
         "/missing" => Answer::Raw("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned()),
