@@ -25,4 +25,6 @@ mod tabs;
 #[cfg(test)]
 mod tunnel;
 #[cfg(test)]
+mod window;
+#[cfg(test)]
 mod world;

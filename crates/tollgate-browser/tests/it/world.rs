@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     net::SocketAddr,
     sync::{Arc, Mutex},
     time::Duration,
@@ -57,32 +58,47 @@ pub(crate) fn owner(name: &str) -> Owner {
     }
 }
 
+/// Where programs of this machine are, for an environment.
+pub(crate) fn path() -> Option<(OsString, OsString)> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests look for programs of this machine"
+    )]
+    let path = std::env::var_os("PATH");
+    path.map(|path| ("PATH".into(), path))
+}
+
 impl World {
     pub(crate) async fn new() -> Self {
         Self::with(Limits::default()).await
     }
 
-    /// Fails with the command that installs it where there is no Chromium.
     pub(crate) async fn with(limits: Limits) -> Self {
+        Self::within(BTreeMap::new(), limits).await
+    }
+
+    /// With more in its environment than programs are found with. Fails with the command that
+    /// installs it where there is no Chromium.
+    pub(crate) async fn within(mut env: BTreeMap<OsString, OsString>, limits: Limits) -> Self {
         #[expect(
             clippy::disallowed_methods,
             reason = "tests look for the browser of this machine"
         )]
-        let (named, path) = (std::env::var_os("CHROME_PATH"), std::env::var_os("PATH"));
+        let named = std::env::var_os("CHROME_PATH");
         let whereabouts = Whereabouts {
             named: named.map(Into::into),
-            path: path.clone(),
+            path: path().map(|(_, path)| path),
         };
         if let Err(missing) = whereabouts.find() {
             panic!("{missing}");
         }
         let folder = tempfile::tempdir().unwrap();
-        let path = path.map(|path| ("PATH".into(), path));
+        env.extend(path());
         let settings = Settings {
             whereabouts,
             root: folder.path().join("run"),
             downloads: folder.path().join("downloads"),
-            env: BTreeMap::from_iter(path),
+            env,
             limits,
         };
         Self {
