@@ -2,14 +2,15 @@
 //!
 //! An index that SQLite keeps costs every entry a page or more of its own, which
 //! is most of what a lone commit writes. So entries are indexed by the hundred,
-//! inside the transaction that makes the hundred full.
+//! inside the transaction that makes the hundred full. What many of them share, a session
+//! or a tool, is noted once for the whole segment.
 //! Invariant: every entry up to `indexed` of the head can be found here; whoever
 //! looks for one reads the entries after it one by one.
 
 use rusqlite::{Connection, params};
 
-/// How many entries wait to be indexed, at most, and how many share a segment of traces.
-const SEGMENT_BITS: u32 = 8;
+/// How many entries wait to be indexed, at most, and how many share a segment.
+pub(crate) const SEGMENT_BITS: u32 = 8;
 
 /// A column that entries are found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,26 +55,33 @@ pub(crate) fn is_due(indexed: u64, seq: u64) -> bool {
 
 /// Indexes the entries after `indexed`, up to `seq`.
 pub(crate) fn fill(connection: &Connection, indexed: u64, seq: u64) -> rusqlite::Result<()> {
-    let range = (indexed.cast_signed(), seq.cast_signed());
-    for field in Field::ALL {
-        let column = field.column();
-        connection
-            .prepare_cached(&format!(
-                "INSERT INTO audit_index (field, value, entry)
-                 SELECT {}, {column}, seq FROM audit_entries
-                 WHERE seq > ?1 AND seq <= ?2 AND {column} IS NOT NULL ORDER BY {column}, seq",
-                field.number()
-            ))?
-            .execute(params![range.0, range.1])?;
-    }
-    connection
-        .prepare_cached(&format!(
+    let range = params![indexed.cast_signed(), seq.cast_signed()];
+    let few = |field: Field| {
+        let (number, column) = (field.number(), field.column());
+        format!(
+            "INSERT OR IGNORE INTO audit_segments (field, value, segment)
+             SELECT DISTINCT {number}, {column}, seq >> {SEGMENT_BITS} FROM audit_entries
+             WHERE seq > ?1 AND seq <= ?2 AND {column} IS NOT NULL"
+        )
+    };
+    let call = Field::Call.number();
+    for sql in [
+        format!(
+            "INSERT INTO audit_index (field, value, entry)
+             SELECT {call}, call_id, seq FROM audit_entries
+             WHERE seq > ?1 AND seq <= ?2 AND call_id IS NOT NULL ORDER BY call_id, seq"
+        ),
+        few(Field::Session),
+        few(Field::Tool),
+        format!(
             "INSERT INTO audit_traces (segment, value, entry)
              SELECT seq >> {SEGMENT_BITS}, trace_id, seq FROM audit_entries
              WHERE seq > ?1 AND seq <= ?2 AND trace_id IS NOT NULL
              ORDER BY seq >> {SEGMENT_BITS}, trace_id, seq"
-        ))?
-        .execute(params![range.0, range.1])?;
+        ),
+    ] {
+        connection.prepare_cached(&sql)?.execute(range)?;
+    }
     Ok(())
 }
 
@@ -92,14 +100,19 @@ pub(crate) fn lost(
         Ok(())
     };
     for field in Field::ALL {
-        let column = field.column();
-        let number = field.number();
+        let (number, column) = (field.number(), field.column());
+        let (table, place) = match field {
+            Field::Call => ("audit_index", "entry = seq".to_owned()),
+            Field::Session | Field::Tool => {
+                ("audit_segments", format!("segment = seq >> {SEGMENT_BITS}"))
+            }
+        };
         look(
             column,
             &format!(
                 "SELECT seq FROM audit_entries WHERE seq >= ?1 AND seq <= ?2
-                 AND {column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM audit_index
-                     WHERE field = {number} AND value = {column} AND entry = seq)"
+                 AND {column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {table}
+                     WHERE field = {number} AND value = {column} AND {place})"
             ),
         )?;
     }

@@ -11,6 +11,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("../migrations/3.sql"),
     include_str!("../migrations/4.sql"),
     include_str!("../migrations/5.sql"),
+    include_str!("../migrations/6.sql"),
 ];
 
 /// Every step in order, for the contract.

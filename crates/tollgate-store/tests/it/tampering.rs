@@ -244,11 +244,11 @@ async fn an_entry_that_can_no_longer_be_found_is_noticed() {
             "call_id",
         ),
         (
-            "DELETE FROM audit_index WHERE entry = 7 AND field = 1",
+            "DELETE FROM audit_segments WHERE segment = 0 AND field = 1",
             "session",
         ),
         (
-            "UPDATE audit_index SET value = 'other' WHERE entry = 7 AND field = 2",
+            "UPDATE audit_segments SET value = 'other' WHERE segment = 0 AND field = 2",
             "tool",
         ),
         ("DELETE FROM audit_traces WHERE entry = 7", "trace_id"),

@@ -16,7 +16,7 @@ use crate::{
     chain::{self, Seal},
     error::store_error,
     sqlite::{
-        index::{Field, segment},
+        index::{Field, SEGMENT_BITS, segment},
         read_head,
         rows::{self, AUDIT},
     },
@@ -80,7 +80,9 @@ enum Part<'q> {
     /// Among those that are not indexed yet.
     After(u64),
     /// Where the index says, up to an entry.
-    Found(Field, &'q str, u64),
+    Called(&'q str, u64),
+    /// In the segments that the index names, up to an entry.
+    Among(Field, &'q str, u64),
     /// Where a segment of the index of traces says, up to an entry.
     Traced(u64, &'q str, u64),
 }
@@ -91,7 +93,8 @@ fn records(db: &Connection, query: &AuditQuery, chain: &str) -> Result<Vec<Audit
     let indexed = head.map_or(0, |head| head.indexed);
     let mut parts = match (&query.trace_id, named(query)) {
         (Some(trace), _) => traced(query, trace, indexed),
-        (None, Some((field, value))) => vec![Part::Found(field, value, indexed)],
+        (None, Some((Field::Call, value))) => vec![Part::Called(value, indexed)],
+        (None, Some((field, value))) => vec![Part::Among(field, value, indexed)],
         (None, None) => return select(db, query, query.limit, Part::Whole),
     };
     let newest = if query.newest_first { 0 } else { parts.len() };
@@ -156,17 +159,34 @@ fn select(
             let _ = write!(sql, "audit_entries WHERE seq > ?{}", number(indexed));
             "seq"
         }
-        Part::Found(field, value, indexed) => {
+        Part::Called(value, indexed) => {
             let _ = write!(
                 sql,
                 "audit_index CROSS JOIN audit_entries ON seq = entry
                  WHERE field = {} AND entry <= ?{} AND value = ?{}",
-                field.number(),
+                Field::Call.number(),
                 number(indexed),
                 2
             );
             parameters.push(Value::Text(value.to_owned()));
             "entry"
+        }
+        Part::Among(field, value, indexed) => {
+            let _ = write!(
+                sql,
+                "audit_segments CROSS JOIN audit_entries ON seq >= segment << {SEGMENT_BITS}
+                     AND seq < (segment + 1) << {SEGMENT_BITS}
+                 WHERE field = {} AND seq <= ?{} AND value = ?{}",
+                field.number(),
+                number(indexed),
+                2
+            );
+            parameters.push(Value::Text(value.to_owned()));
+            if let Some(cursor) = query.cursor {
+                let order = if query.newest_first { "<=" } else { ">=" };
+                let _ = write!(sql, " AND segment {order} {}", segment(cursor));
+            }
+            "seq"
         }
         Part::Traced(segment, trace, indexed) => {
             let _ = write!(
@@ -204,7 +224,12 @@ fn select(
         }
     }
     let order = if query.newest_first { "DESC" } else { "ASC" };
-    let _ = write!(sql, " ORDER BY {key} {order} LIMIT {limit}");
+    let _ = match part {
+        Part::Among(..) => write!(sql, " ORDER BY segment {order}, seq {order} LIMIT {limit}"),
+        Part::Whole | Part::After(_) | Part::Called(..) | Part::Traced(..) => {
+            write!(sql, " ORDER BY {key} {order} LIMIT {limit}")
+        }
+    };
     all(db, &sql, params_from_iter(parameters), |row| {
         Ok(Ok(rows::audit_row(row)?))
     })
