@@ -2,15 +2,20 @@
 //!
 //! It is MCP's `structuredContent`, the JSONL `payload` and the CLI's `--json`.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::{
-    call::Status, error::Failure, ledger::BudgetLedger, payload::Payload, warning::Warning,
+    call::Status,
+    error::Failure,
+    ledger::BudgetLedger,
+    payload::Payload,
+    print::{self, ObjectText, Print},
+    warning::Warning,
 };
 
 /// A finished call as its caller sees it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Envelope {
     /// True unless the status is `error`.
     pub ok: bool,
@@ -19,7 +24,6 @@ pub struct Envelope {
     /// The canonical id of the tool.
     pub tool: String,
     /// The service command, for tools that have one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// Exactly the object the tool's document describes.
     pub data: Option<Payload>,
@@ -28,10 +32,8 @@ pub struct Envelope {
     /// What went wrong.
     pub error: Option<Failure>,
     /// The request, for tools with a service command.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Value>,
     /// The service's budget, for tools with a service command.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub token_bucket: Option<Value>,
     /// The key that finds this answer again.
     pub cache_key: Option<String>,
@@ -41,6 +43,64 @@ pub struct Envelope {
     pub budget_ledger: BudgetLedger,
     /// How the call went, for logs and auditors.
     pub meta: Meta,
+}
+
+/// What stands for a field that an envelope has nothing to say in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nothing {
+    /// `null`.
+    Null,
+    /// The field is left out.
+    LeftOut,
+}
+
+impl Envelope {
+    /// Prints it around `data`.
+    pub fn print_around(
+        &self,
+        data: Option<&Payload>,
+        nothing: Nothing,
+        object: &mut ObjectText<'_>,
+    ) {
+        let is_there = |said: bool| said || nothing == Nothing::Null;
+        object.flag("ok", self.ok);
+        object.text("status", self.status.as_str());
+        object.text("tool", &self.tool);
+        object.some_text("command", self.command.as_deref());
+        if is_there(data.is_some()) {
+            object.json("data", data.map_or("null", Payload::raw));
+        }
+        object.texts("warnings", self.warnings.iter().map(|it| it.as_str()));
+        match &self.error {
+            Some(failure) => object.value("error", failure),
+            None if is_there(false) => object.json("error", "null"),
+            None => {}
+        }
+        if let Some(request) = &self.request {
+            object.value("request", request);
+        }
+        if let Some(bucket) = &self.token_bucket {
+            object.value("token_bucket", bucket);
+        }
+        if is_there(self.cache_key.is_some()) {
+            object.maybe_text("cache_key", self.cache_key.as_deref());
+        }
+        object.flag("cache_hit", self.cache_hit);
+        object.object("budget_ledger", &self.budget_ledger);
+        object.object("meta", &self.meta);
+    }
+}
+
+impl Print for Envelope {
+    fn print(&self, object: &mut ObjectText<'_>) {
+        self.print_around(self.data.as_ref(), Nothing::Null, object);
+    }
+}
+
+impl Serialize for Envelope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        print::serialize(self, serializer)
+    }
 }
 
 /// The JSON Schema of an envelope around a tool's own `data`.
@@ -90,7 +150,7 @@ pub fn schema(data: Option<&Value>) -> Value {
 }
 
 /// How a call went.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Meta {
     /// This call.
     pub call_id: String,
@@ -113,11 +173,39 @@ pub struct Meta {
     /// Whether the answer holds text from an open world that reads like instructions.
     pub tainted: bool,
     /// Where that text is.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub taint_spans: Vec<Value>,
     /// The review items this call opened.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub review_items: Vec<String>,
     /// Where the audit log keeps this call.
     pub receipt: Option<String>,
+}
+
+impl Print for Meta {
+    fn print(&self, object: &mut ObjectText<'_>) {
+        object.text("call_id", &self.call_id);
+        object.text("trace_id", &self.trace_id);
+        object.number("duration_ms", self.duration_ms);
+        object.maybe_text("provider", self.provider.as_deref());
+        object.maybe_text("capability", self.capability.as_deref());
+        object.flag("cache_hit", self.cache_hit);
+        object.maybe_text("input_fingerprint", self.input_fingerprint.as_deref());
+        object.maybe_text("output_fingerprint", self.output_fingerprint.as_deref());
+        object.flag("redaction_applied", self.redaction_applied);
+        object.flag("tainted", self.tainted);
+        if !self.taint_spans.is_empty() {
+            object.value("taint_spans", &self.taint_spans);
+        }
+        if !self.review_items.is_empty() {
+            object.texts("review_items", self.review_items.iter().map(String::as_str));
+        }
+        object.maybe_text("receipt", self.receipt.as_deref());
+    }
+}
+
+impl Serialize for Meta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        print::serialize(self, serializer)
+    }
 }

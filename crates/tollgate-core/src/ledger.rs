@@ -1,7 +1,9 @@
 //! What calls cost and what a session has left.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+
+use crate::print::{self, ObjectText, Print};
 
 /// What one call is expected to consume, and the most it could.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +62,7 @@ impl ConsumedSource {
 }
 
 /// The session's ledger as every envelope shows it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct BudgetLedger {
     /// Everything ever estimated.
     pub session_estimated: u64,
@@ -74,4 +76,25 @@ pub struct BudgetLedger {
     pub cache_hits: u64,
     /// Where the last consumption figure came from.
     pub consumed_source: ConsumedSource,
+}
+
+impl Print for BudgetLedger {
+    fn print(&self, object: &mut ObjectText<'_>) {
+        object.number("session_estimated", self.session_estimated);
+        object.number("session_consumed", self.session_consumed);
+        object.maybe_number("remaining_limit", self.remaining_limit);
+        if self.blocked_actions.is_empty() {
+            object.json("blocked_actions", "[]");
+        } else {
+            object.value("blocked_actions", &self.blocked_actions);
+        }
+        object.number("cache_hits", self.cache_hits);
+        object.text("consumed_source", self.consumed_source.as_str());
+    }
+}
+
+impl Serialize for BudgetLedger {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        print::serialize(self, serializer)
+    }
 }

@@ -23,6 +23,7 @@ pub mod name;
 pub mod offer;
 pub mod payload;
 pub mod plan;
+pub mod print;
 pub mod provider;
 pub mod schema;
 pub mod secret;

@@ -5,7 +5,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,9 +18,11 @@ use crate::depth::{MAX_DEPTH, within_depth};
 /// Number spelling, key order and unknown fields survive because nothing is
 /// ever printed from the tree.
 #[derive(Clone)]
-pub struct Payload {
-    raw: Arc<RawValue>,
-    value: Arc<OnceLock<Value>>,
+pub struct Payload(Arc<Kept>);
+
+struct Kept {
+    raw: Box<RawValue>,
+    value: OnceLock<Value>,
 }
 
 /// Why bytes are not a payload.
@@ -48,42 +50,52 @@ impl Payload {
         Self::parse(serde_json::to_string(value)?)
     }
 
+    /// Takes a part of JSON that is known to be shallow.
+    pub fn within_shallow(raw: &RawValue) -> Self {
+        debug_assert!(within_depth(raw.get().as_bytes()));
+        Self::from_raw(raw.to_owned())
+    }
+
     /// The empty object.
     pub fn empty_object() -> Self {
-        Self::from_raw(RawValue::from_string("{}".to_owned()).unwrap_or_default())
+        static EMPTY: LazyLock<Payload> = LazyLock::new(|| {
+            Payload::from_raw(RawValue::from_string("{}".to_owned()).unwrap_or_default())
+        });
+        EMPTY.clone()
     }
 
     /// The JSON text.
     pub fn raw(&self) -> &str {
-        self.raw.get()
+        self.0.raw.get()
     }
 
     /// The same text as serde_json's raw value.
     pub fn raw_value(&self) -> &RawValue {
-        &self.raw
+        &self.0.raw
     }
 
     /// The parsed tree, built on first use.
     pub fn value(&self) -> &Value {
-        self.value
-            .get_or_init(|| serde_json::from_str(self.raw.get()).unwrap_or_default())
+        self.0
+            .value
+            .get_or_init(|| serde_json::from_str(self.raw()).unwrap_or_default())
     }
 
     fn from_raw(raw: Box<RawValue>) -> Self {
-        Self {
-            raw: Arc::from(raw),
-            value: Arc::default(),
-        }
+        Self(Arc::new(Kept {
+            raw,
+            value: OnceLock::new(),
+        }))
     }
 }
 
 impl From<Value> for Payload {
     fn from(value: Value) -> Self {
         let raw = RawValue::from_string(value.to_string()).unwrap_or_default();
-        Self {
-            raw: Arc::from(raw),
-            value: Arc::new(OnceLock::from(value)),
-        }
+        Self(Arc::new(Kept {
+            raw,
+            value: OnceLock::from(value),
+        }))
     }
 }
 
@@ -114,7 +126,7 @@ impl fmt::Debug for Payload {
 
 impl Serialize for Payload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.raw.serialize(serializer)
+        self.raw_value().serialize(serializer)
     }
 }
 

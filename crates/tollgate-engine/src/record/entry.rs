@@ -1,16 +1,18 @@
 //! The bodies of audit entries. They are the truth; everything else is derived.
 
-use serde::Serialize;
 use serde_json::Value;
 use tollgate_core::{
     Capability, ConsumedSource, ErrorCode, Status, Timestamp, Warning,
     audit::{AuditEntry, Columns},
+    print::{self, ObjectText, Print},
 };
 
 use super::trail::Trail;
 
 /// Room for an ordinary ending, so that it is not moved while it grows.
 const USUAL_BYTES: usize = 2048;
+/// The kind of an entry that says how a call ended.
+const ENDING: &str = "ending";
 
 /// What an ending says beyond the trail.
 pub(crate) struct Note<'a> {
@@ -29,136 +31,97 @@ pub(crate) struct Note<'a> {
     pub(crate) reviews: &'a [String],
 }
 
-#[derive(Serialize)]
+/// An ending as it is written down.
 struct Ending<'a> {
-    v: u8,
-    kind: &'static str,
-    at: Timestamp,
-    call_id: &'a str,
-    trace_id: &'a str,
-    span_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent_span: Option<&'a str>,
-    step: Step<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run_step: Option<&'a str>,
-    tool: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a str>,
-    principal: &'a str,
-    session: &'a str,
-    surface: &'static str,
-    trust: &'static str,
-    provider: Option<&'a str>,
-    capability: Option<&'static str>,
-    consent: &'static str,
-    verdict: Option<&'static str>,
-    rule: Option<&'a str>,
-    cache: &'static str,
-    cache_key: Option<&'a str>,
-    status: &'static str,
-    error_code: Option<&'static str>,
-    warnings: &'a [Warning],
-    estimated: u64,
-    worst_case: u64,
-    consumed: Option<u64>,
-    consumed_source: &'static str,
-    duration_us: u64,
-    attempt: u32,
-    input_fingerprint: Option<&'a str>,
-    output_fingerprint: Option<&'a str>,
-    spec_digest: Option<&'a str>,
-    args_preview: &'a str,
-    result_preview: &'a str,
-    redactions: usize,
-    tainted: bool,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    reviews: &'a [String],
-    replayable: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_replayable: Option<&'static str>,
-    /// The call whose body is this one's as well.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body_of: Option<&'a str>,
+    trail: &'a Trail,
+    note: &'a Note<'a>,
 }
 
-/// `tool.<name>`, as document 002 names steps.
-struct Step<'a>(&'a str);
+impl Print for Ending<'_> {
+    fn print(&self, object: &mut ObjectText<'_>) {
+        let Self { trail, note } = self;
+        object.number("v", 1);
+        object.text("kind", ENDING);
+        object.signed("at", trail.at.0);
+        object.text("call_id", trail.call.as_str());
+        object.text("trace_id", &trail.trace.trace_id);
+        object.text("span_id", &trail.trace.span_id);
+        object.some_text("parent_span", trail.trace.parent.as_deref());
+        // `tool.<name>`, as document 002 names steps.
+        object.joined("step", ["tool.", &trail.tool]);
+        if let Some(step) = &trail.step {
+            object.text("run", step.run.as_str());
+            object.text("run_step", step.step.as_str());
+        }
+        object.text("tool", &trail.tool);
+        object.some_text("command", trail.command.as_deref());
+        object.text("principal", trail.session.principal.as_str());
+        object.text("session", &trail.session.handle);
+        object.text("surface", trail.surface.as_str());
+        object.text("trust", trail.trust.as_str());
+        object.maybe_text("provider", trail.provider.as_deref());
+        let capability = trail.capability.map(Capability::as_str);
+        object.maybe_text("capability", capability);
+        object.text("consent", trail.consent.as_str());
+        object.maybe_text("verdict", trail.verdict);
+        object.maybe_text("rule", trail.rule.as_deref());
+        object.text("cache", trail.cache.as_str());
+        object.maybe_text("cache_key", trail.cache_key.as_deref());
+        object.text("status", note.status.as_str());
+        object.maybe_text("error_code", note.error_code.map(ErrorCode::as_str));
+        object.texts("warnings", note.warnings.iter().map(|it| it.as_str()));
+        self.print_figures(object);
+        self.print_previews(object);
+    }
+}
 
-impl Serialize for Step<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("tool.{}", self.0))
+impl Ending<'_> {
+    fn print_figures(&self, object: &mut ObjectText<'_>) {
+        let Self { trail, note } = self;
+        object.number("estimated", trail.estimate.estimated);
+        object.number("worst_case", trail.estimate.worst_case);
+        object.maybe_number("consumed", note.consumed);
+        object.text("consumed_source", note.source.as_str());
+        object.number("duration_us", trail.duration_micros());
+        object.number("attempt", trail.attempt.into());
+    }
+
+    fn print_previews(&self, object: &mut ObjectText<'_>) {
+        let Self { trail, note } = self;
+        let arguments = trail.arguments.as_ref();
+        let fingerprint = arguments.map(|arguments| arguments.fingerprint.as_str());
+        object.maybe_text("input_fingerprint", fingerprint);
+        object.maybe_text("output_fingerprint", note.output_fingerprint);
+        object.maybe_text("spec_digest", trail.spec_digest.as_deref());
+        object.text("args_preview", note.arguments_preview);
+        object.text("result_preview", note.result_preview);
+        let redactions = u64::try_from(note.redactions).unwrap_or(u64::MAX);
+        object.number("redactions", redactions);
+        object.flag("tainted", note.tainted);
+        if !note.reviews.is_empty() {
+            object.texts("reviews", note.reviews.iter().map(String::as_str));
+        }
+        object.flag("replayable", note.replayable.is_ok());
+        object.some_text("not_replayable", note.replayable.err());
+        // The call whose body is this one's as well.
+        object.some_text("body_of", note.body_of);
     }
 }
 
 /// How a call ended.
 pub(crate) fn ending(trail: &Trail, note: &Note<'_>) -> AuditEntry {
-    let body = Ending {
-        v: 1,
-        kind: "ending",
-        at: trail.at,
-        call_id: trail.call.as_str(),
-        trace_id: &trail.trace.trace_id,
-        span_id: &trail.trace.span_id,
-        parent_span: trail.trace.parent.as_deref(),
-        step: Step(&trail.tool),
-        run: trail.step.as_ref().map(|step| step.run.as_str()),
-        run_step: trail.step.as_ref().map(|step| step.step.as_str()),
-        tool: &trail.tool,
-        command: trail.command.as_deref(),
-        principal: trail.session.principal.as_str(),
-        session: &trail.session.handle,
-        surface: trail.surface.as_str(),
-        trust: trail.trust.as_str(),
-        provider: trail.provider.as_deref(),
-        capability: trail.capability.map(Capability::as_str),
-        consent: trail.consent.as_str(),
-        verdict: trail.verdict,
-        rule: trail.rule.as_deref(),
-        cache: trail.cache.as_str(),
-        cache_key: trail.cache_key.as_deref(),
-        status: note.status.as_str(),
-        error_code: note.error_code.map(ErrorCode::as_str),
-        warnings: note.warnings,
-        estimated: trail.estimate.estimated,
-        worst_case: trail.estimate.worst_case,
-        consumed: note.consumed,
-        consumed_source: note.source.as_str(),
-        duration_us: trail.duration_micros(),
-        attempt: trail.attempt,
-        input_fingerprint: trail
-            .arguments
-            .as_ref()
-            .map(|arguments| arguments.fingerprint.as_str()),
-        output_fingerprint: note.output_fingerprint,
-        spec_digest: trail.spec_digest.as_deref(),
-        args_preview: note.arguments_preview,
-        result_preview: note.result_preview,
-        redactions: note.redactions,
-        tainted: note.tainted,
-        reviews: note.reviews,
-        replayable: note.replayable.is_ok(),
-        not_replayable: note.replayable.err(),
-        body_of: note.body_of,
-    };
     let columns = Columns {
-        at: body.at.0,
-        kind: body.kind.to_owned(),
-        call_id: Some(body.call_id.to_owned()),
-        trace_id: Some(body.trace_id.to_owned()),
-        principal: Some(body.principal.to_owned()),
-        session: Some(body.session.to_owned()),
-        tool: Some(body.tool.to_owned()),
-        status: Some(body.status.to_owned()),
+        at: trail.at.0,
+        kind: ENDING.to_owned(),
+        call_id: Some(trail.call.as_str().to_owned()),
+        trace_id: Some(trail.trace.trace_id.clone()),
+        principal: Some(trail.session.principal.as_str().to_owned()),
+        session: Some(trail.session.handle.clone()),
+        tool: Some(trail.tool.clone()),
+        status: Some(note.status.as_str().to_owned()),
     };
-    let mut text = Vec::with_capacity(USUAL_BYTES);
-    let printed = serde_json::to_writer(&mut text, &body).ok();
-    match printed.and_then(|()| String::from_utf8(text).ok()) {
-        Some(text) => AuditEntry::with_columns(text, columns),
-        None => AuditEntry::new(String::new()),
-    }
+    let body = print::printed(&Ending { trail, note }, USUAL_BYTES);
+    AuditEntry::with_columns(body, columns)
 }
 
 /// That a call is about to happen.

@@ -4,7 +4,7 @@
 //! limit the gate sets for the whole of it. Whoever gives up says so to the server.
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::{Arc, LazyLock, atomic::Ordering},
     time::Duration,
 };
 
@@ -467,6 +467,8 @@ fn is_error(payload: &Payload) -> bool {
         #[serde(default, rename = "isError")]
         is_error: Value,
     }
-    memmem::find(payload.raw().as_bytes(), b"\"isError\"").is_some()
+    static NAME: LazyLock<memmem::Finder<'_>> =
+        LazyLock::new(|| memmem::Finder::new("\"isError\""));
+    NAME.find(payload.raw().as_bytes()).is_some()
         && serde_json::from_str::<Says>(payload.raw()).is_ok_and(|says| says.is_error == true)
 }

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 use tollgate_core::{Envelope, ErrorCode, Failure, Payload, Spelling, ToolName};
 use tollgate_engine::{Catalog, Disposition, Outcome, Request};
 
 use super::{
     Exchange, Reply, Server, consent, input, native,
     outlet::Live,
+    params::{self, Member},
     reply,
     rpc::RpcError,
     spill,
@@ -18,16 +18,6 @@ use super::{
 
 /// Questions a client is asked within one call before it is given up.
 const MAX_ROUNDS: usize = 16;
-
-#[derive(Deserialize)]
-struct Params {
-    #[serde(default)]
-    name: Option<Value>,
-    #[serde(default)]
-    arguments: Option<Box<RawValue>>,
-    #[serde(default)]
-    profile: Option<String>,
-}
 
 /// `tools/call`.
 pub(super) async fn run(server: &Server, exchange: &mut Exchange) -> Reply {
@@ -44,24 +34,27 @@ pub(super) async fn run(server: &Server, exchange: &mut Exchange) -> Reply {
 
 /// Reads the parameters of a call.
 fn request(exchange: &mut Exchange) -> Result<Request, RpcError> {
-    let params: Params = serde_json::from_str(exchange.asked.params.raw()).map_err(|error| {
-        RpcError::invalid_params(format!("the parameters cannot be read: {error}"))
-    })?;
-    let Some(Value::String(name)) = params.name else {
+    let params = &exchange.asked.params;
+    let Some(name) = params.text(Member::Name)? else {
         return Err(RpcError::invalid_params("`name` must name a tool"));
     };
-    let arguments = match params.arguments {
-        None => Payload::empty_object(),
-        Some(raw) if raw.get() == "null" => Payload::empty_object(),
-        Some(raw) if raw.get().starts_with('{') => {
-            Payload::try_from(&*raw).map_err(|error| RpcError::invalid_params(error.to_string()))?
-        }
+    let arguments = match params.get(Member::Arguments)? {
+        None | Some("null") => Payload::empty_object(),
+        Some(raw) if raw.starts_with('{') => Payload::parse(raw.to_owned())
+            .map_err(|error| RpcError::invalid_params(error.to_string()))?,
         Some(_) => return Err(RpcError::invalid_params("`arguments` must be an object")),
     };
-    if params.profile.is_some() {
-        exchange.caller.profile = params.profile;
+    let profile = match params.get(Member::Profile)? {
+        None | Some("null") => None,
+        Some(raw) => Some(params::text(raw).ok_or_else(|| {
+            RpcError::invalid_params("the parameters cannot be read: `profile` is no text")
+        })?),
+    };
+    let profile = profile.map(Cow::into_owned);
+    let mut request = Request::new(name.into_owned(), arguments);
+    if profile.is_some() {
+        exchange.caller.profile = profile;
     }
-    let mut request = Request::new(name, arguments);
     request.control = exchange.said.control.clone();
     request.traceparent.clone_from(&exchange.said.traceparent);
     request.cancel = exchange.cancel.clone();

@@ -2,11 +2,15 @@
 //!
 //! From 2026-07-28 on every request says all of it; before that a handshake did, once.
 
-use serde_json::{Value, json};
-use tollgate_core::{AskKinds, Control, LogLevel, Payload};
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+use tollgate_core::{AskKinds, Control, LogLevel};
 
 use super::{
-    meta::Meta,
+    meta::{self, Meta},
+    params::Params,
     rpc::{RpcError, code},
 };
 
@@ -83,11 +87,15 @@ impl Client {
     }
 
     /// What a modern request says; what it must say and does not is an error.
-    pub(super) fn of_request(meta: &Meta) -> Result<Self, RpcError> {
-        let capabilities = meta.capabilities.as_ref().filter(|it| it.is_object());
-        let (Some(version), Some(capabilities)) = (meta.version(), capabilities) else {
+    pub(super) fn of_request(meta: &Meta<'_>) -> Result<Self, RpcError> {
+        let capabilities = meta.capabilities.map(RawValue::get);
+        let capabilities: Option<Value> = capabilities
+            .filter(|raw| raw.starts_with('{'))
+            .and_then(|raw| serde_json::from_str(raw).ok());
+        let version = meta.version();
+        let (Some(version), Some(capabilities)) = (&version, &capabilities) else {
             let missing: Vec<&str> = [
-                (VERSION_KEY, meta.version().is_none()),
+                (VERSION_KEY, version.is_none()),
                 (CAPABILITIES_KEY, capabilities.is_none()),
             ]
             .into_iter()
@@ -99,15 +107,15 @@ impl Client {
         if version != MODERN {
             return Err(unsupported(version));
         }
-        let level_name = meta.log_level.as_ref().and_then(Value::as_str);
+        let level_name = meta::text(meta.log_level);
         Ok(Self {
             era: Era::Modern,
-            version: version.to_owned(),
-            name: meta.client.as_ref().and_then(name_of),
+            version: MODERN.to_owned(),
+            name: meta.client.and_then(name_in),
             asks: asks_of(capabilities),
             pages: shows_pages(capabilities),
             tasks: capabilities["extensions"][TASKS_KEY].is_object(),
-            log_level: level_name.and_then(level),
+            log_level: level_name.as_deref().and_then(level),
         })
     }
 }
@@ -129,8 +137,23 @@ pub(super) fn all_versions() -> Vec<&'static str> {
 }
 
 fn name_of(info: &Value) -> Option<String> {
-    let name = info["name"].as_str()?;
-    Some(name.chars().take(128).collect())
+    info["name"].as_str().map(short)
+}
+
+/// The same of what a request says, which is read for nothing else.
+fn name_in(info: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Info<'a> {
+        #[serde(borrow, default)]
+        name: Option<&'a RawValue>,
+    }
+    let raw = Some(info.get()).filter(|raw| raw.starts_with('{'))?;
+    let info: Info<'_> = serde_json::from_str(raw).ok()?;
+    meta::text(info.name).as_deref().map(short)
+}
+
+fn short(name: &str) -> String {
+    name.chars().take(128).collect()
 }
 
 fn asks_of(capabilities: &Value) -> AskKinds {
@@ -180,7 +203,7 @@ pub(super) struct Said {
 
 impl Said {
     /// What a request with these parameters says.
-    pub(super) fn of(params: &Payload) -> Result<Self, RpcError> {
+    pub(super) fn of(params: &Params) -> Result<Self, RpcError> {
         match Meta::of(params)? {
             Some(meta) => Self::in_meta(&meta),
             None => Ok(Self::default()),
@@ -188,29 +211,29 @@ impl Said {
     }
 
     /// What this `_meta` says.
-    pub(super) fn in_meta(meta: &Meta) -> Result<Self, RpcError> {
-        let control = match &meta.call {
+    pub(super) fn in_meta(meta: &Meta<'_>) -> Result<Self, RpcError> {
+        let control = match meta.call {
             None => Control::default(),
-            Some(control) => serde_json::from_value(control.clone()).map_err(|error| {
+            Some(control) => serde_json::from_str(control.get()).map_err(|error| {
                 let message = format!("`_meta[\"tollgate/call\"]` cannot be read: {error}");
                 RpcError::invalid_params(message)
             })?,
         };
-        let session = match &meta.session {
-            None => None,
-            Some(Value::String(handle)) if (1..=128).contains(&handle.len()) => {
-                Some(handle.clone())
+        let session = match (meta.session, meta::text(meta.session)) {
+            (None, _) => None,
+            (Some(_), Some(handle)) if (1..=128).contains(&handle.len()) => {
+                Some(handle.into_owned())
             }
-            Some(_) => {
+            (Some(_), _) => {
                 let message = "`_meta[\"tollgate/session\"]` is a text of 1 to 128 bytes";
                 return Err(RpcError::invalid_params(message));
             }
         };
-        let token = meta.progress_token.as_ref();
-        let traceparent = meta.traceparent.as_ref().and_then(Value::as_str);
+        let token = meta.progress_token.map(RawValue::get);
+        let token = token.and_then(|raw| serde_json::from_str::<Value>(raw).ok());
         Ok(Self {
-            progress_token: token.filter(|it| it.is_string() || it.is_number()).cloned(),
-            traceparent: traceparent.map(str::to_owned),
+            progress_token: token.filter(|it| it.is_string() || it.is_number()),
+            traceparent: meta::text(meta.traceparent).map(Cow::into_owned),
             control,
             session,
         })
@@ -237,7 +260,8 @@ mod tests {
     #[test]
     fn a_modern_request_must_say_who_it_is() {
         let read = |meta: Value| {
-            let meta: Meta = serde_json::from_value(meta).unwrap();
+            let text = meta.to_string();
+            let meta: Meta<'_> = serde_json::from_str(&text).unwrap();
             Client::of_request(&meta)
         };
         let missing = read(json!({VERSION_KEY: MODERN})).unwrap_err();

@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::Deserialize;
-use serde_json::{Map, Value, json, value::RawValue};
+use serde_json::{Map, Value, json};
 use tollgate_core::{AskKinds, InputAsk, InputRequest, InputResponses, Payload};
 
 use super::{
     Exchange,
     outlet::AskFailed,
+    params::{Member, Params},
     reply,
-    rpc::{RpcError, code, present},
+    rpc::{RpcError, code},
 };
 
 /// Marks the state of a question about consent.
@@ -53,27 +54,9 @@ impl Given {
     }
 }
 
-/// Whether there is anything to read; most requests bring nothing.
-#[derive(Deserialize)]
-struct Brought<'a> {
-    #[serde(
-        borrow,
-        default,
-        rename = "inputResponses",
-        deserialize_with = "present"
-    )]
-    answers: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "requestState", deserialize_with = "present")]
-    state: Option<&'a RawValue>,
-}
-
-/// Reads the answers and the state that a request brings along.
-pub(super) fn given(params: &Payload) -> Result<Given, RpcError> {
-    if let Ok(Brought {
-        answers: None,
-        state: None,
-    }) = serde_json::from_str(params.raw())
-    {
+/// Reads the answers and the state that a request brings along; most bring nothing.
+pub(super) fn given(params: &Params) -> Result<Given, RpcError> {
+    if params.get(Member::Answers)?.is_none() && params.get(Member::State)?.is_none() {
         return Ok(Given {
             answers: BTreeMap::new(),
             state: State::None,

@@ -13,6 +13,7 @@ use super::{
     Exchange, Server, Transport, caller,
     era::{Client, LEGACY, Said},
     outlet::{AskFailed, Outlet},
+    params::Params,
     rpc::{Asked, Id},
     select::Selection,
 };
@@ -54,7 +55,7 @@ impl Local {
 
     /// Asks one thing; the answer is what a connection would carry, `result` or `error`.
     pub(crate) async fn ask(&self, method: &str, params: &Value) -> Value {
-        let params = Payload::from(params.clone());
+        let params = Params::from(Payload::from(params.clone()));
         let (Some(id), Ok(said)) = (Id::of(&json!(1)), Said::of(&params)) else {
             return json!({"error": {"message": "the request cannot be read"}});
         };

@@ -4,59 +4,62 @@
 //! Invariants: an entry that is `null` was said, and is told from one that was not. What cannot
 //! be read, or is there twice, is refused: nobody's `dry_run` or session is passed over.
 
-use std::fmt::Display;
+use std::{borrow::Cow, fmt::Display};
 
-use serde::{Deserialize, Deserializer};
-use serde_json::{Value, value::RawValue};
-use tollgate_core::Payload;
+use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use super::rpc::RpcError;
+use super::{
+    params::{self, Member, Params},
+    rpc::{RpcError, present},
+};
 
 /// The entries that mean something; others are left unread.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Meta {
+pub(super) struct Meta<'a> {
     #[serde(
+        borrow,
         rename = "io.modelcontextprotocol/protocolVersion",
-        deserialize_with = "said"
+        deserialize_with = "present"
     )]
-    pub(super) version: Option<Value>,
+    pub(super) version: Option<&'a RawValue>,
     #[serde(
+        borrow,
         rename = "io.modelcontextprotocol/clientCapabilities",
-        deserialize_with = "said"
+        deserialize_with = "present"
     )]
-    pub(super) capabilities: Option<Value>,
+    pub(super) capabilities: Option<&'a RawValue>,
     #[serde(
+        borrow,
         rename = "io.modelcontextprotocol/clientInfo",
-        deserialize_with = "said"
+        deserialize_with = "present"
     )]
-    pub(super) client: Option<Value>,
-    #[serde(rename = "io.modelcontextprotocol/logLevel", deserialize_with = "said")]
-    pub(super) log_level: Option<Value>,
-    #[serde(rename = "progressToken", deserialize_with = "said")]
-    pub(super) progress_token: Option<Value>,
-    #[serde(deserialize_with = "said")]
-    pub(super) traceparent: Option<Value>,
-    #[serde(rename = "tollgate/call", deserialize_with = "said")]
-    pub(super) call: Option<Value>,
-    #[serde(rename = "tollgate/session", deserialize_with = "said")]
-    pub(super) session: Option<Value>,
+    pub(super) client: Option<&'a RawValue>,
+    #[serde(
+        borrow,
+        rename = "io.modelcontextprotocol/logLevel",
+        deserialize_with = "present"
+    )]
+    pub(super) log_level: Option<&'a RawValue>,
+    #[serde(borrow, rename = "progressToken", deserialize_with = "present")]
+    pub(super) progress_token: Option<&'a RawValue>,
+    #[serde(borrow, deserialize_with = "present")]
+    pub(super) traceparent: Option<&'a RawValue>,
+    #[serde(borrow, rename = "tollgate/call", deserialize_with = "present")]
+    pub(super) call: Option<&'a RawValue>,
+    #[serde(borrow, rename = "tollgate/session", deserialize_with = "present")]
+    pub(super) session: Option<&'a RawValue>,
 }
 
-impl Meta {
+impl<'a> Meta<'a> {
     /// That of a request's parameters, if there is one.
-    pub(super) fn of(params: &Payload) -> Result<Option<Self>, RpcError> {
-        #[derive(Deserialize)]
-        struct With<'a> {
-            #[serde(borrow, default, rename = "_meta")]
-            meta: Option<&'a RawValue>,
-        }
+    pub(super) fn of(params: &'a Params) -> Result<Option<Self>, RpcError> {
         let unreadable = |error: &dyn Display| {
             RpcError::invalid_params(format!("`_meta` cannot be read: {error}"))
         };
-        let with: With<'_> =
-            serde_json::from_str(params.raw()).map_err(|error| unreadable(&error))?;
-        let Some(meta) = with.meta.map(RawValue::get) else {
+        let meta = params.get(Member::Meta)?.filter(|raw| *raw != "null");
+        let Some(meta) = meta else {
             return Ok(None);
         };
         // A list of the same values would be taken for one.
@@ -68,18 +71,20 @@ impl Meta {
     }
 
     /// The version it names.
-    pub(super) fn version(&self) -> Option<&str> {
-        self.version.as_ref().and_then(Value::as_str)
+    pub(super) fn version(&self) -> Option<Cow<'a, str>> {
+        text(self.version)
     }
 }
 
-fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+/// The text of an entry, if it is one.
+pub(super) fn text(entry: Option<&RawValue>) -> Option<Cow<'_, str>> {
+    entry.and_then(|raw| params::text(raw.get()))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
+    use tollgate_core::Payload;
 
     use super::*;
     use crate::frontends::mcp::{
@@ -87,22 +92,22 @@ mod tests {
         rpc::code,
     };
 
-    fn of(meta: Value) -> Result<Option<Meta>, RpcError> {
-        Meta::of(&Payload::from(json!({"_meta": meta, "name": "x"})))
+    fn params(meta: Value) -> Params {
+        Payload::from(json!({"_meta": meta, "name": "x"})).into()
     }
 
     #[test]
     fn null_is_told_from_nothing() {
-        let said = of(json!({
+        let asked = params(json!({
             VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {}, "tollgate/call": null, "other": [1],
         }));
-        let said = said.unwrap().unwrap();
-        assert_eq!(said.version(), Some("2026-07-28"));
-        assert_eq!(said.capabilities, Some(json!({})));
-        assert_eq!(said.call, Some(Value::Null));
-        assert_eq!(said.session, None);
-        assert!(of(Value::Null).unwrap().is_none());
-        assert!(Meta::of(&Payload::empty_object()).unwrap().is_none());
+        let said = Meta::of(&asked).unwrap().unwrap();
+        assert_eq!(said.version().as_deref(), Some("2026-07-28"));
+        assert_eq!(said.capabilities.map(RawValue::get), Some("{}"));
+        assert_eq!(said.call.map(RawValue::get), Some("null"));
+        assert!(said.session.is_none());
+        assert!(Meta::of(&params(Value::Null)).unwrap().is_none());
+        assert!(Meta::of(&Payload::empty_object().into()).unwrap().is_none());
     }
 
     #[test]
@@ -115,8 +120,9 @@ mod tests {
             r#"{"_meta": 7}"#,
             r#"{"_meta": ["2026-07-28", {}]}"#,
         ] {
-            let refused = Meta::of(&Payload::parse(text.to_owned()).unwrap());
-            assert_eq!(refused.unwrap_err().code, code::INVALID_PARAMS, "{text}");
+            let params = Payload::parse(text.to_owned()).unwrap().into();
+            let refused = Meta::of(&params).unwrap_err();
+            assert_eq!(refused.code, code::INVALID_PARAMS, "{text}");
         }
     }
 }

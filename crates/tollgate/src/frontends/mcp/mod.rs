@@ -22,6 +22,7 @@ mod names;
 mod native;
 mod outlet;
 mod pages;
+mod params;
 mod reply;
 mod rpc;
 pub(crate) mod select;

@@ -3,17 +3,14 @@
 //! Unknown fields and content types stay, in their order and spelling; what the gate has to
 //! say about the call stands in `_meta["tollgate/result"]`.
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
-use tollgate_core::{Fields, Shape};
+use tollgate_core::{
+    Fields, Shape,
+    print::{self, ObjectText, Print},
+};
 use tollgate_engine::Outcome;
 
-use super::{
-    Exchange,
-    era::SERVER_KEY,
-    reply,
-    spill::{self, Compact},
-};
+use super::{Exchange, era::SERVER_KEY, reply, spill::Compact};
 
 const META: &str = "_meta";
 const REPORT: &str = "tollgate/result";
@@ -42,7 +39,7 @@ pub(super) fn result(exchange: &Exchange, outcome: &Outcome) -> String {
         fields: &fields,
         meta,
     };
-    spill::print(&native, raw.len() + OUR_PART)
+    print::printed(&native, raw.len() + OUR_PART)
 }
 
 struct Native<'a> {
@@ -57,29 +54,26 @@ struct Meta<'a> {
     modern: bool,
 }
 
-impl Serialize for Native<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+impl Print for Native<'_> {
+    fn print(&self, object: &mut ObjectText<'_>) {
         for (name, value) in self.fields.iter() {
             if name == META {
-                map.serialize_entry(META, &self.meta)?;
+                object.object(META, &self.meta);
             } else {
-                map.serialize_entry(name, value)?;
+                object.foreign(name, value.get());
             }
         }
         if self.meta.modern && self.fields.get(RESULT_TYPE).is_none() {
-            map.serialize_entry(RESULT_TYPE, "complete")?;
+            object.text(RESULT_TYPE, "complete");
         }
         if self.fields.get(META).is_none() {
-            map.serialize_entry(META, &self.meta)?;
+            object.object(META, &self.meta);
         }
-        map.end()
     }
 }
 
-impl Serialize for Meta<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
+impl Print for Meta<'_> {
+    fn print(&self, object: &mut ObjectText<'_>) {
         let ours = |name: &str| match name {
             REPORT | TRACE => true,
             SERVER_KEY => self.modern,
@@ -87,14 +81,13 @@ impl Serialize for Meta<'_> {
         };
         for (name, value) in self.theirs.iter().flat_map(Fields::iter) {
             if !ours(name) {
-                map.serialize_entry(name, value)?;
+                object.foreign(name, value.get());
             }
         }
-        map.serialize_entry(REPORT, &self.report)?;
-        map.serialize_entry(TRACE, self.traceparent)?;
+        object.object(REPORT, &self.report);
+        object.text(TRACE, self.traceparent);
         if self.modern {
-            map.serialize_entry(SERVER_KEY, &reply::server())?;
+            object.object(SERVER_KEY, &reply::ServerInfo);
         }
-        map.end()
     }
 }

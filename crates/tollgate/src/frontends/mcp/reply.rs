@@ -1,8 +1,10 @@
 //! How answers are dressed: what every result carries, and which failure is which code.
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
-use tollgate_core::{ErrorCode, Failure};
+use tollgate_core::{
+    ErrorCode, Failure,
+    print::{ObjectText, Print},
+};
 
 use super::{
     Era, Exchange,
@@ -13,26 +15,28 @@ use super::{
 /// How long a list or a document may be reused, in milliseconds.
 const TTL_MS: u64 = 60_000;
 
-/// Who we are.
-#[derive(Serialize)]
-pub(super) struct ServerInfo {
-    name: &'static str,
-    title: &'static str,
-    version: &'static str,
+/// Who we are, to be printed.
+pub(super) struct ServerInfo;
+
+impl ServerInfo {
+    const FIELDS: [(&'static str, &'static str); 3] = [
+        ("name", "tollgate"),
+        ("title", "Tollgate"),
+        ("version", env!("CARGO_PKG_VERSION")),
+    ];
 }
 
-/// Who we are, to be printed.
-pub(super) const fn server() -> ServerInfo {
-    ServerInfo {
-        name: "tollgate",
-        title: "Tollgate",
-        version: env!("CARGO_PKG_VERSION"),
+impl Print for ServerInfo {
+    fn print(&self, object: &mut ObjectText<'_>) {
+        for (name, value) in Self::FIELDS {
+            object.text(name, value);
+        }
     }
 }
 
 /// Who we are, as part of something larger.
 pub(super) fn server_info() -> Value {
-    json!(server())
+    ServerInfo::FIELDS.into_iter().collect()
 }
 
 /// Prints a result with what its era expects of every result.

@@ -6,6 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
 use tollgate_core::{Payload, depth::within_depth};
 
+use super::params::Params;
+
 /// The longest id that is answered.
 const MAX_ID: usize = 256;
 
@@ -51,7 +53,7 @@ impl Id {
 pub(super) struct Asked {
     pub(super) id: Id,
     pub(super) method: String,
-    pub(super) params: Payload,
+    pub(super) params: Params,
 }
 
 /// A notification.
@@ -195,17 +197,14 @@ pub(super) fn read(text: &str) -> Result<Incoming, Unreadable> {
     }
     let params = match raw.params {
         None => Payload::empty_object(),
-        Some(params) if params.get().starts_with('{') => {
-            Payload::try_from(params).map_err(|_| invalid("`params` is unreadable"))?
-        }
+        Some(params) if params.get().starts_with('{') => Payload::within_shallow(params),
         Some(_) => return Err(invalid("`params` must be an object")),
     };
-    let payload = |raw: &RawValue| Payload::try_from(raw);
     match (raw.method, id.clone(), raw.result, raw.error) {
         (Some(method), Some(id), None, None) => Ok(Incoming::Asked(Asked {
             id,
             method: method.into_owned(),
-            params,
+            params: params.into(),
         })),
         (Some(method), None, None, None) => Ok(Incoming::Told(Told {
             method: method.into_owned(),
@@ -213,11 +212,11 @@ pub(super) fn read(text: &str) -> Result<Incoming, Unreadable> {
         })),
         (None, Some(id), Some(result), None) => Ok(Incoming::Answered(Answered {
             id,
-            result: Ok(payload(result).map_err(|_| invalid("`result` is unreadable"))?),
+            result: Ok(Payload::within_shallow(result)),
         })),
         (None, Some(id), None, Some(error)) => Ok(Incoming::Answered(Answered {
             id,
-            result: Err(payload(error).map_err(|_| invalid("`error` is unreadable"))?),
+            result: Err(Payload::within_shallow(error)),
         })),
         _ => Err(invalid(
             "a message is a request, a notification or an answer",

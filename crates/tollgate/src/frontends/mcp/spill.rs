@@ -4,12 +4,15 @@
 //! then holds a part that still fits what the tool promises. The whole of it is kept and
 //! can be read on.
 
-use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json, value::RawValue};
-use tollgate_core::{Block, Condensed, Envelope, Payload, Warning};
+use tollgate_core::{
+    Block, Condensed, Envelope, Payload, Warning,
+    envelope::Nothing,
+    print::{self, ObjectText, Print},
+};
 use tollgate_engine::{Outcome, outline};
 
-use super::{Exchange, Server, reply};
+use super::{Exchange, Server, era::SERVER_KEY, reply};
 
 /// Tools that read by the piece already.
 const EXEMPT: [&str; 2] = ["result.slice", "get_artifact"];
@@ -25,33 +28,38 @@ pub(super) fn wants_native(server: &Server, outcome: &Outcome) -> bool {
         && data.is_some_and(|data| data.raw().len() > server.results.text_bytes)
 }
 
-#[derive(Serialize)]
 struct CallResult<'a> {
-    #[serde(rename = "resultType", skip_serializing_if = "Option::is_none")]
-    result_type: Option<&'static str>,
-    content: Vec<Content<'a>>,
-    #[serde(rename = "structuredContent")]
-    structured: &'a Envelope,
-    #[serde(rename = "isError")]
-    is_error: bool,
-    #[serde(rename = "_meta")]
-    meta: ResultMeta<'a>,
-}
-
-#[derive(Serialize)]
-struct ResultMeta<'a> {
+    is_modern: bool,
+    content: &'a [Content<'a>],
+    envelope: &'a Envelope,
     traceparent: &'a str,
-    #[serde(
-        rename = "io.modelcontextprotocol/serverInfo",
-        skip_serializing_if = "Option::is_none"
-    )]
-    server: Option<reply::ServerInfo>,
 }
 
-#[derive(Serialize)]
-#[serde(untagged)]
+impl Print for CallResult<'_> {
+    fn print(&self, object: &mut ObjectText<'_>) {
+        if self.is_modern {
+            object.text("resultType", "complete");
+        }
+        object.list("content", self.content);
+        object.object("structuredContent", self.envelope);
+        object.flag("isError", !self.envelope.ok);
+        object.object("_meta", &ResultMeta(self));
+    }
+}
+
+struct ResultMeta<'a>(&'a CallResult<'a>);
+
+impl Print for ResultMeta<'_> {
+    fn print(&self, object: &mut ObjectText<'_>) {
+        object.text("traceparent", self.0.traceparent);
+        if self.0.is_modern {
+            object.object(SERVER_KEY, &reply::ServerInfo);
+        }
+    }
+}
+
 enum Content<'a> {
-    Text { r#type: &'static str, text: String },
+    Text(String),
     Block(&'a RawValue),
     Link(Value),
 }
@@ -60,9 +68,22 @@ impl Content<'_> {
     /// About how long it is in print.
     fn size(&self) -> usize {
         match self {
-            Self::Text { text, .. } => text.len(),
+            Self::Text(text) => text.len(),
             Self::Block(block) => block.get().len(),
             Self::Link(_) => 256,
+        }
+    }
+}
+
+impl print::Item for Content<'_> {
+    fn print(&self, text: &mut String) {
+        match self {
+            Self::Text(said) => ObjectText::write(text, |object| {
+                object.text("type", "text");
+                object.text("text", said);
+            }),
+            Self::Block(block) => text.push_str(block.get()),
+            Self::Link(link) => text.push_str(&link.to_string()),
         }
     }
 }
@@ -85,39 +106,13 @@ impl<'a> Compact<'a> {
     }
 }
 
-impl Serialize for Compact<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let envelope = self.envelope;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("ok", &envelope.ok)?;
-        map.serialize_entry("status", &envelope.status)?;
-        map.serialize_entry("tool", &envelope.tool)?;
-        if let Some(command) = &envelope.command {
-            map.serialize_entry("command", command)?;
-        }
-        if let Some(data) = self.data {
-            map.serialize_entry("data", data)?;
-        }
-        map.serialize_entry("warnings", &envelope.warnings)?;
-        if let Some(error) = &envelope.error {
-            map.serialize_entry("error", error)?;
-        }
-        if let Some(request) = &envelope.request {
-            map.serialize_entry("request", request)?;
-        }
-        if let Some(bucket) = &envelope.token_bucket {
-            map.serialize_entry("token_bucket", bucket)?;
-        }
-        if let Some(key) = &envelope.cache_key {
-            map.serialize_entry("cache_key", key)?;
-        }
-        map.serialize_entry("cache_hit", &envelope.cache_hit)?;
-        map.serialize_entry("budget_ledger", &envelope.budget_ledger)?;
-        map.serialize_entry("meta", &envelope.meta)?;
+impl Print for Compact<'_> {
+    fn print(&self, object: &mut ObjectText<'_>) {
+        self.envelope
+            .print_around(self.data, Nothing::LeftOut, object);
         if let Some(manifest) = self.manifest {
-            map.serialize_entry("mcp_resource_manifest", manifest)?;
+            object.value("mcp_resource_manifest", manifest);
         }
-        map.end()
     }
 }
 
@@ -146,10 +141,7 @@ pub(super) async fn result(server: &Server, exchange: &Exchange, shown: Shown) -
         Some(spilled) => printed(&envelope, Some(&spilled.data), Some(&spilled.manifest)),
         None => printed(&envelope, envelope.data.as_ref(), None),
     };
-    let mut content = vec![Content::Text {
-        r#type: "text",
-        text,
-    }];
+    let mut content = vec![Content::Text(text)];
     content.extend(
         blocks
             .iter()
@@ -161,29 +153,15 @@ pub(super) async fn result(server: &Server, exchange: &Exchange, shown: Shown) -
             .flat_map(|it| it.links)
             .map(Content::Link),
     );
-    let meta = ResultMeta {
-        traceparent: &traceparent,
-        server: exchange.is_modern().then(reply::server),
-    };
-    let result = CallResult {
-        result_type: exchange.is_modern().then_some("complete"),
-        content,
-        structured: &envelope,
-        is_error: !envelope.ok,
-        meta,
-    };
     // The text stands in it with escapes, and the envelope once more.
-    let size = result.content.iter().map(Content::size).sum::<usize>();
-    print(&result, size * 5 / 2 + 512)
-}
-
-/// Prints into a text that is large enough from the start.
-pub(super) fn print<T: Serialize>(value: &T, size: usize) -> String {
-    let mut text = Vec::with_capacity(size);
-    match serde_json::to_writer(&mut text, value) {
-        Ok(()) => String::from_utf8(text).unwrap_or_default(),
-        Err(_) => String::new(),
-    }
+    let size = content.iter().map(Content::size).sum::<usize>();
+    let result = CallResult {
+        is_modern: exchange.is_modern(),
+        content: &content,
+        envelope: &envelope,
+        traceparent: &traceparent,
+    };
+    print::printed(&result, size * 5 / 2 + 512)
 }
 
 fn printed(envelope: &Envelope, data: Option<&Payload>, manifest: Option<&Value>) -> String {
@@ -192,7 +170,7 @@ fn printed(envelope: &Envelope, data: Option<&Payload>, manifest: Option<&Value>
         data,
         manifest,
     };
-    print(&compact, data.map_or(0, |data| data.raw().len()) + 1024)
+    print::printed(&compact, data.map_or(0, |data| data.raw().len()) + 1024)
 }
 
 /// What stands in the place of a result that is too large.

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
-use serde::Deserialize;
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 use tollgate_core::Payload;
 use tollgate_engine::Catalog;
 
-use super::super::rpc::{Asked, RpcError, code};
+use super::super::{
+    params::Member,
+    rpc::{Asked, RpcError, code},
+};
 
 pub(super) const VERSION: &str = "mcp-protocol-version";
 const METHOD: &str = "mcp-method";
@@ -48,50 +50,20 @@ pub(super) fn check_version(headers: &HeaderMap, said: Option<&str>) -> Result<(
 /// Method, name and mirrored arguments must be those of the body.
 pub(super) fn check(headers: &HeaderMap, asked: &Asked, catalog: &Catalog) -> Result<(), RpcError> {
     same(headers, METHOD, "Mcp-Method", &asked.method)?;
-    let key = match asked.method.as_str() {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+    let member = match asked.method.as_str() {
+        "tools/call" | "prompts/get" => Member::Name,
+        "resources/read" => Member::Uri,
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Member::Task,
         _ => return Ok(()),
     };
-    let named: Named<'_> = serde_json::from_str(asked.params.raw()).map_err(|error| {
-        RpcError::invalid_params(format!("the parameters cannot be read: {error}"))
-    })?;
-    let raw = match key {
-        "name" => named.name,
-        "uri" => named.uri,
-        _ => named.task,
-    };
     // What is no text is for the method itself to refuse.
-    let name: Option<Cow<'_, str>> = raw.and_then(|raw| Text::of(raw.get()));
-    if let Some(name) = name {
+    if let Some(name) = asked.params.text(member)? {
         same(headers, NAME, "Mcp-Name", &name)?;
         if asked.method == "tools/call" {
             mirrored(headers, &name, &asked.params, catalog)?;
         }
     }
     Ok(())
-}
-
-/// What of the parameters stands in a header too; the rest is not read here.
-#[derive(Deserialize)]
-struct Named<'a> {
-    #[serde(borrow, default)]
-    name: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    uri: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "taskId")]
-    task: Option<&'a RawValue>,
-}
-
-/// A text that is copied only if it has escapes.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-impl<'a> Text<'a> {
-    fn of(raw: &'a str) -> Option<Cow<'a, str>> {
-        serde_json::from_str(raw).ok().map(|Self(text)| text)
-    }
 }
 
 fn same(headers: &HeaderMap, name: &str, shown: &str, body: &str) -> Result<(), RpcError> {

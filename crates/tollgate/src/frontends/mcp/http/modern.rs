@@ -37,12 +37,11 @@ use crate::frontends::{
 pub(super) async fn run(
     web: Arc<Web>,
     caller: Caller,
-    parts: Parts,
     asked: Asked,
-    meta: &Meta,
+    about: Result<About, RpcError>,
     left: Option<Duration>,
 ) -> Response {
-    let about = match About::of(&web, &parts, &asked, meta) {
+    let about = match about {
         Ok(about) => about,
         Err(error) => {
             let status = StatusCode::BAD_REQUEST;
@@ -71,15 +70,20 @@ pub(super) async fn run(
 }
 
 /// What a request says beside what it asks.
-struct About {
+pub(super) struct About {
     client: Client,
     said: Said,
     selection: Selection,
 }
 
 impl About {
-    fn of(web: &Web, parts: &Parts, asked: &Asked, meta: &Meta) -> Result<Self, RpcError> {
-        headers::check_version(&parts.headers, meta.version())?;
+    pub(super) fn of(
+        web: &Web,
+        parts: &Parts,
+        asked: &Asked,
+        meta: &Meta<'_>,
+    ) -> Result<Self, RpcError> {
+        headers::check_version(&parts.headers, meta.version().as_deref())?;
         let client = Client::of_request(meta)?;
         headers::check(&parts.headers, asked, &web.server.gateway.catalog())?;
         let said = Said::in_meta(meta)?;

@@ -139,6 +139,7 @@ async fn ask(
         }
     };
     let said = meta.as_ref().and_then(Meta::version);
+    let said = said.as_deref();
     let version = headers::text(&parts.headers, headers::VERSION);
     let legacy = version.is_some_and(|version| LEGACY_VERSIONS.contains(&version));
     let handshake = asked.method == "initialize" && said.is_none();
@@ -159,7 +160,8 @@ async fn ask(
         }
     }
     let meta = meta.unwrap_or_default();
-    modern::run(web, caller, parts, asked, &meta, left).await
+    let about = modern::About::of(&web, &parts, &asked, &meta);
+    modern::run(web, caller, asked, about, left).await
 }
 
 /// How long this identity is still good for; `None` is without end.
