@@ -11,6 +11,7 @@ mod follow;
 mod http;
 mod known;
 mod life;
+mod line;
 mod lines;
 mod link;
 mod lock;

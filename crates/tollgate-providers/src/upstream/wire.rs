@@ -1,33 +1,16 @@
 //! How a message travels to an address.
 //!
 //! To a server on this machine, over connections that are kept and used one request at a
-//! time: a general client costs more than the call itself. Addresses that may need TLS or
-//! a proxy are left to that client. No redirect is followed either way.
-//!
-//! Such a connection has no task of its own: whoever waits for its answer moves it, so a
-//! call wakes nobody but its caller.
-//!
-//! Invariant: a connection is used again only after its last answer was read to the end.
+//! time (`line.rs`): a general client costs more than the call itself. Addresses that may need
+//! TLS or a proxy are left to that client. No redirect is followed either way.
 
 use std::{
-    future::{Future, poll_fn},
-    pin::{Pin, pin},
+    io::Write as _,
     sync::{Arc, Mutex, PoisonError},
-    task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use bytes::Bytes;
-use http_body::Frame;
-use http_body_util::Full;
-use hyper::{
-    body::{Body as _, Incoming},
-    client::conn::{
-        TrySendError,
-        http1::{self, Connection, SendRequest},
-    },
-};
-use hyper_util::rt::TokioIo;
 use reqwest::{
     Client, Method, StatusCode, Url,
     header::{HOST, HeaderMap, HeaderValue, USER_AGENT},
@@ -35,19 +18,14 @@ use reqwest::{
 };
 use tokio::{net::TcpStream, time::timeout};
 
+use super::line::{Line, Unanswered};
+
 const CONNECT: Duration = Duration::from_secs(10);
 const AGENT: &str = concat!("tollgate/", env!("CARGO_PKG_VERSION"));
 /// Connections that are kept while nobody uses them.
 const KEPT: usize = 64;
-
-type Request = http::Request<Full<Bytes>>;
-
-/// One connection, which moves only while somebody waits for it.
-struct Line {
-    sender: SendRequest<Full<Bytes>>,
-    /// None once it is over.
-    connection: Option<Box<Connection<TokioIo<TcpStream>, Full<Bytes>>>>,
-}
+/// Room for the headers of a letter.
+const USUAL_HEAD: usize = 384;
 
 /// What is sent.
 #[derive(Debug, Clone)]
@@ -66,7 +44,7 @@ pub(super) struct Arrival {
 
 enum Body {
     Straight {
-        incoming: Incoming,
+        /// None once all of it was read.
         line: Option<Line>,
         pool: Arc<Pool>,
     },
@@ -92,8 +70,8 @@ pub(super) enum Wire {
 pub(super) struct Pool {
     host: String,
     port: u16,
-    target: http::Uri,
-    headers: HeaderMap,
+    /// What follows the method in every request: the address and the headers of all letters.
+    opening: Vec<u8>,
     idle: Mutex<Vec<Line>>,
 }
 
@@ -140,86 +118,25 @@ impl Arrival {
         let broken = |error: &dyn std::error::Error| WireError::Broken(innermost(error));
         match &mut self.body {
             Body::General(response) => response.chunk().await.map_err(|error| broken(&error)),
-            Body::Straight {
-                incoming,
-                line,
-                pool,
-            } => loop {
+            Body::Straight { line, pool } => {
                 let Some(moving) = line else {
                     return Ok(None);
                 };
-                match moving.frame(incoming).await {
-                    Some(Ok(frame)) => {
-                        if let Ok(data) = frame.into_data() {
-                            return Ok(Some(data));
-                        }
-                    }
-                    Some(Err(error)) => {
-                        *line = None;
-                        return Err(broken(&error));
-                    }
-                    None => {
+                match moving.piece().await {
+                    Ok(Some(piece)) => Ok(Some(piece)),
+                    Ok(None) => {
                         if let Some(line) = line.take() {
                             pool.keep(line);
                         }
-                        return Ok(None);
+                        Ok(None)
+                    }
+                    Err(why) => {
+                        *line = None;
+                        Err(WireError::Broken(why))
                     }
                 }
-            },
-        }
-    }
-}
-
-impl Line {
-    /// Moves the connection as far as it goes.
-    fn advance(&mut self, cx: &mut Context<'_>) {
-        if let Some(connection) = &mut self.connection
-            && Pin::new(connection).poll(cx).is_ready()
-        {
-            // Whoever waits for an answer is told by its own end how it went.
-            self.connection = None;
-        }
-    }
-
-    /// Whether a request can be sent; it may have been closed while nobody looked.
-    fn is_open(&mut self) -> bool {
-        self.advance(&mut Context::from_waker(Waker::noop()));
-        self.connection.is_some() && self.sender.is_ready()
-    }
-
-    /// Sends a request and waits for the head of its answer.
-    async fn exchange(
-        &mut self,
-        request: Request,
-    ) -> Result<http::Response<Incoming>, TrySendError<Request>> {
-        let mut answer = pin!(self.sender.try_send_request(request));
-        let connection = &mut self.connection;
-        poll_fn(|cx| {
-            if let Some(moving) = connection
-                && Pin::new(moving).poll(cx).is_ready()
-            {
-                *connection = None;
             }
-            // The answer comes out of the connection only, so there is nothing else to wake for.
-            answer
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()))
-        })
-        .await
-    }
-
-    /// The next piece of an answer.
-    async fn frame(&mut self, incoming: &mut Incoming) -> Option<hyper::Result<Frame<Bytes>>> {
-        poll_fn(|cx| {
-            let mut look =
-                || Pin::new(&mut *incoming).poll_frame(&mut Context::from_waker(Waker::noop()));
-            if let Poll::Ready(frame) = look() {
-                return Poll::Ready(frame);
-            }
-            self.advance(cx);
-            look()
-        })
-        .await
+        }
     }
 }
 
@@ -231,97 +148,101 @@ impl Pool {
             Some(port) => format!("{host}:{port}"),
             None => host.to_owned(),
         };
-        let target = match url.query() {
-            Some(query) => format!("{}?{query}", url.path()),
-            None => url.path().to_owned(),
-        };
+        let query = url.query().map(|query| format!("?{query}"));
         headers.insert(HOST, authority.try_into().map_err(|_| odd())?);
         headers
             .entry(USER_AGENT)
             .or_insert(HeaderValue::from_static(AGENT));
+        let path = url.path();
+        let query = query.unwrap_or_default();
+        let mut opening = format!(" {path}{query} HTTP/1.1\r\n").into_bytes();
+        print(&mut opening, &headers);
         Ok(Self {
             host: host.trim_matches(['[', ']']).to_owned(),
             port: url.port_or_known_default().unwrap_or(80),
-            target: target.try_into().map_err(|_| odd())?,
-            headers,
+            opening,
             idle: Mutex::default(),
         })
     }
 
     async fn send(pool: &Arc<Self>, letter: Letter) -> Result<Arrival, WireError> {
-        let mut request = http::Request::new(Full::new(letter.body));
-        *request.method_mut() = letter.method;
-        request.uri_mut().clone_from(&pool.target);
-        *request.headers_mut() = letter.headers;
-        for (name, value) in &pool.headers {
-            request.headers_mut().append(name, value.clone());
-        }
+        let request = pool.request(&letter);
         loop {
             let idle = pool.idle().pop();
             let (mut line, is_new) = match idle {
                 Some(line) => (line, false),
                 None => (pool.connect().await?, true),
             };
-            if !line.is_open() {
-                if is_new {
-                    return Err(WireError::Broken("it was closed at once".to_owned()));
-                }
+            if !is_new && !line.is_open() {
                 continue;
             }
-            let sent = line.exchange(request).await;
-            match sent {
-                Ok(response) => {
-                    let (head, incoming) = response.into_parts();
+            match line.exchange(&request).await {
+                Ok(head) => {
                     return Ok(Arrival {
                         status: head.status,
                         headers: head.headers,
                         body: Body::Straight {
-                            incoming,
                             line: Some(line),
                             pool: Arc::clone(pool),
                         },
                     });
                 }
-                Err(mut error) => match error.take_message() {
-                    // Nothing of it was sent, so it can be sent again.
-                    Some(unsent) if !is_new => request = unsent,
-                    Some(_) | None => {
-                        return Err(WireError::Broken(innermost(&error.into_error())));
-                    }
-                },
+                // Nothing of it was sent, so it can be sent again.
+                Err(Unanswered::Unsent(_)) if !is_new => {}
+                Err(Unanswered::Unsent(why) | Unanswered::Broken(why)) => {
+                    return Err(WireError::Broken(why));
+                }
             }
         }
     }
 
+    /// A letter as it travels.
+    fn request(&self, letter: &Letter) -> Vec<u8> {
+        let room = self.opening.len() + letter.body.len() + USUAL_HEAD;
+        let mut text = Vec::with_capacity(room);
+        text.extend_from_slice(letter.method.as_str().as_bytes());
+        text.extend_from_slice(&self.opening);
+        print(&mut text, &letter.headers);
+        if letter.method == Method::POST {
+            // Writing into memory does not fail.
+            let _ = write!(text, "content-length: {}\r\n", letter.body.len());
+        }
+        text.extend_from_slice(b"\r\n");
+        text.extend_from_slice(&letter.body);
+        text
+    }
+
     async fn connect(&self) -> Result<Line, WireError> {
         let connecting = TcpStream::connect((self.host.as_str(), self.port));
-        let Ok(Ok(stream)) = timeout(CONNECT, connecting).await else {
-            return Err(WireError::Unreachable);
-        };
-        // Without it small messages wait for acknowledgements; but they arrive.
-        drop(stream.set_nodelay(true));
-        let (sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| WireError::Broken(innermost(&error)))?;
-        Ok(Line {
-            sender,
-            connection: Some(Box::new(connection)),
-        })
+        match timeout(CONNECT, connecting).await {
+            Ok(Ok(stream)) => Ok(Line::new(stream)),
+            Ok(Err(_)) | Err(_) => Err(WireError::Unreachable),
+        }
     }
 
     fn keep(&self, line: Line) {
+        let is_open = line.is_open();
         let mut idle = self.idle();
         // The one that has been idle for longest is the first that the server has closed.
-        if idle.first_mut().is_some_and(|oldest| !oldest.is_open()) {
+        if idle.first().is_some_and(|oldest| !oldest.is_open()) {
             idle.remove(0);
         }
-        if idle.len() < KEPT && line.connection.is_some() {
+        if idle.len() < KEPT && is_open {
             idle.push(line);
         }
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Line>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Prints headers as they travel.
+fn print(text: &mut Vec<u8>, headers: &HeaderMap) {
+    for (name, value) in headers {
+        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+            text.extend_from_slice(part);
+        }
     }
 }
 

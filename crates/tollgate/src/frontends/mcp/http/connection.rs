@@ -15,10 +15,11 @@ use std::{
 };
 
 use axum::{Router, extract::Request, response::Response};
+use bytes::BytesMut;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    server::graceful::{GracefulShutdown, Watcher},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -28,12 +29,16 @@ use tokio::{
 };
 use tower_service::Service;
 
-use super::{PATH, Peer, Web, mcp};
+use super::{
+    PATH, Peer, Web, mcp,
+    post::Sent,
+    quick::{self, Ended},
+};
 
 /// The most bytes of a request's head.
 const HEAD_BYTES: usize = 64 << 10;
 /// The most headers of a request.
-const HEADERS: usize = 100;
+pub(super) const HEADERS: usize = 100;
 /// How long calls that are cut off may take to end.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait when the system has no room for another connection.
@@ -91,40 +96,13 @@ pub(super) async fn accept(
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        let state = Arc::new(Activity::default());
-        let timed = TokioIo::new(Timed {
-            stream,
-            state: Arc::clone(&state),
-            limit: web.serve.header_timeout,
-            due: None,
-            alarm: None,
-            patience: web.serve.body_timeout,
-            stuck: None,
-        });
-        let router = router.clone();
-        let shared = Arc::clone(&web);
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let (state, web, router) = (Arc::clone(&state), Arc::clone(&shared), router.clone());
-            async move {
-                state.requests.fetch_add(1, Ordering::Relaxed);
-                state.busy.store(true, Ordering::Relaxed);
-                let response = route(web, router, Peer(peer), request).await;
-                state.busy.store(false, Ordering::Relaxed);
-                response
-            }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(web.serve.idle_timeout)
-            .max_headers(HEADERS)
-            .max_buf_size(HEAD_BYTES)
-            .serve_connection(timed, service);
-        let connection = graceful.watch(connection);
-        let web = Arc::clone(&web);
+        let (router, web, watcher) = (router.clone(), Arc::clone(&web), graceful.watcher());
         tokio::spawn(async move {
             let _counted = web.metrics.connection();
-            // A client that breaks off is no failure of ours.
-            drop(connection.await);
+            if let Ended::Unusual(stream, read) = quick::serve(&web, Peer(peer), stream).await {
+                let rest = Rest { stream, read };
+                Box::pin(general(&web, router, Peer(peer), rest, watcher)).await;
+            }
             drop(permit);
         });
     }
@@ -144,6 +122,46 @@ pub(super) async fn accept(
     }
 }
 
+/// A connection of which something has been read.
+struct Rest {
+    stream: TcpStream,
+    read: BytesMut,
+}
+
+/// Answers requests of every kind until the connection ends.
+async fn general(web: &Arc<Web>, router: Router, peer: Peer, rest: Rest, watcher: Watcher) {
+    let state = Arc::new(Activity::default());
+    let timed = TokioIo::new(Timed {
+        stream: rest.stream,
+        read: rest.read,
+        state: Arc::clone(&state),
+        limit: web.serve.header_timeout,
+        due: None,
+        alarm: None,
+        patience: web.serve.body_timeout,
+        stuck: None,
+    });
+    let shared = Arc::clone(web);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        let (state, web, router) = (Arc::clone(&state), Arc::clone(&shared), router.clone());
+        async move {
+            state.requests.fetch_add(1, Ordering::Relaxed);
+            state.busy.store(true, Ordering::Relaxed);
+            let response = route(web, router, peer, request).await;
+            state.busy.store(false, Ordering::Relaxed);
+            response
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(web.serve.idle_timeout)
+        .max_headers(HEADERS)
+        .max_buf_size(HEAD_BYTES)
+        .serve_connection(timed, service);
+    // A client that breaks off is no failure of ours.
+    drop(watcher.watch(connection).await);
+}
+
 /// Answers a request; those of the protocol take the short way.
 async fn route(
     web: Arc<Web>,
@@ -152,7 +170,8 @@ async fn route(
     request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
     if request.uri().path() == PATH {
-        return Ok(mcp(web, peer, request).await);
+        let (parts, body) = request.into_parts();
+        return Ok(mcp(web, peer, parts, Sent::Coming(body)).await);
     }
     let mut request: Request = request.map(axum::body::Body::new);
     request.extensions_mut().insert(peer);
@@ -174,6 +193,8 @@ struct Activity {
 /// Waiting for a request may take longer than sending one.
 struct Timed {
     stream: TcpStream,
+    /// What was read before.
+    read: BytesMut,
     state: Arc<Activity>,
     limit: Duration,
     /// When the head that has begun must be there, and how many there were before it.
@@ -216,7 +237,13 @@ impl AsyncRead for Timed {
             self.alarm = None;
         }
         let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let read = if self.read.is_empty() {
+            Pin::new(&mut self.stream).poll_read(cx, buffer)
+        } else {
+            let length = self.read.len().min(buffer.remaining());
+            buffer.put_slice(&self.read.split_to(length));
+            Poll::Ready(Ok(()))
+        };
         let arrived = buffer.filled().len() > before;
         let busy = self.state.busy.load(Ordering::Relaxed);
         if arrived && !busy && self.due.is_none() {

@@ -14,6 +14,7 @@ mod metrics;
 mod modern;
 mod old;
 mod post;
+mod quick;
 mod sessions;
 mod stream;
 
@@ -33,11 +34,10 @@ use axum::{
     routing::get,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
-use hyper::body::Incoming;
 use tokio_util::task::TaskTracker;
 use tollgate_core::{ErrorCode, Principal, SessionKey, TrustLevel};
 
-use self::{guard::Hosts, metrics::Metrics, sessions::Sessions};
+use self::{guard::Hosts, metrics::Metrics, post::Sent, sessions::Sessions};
 use super::{Server, Transport, select::Selection, shown};
 use crate::{
     config,
@@ -270,15 +270,14 @@ async fn turned_away(web: &Web, parts: &Parts, refused: &Refused) -> Response {
 }
 
 /// Answers whatever is sent to the protocol's address.
-async fn mcp(web: Arc<Web>, peer: Peer, request: hyper::Request<Incoming>) -> Response {
-    let origin = request.headers().get(header::ORIGIN).cloned();
-    if request.method() == Method::OPTIONS {
-        return match web.hosts.check(request.headers(), request.uri()) {
-            Ok(()) => guard::preflight(request.headers(), origin),
+async fn mcp(web: Arc<Web>, peer: Peer, parts: Parts, body: Sent) -> Response {
+    let origin = parts.headers.get(header::ORIGIN).cloned();
+    if parts.method == Method::OPTIONS {
+        return match web.hosts.check(&parts.headers, &parts.uri) {
+            Ok(()) => guard::preflight(&parts.headers, origin),
             Err(message) => Box::pin(strange(&web, message)).await,
         };
     }
-    let (parts, body) = request.into_parts();
     let identity = match admit(&web, &parts, Some(peer)).await {
         Ok(identity) => identity,
         Err(refused) => return refused,

@@ -25,18 +25,21 @@ use crate::frontends::{
     },
 };
 
+/// The body of a request.
+pub(super) enum Sent {
+    /// All of it, no longer than a message may be.
+    Here(Bytes),
+    /// It is still to be read.
+    Coming(hyper::body::Incoming),
+}
+
 /// The session of whoever names none.
 const DEFAULT_SESSION: &str = "http";
 
-pub(super) async fn run(
-    web: Arc<Web>,
-    identity: Identity,
-    parts: Parts,
-    incoming: hyper::body::Incoming,
-) -> Response {
+pub(super) async fn run(web: Arc<Web>, identity: Identity, parts: Parts, body: Sent) -> Response {
     let caller = caller_of(&identity);
     let left = left(&web, &identity);
-    let text = match read(&web, &parts.headers, incoming).await {
+    let text = match read(&web, &parts.headers, body).await {
         Ok(text) => text,
         Err((status, error)) => {
             return Box::pin(refused(&web, &caller, status, None, error)).await;
@@ -93,7 +96,7 @@ pub(super) fn caller_of(identity: &Identity) -> Caller {
 async fn read(
     web: &Web,
     headers: &HeaderMap,
-    incoming: hyper::body::Incoming,
+    body: Sent,
 ) -> Result<String, (StatusCode, RpcError)> {
     let refuse =
         |status, message: &str| Err((status, RpcError::new(code::INVALID_REQUEST, message)));
@@ -108,15 +111,20 @@ async fn read(
         let message = "the body must not be compressed";
         return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, message);
     }
-    let limited = Limited::new(incoming, web.message_bytes);
-    let bytes: Bytes = match tokio::time::timeout(web.serve.body_timeout, limited.collect()).await {
-        Ok(Ok(collected)) => collected.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let message = format!("a message is longer than {} bytes", web.message_bytes);
-            return refuse(StatusCode::PAYLOAD_TOO_LARGE, &message);
+    let bytes = match body {
+        Sent::Here(bytes) => bytes,
+        Sent::Coming(incoming) => {
+            let limited = Limited::new(incoming, web.message_bytes);
+            match tokio::time::timeout(web.serve.body_timeout, limited.collect()).await {
+                Ok(Ok(collected)) => collected.to_bytes(),
+                Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                    let message = format!("a message is longer than {} bytes", web.message_bytes);
+                    return refuse(StatusCode::PAYLOAD_TOO_LARGE, &message);
+                }
+                Ok(Err(_)) => return refuse(StatusCode::BAD_REQUEST, "the body broke off"),
+                Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+            }
         }
-        Ok(Err(_)) => return refuse(StatusCode::BAD_REQUEST, "the body broke off"),
-        Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
     };
     String::from_utf8(bytes.into()).map_err(|_| {
         let error = RpcError::new(code::PARSE, "the body is not UTF-8");
