@@ -14,6 +14,7 @@ mod events;
 mod knowledge;
 mod lists;
 mod peer;
+mod pieces;
 mod profiles;
 mod results;
 mod skills;
