@@ -3,7 +3,7 @@
 
 use super::Document;
 use super::english;
-use super::question::{Kind, Token};
+use super::question::{self, Kind, Token};
 use super::text::{self, Piece, Style};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -45,8 +45,7 @@ impl Action {
     /// want something else, so they want nothing together.
     pub(super) fn of_request(tokens: &[Token]) -> Self {
         let mut wanted = Self::default();
-        let clauses = || tokens.iter().map(|token| token.clause);
-        if clauses().min() != clauses().max() {
+        if !question::is_one_clause(tokens) {
             return wanted;
         }
         // Whether the next word that counts stands where the verb does.

@@ -5,6 +5,7 @@ use super::action::Action;
 use super::english;
 use super::lexicon::Lexicon;
 use super::postings::{Found, Postings};
+use super::spelling::Spelling;
 use super::text::{self, Piece, Style};
 use super::vocabulary::Vocabulary;
 use super::weights::Weights;
@@ -108,6 +109,7 @@ impl Index {
             weights,
             vocabulary,
             tools,
+            spelling: Spelling::read(documents),
             providers,
             provider_of,
             name_rarity,

@@ -13,6 +13,7 @@ mod postings;
 mod query;
 mod question;
 mod rank;
+mod spelling;
 mod text;
 mod vocabulary;
 mod weights;
@@ -25,6 +26,7 @@ pub use weights::Weights;
 
 use action::Action;
 use postings::Postings;
+use spelling::Spelling;
 use vocabulary::Vocabulary;
 
 /// What the index knows about one tool.
@@ -47,6 +49,7 @@ pub struct Index {
     weights: Weights,
     vocabulary: Vocabulary,
     tools: Postings,
+    spelling: Spelling,
     providers: Postings,
     /// The provider of each tool.
     provider_of: Vec<u32>,

@@ -47,6 +47,12 @@ pub(super) fn tokens(query: &str) -> Vec<Token> {
     tokens
 }
 
+/// Whether nothing but one thing is asked for.
+pub(super) fn is_one_clause(tokens: &[Token]) -> bool {
+    let first = tokens.first().map(|token| token.clause);
+    tokens.iter().all(|token| Some(token.clause) == first)
+}
+
 fn read(chunk: &str, clause: &mut usize, tokens: &mut Vec<Token>) {
     let bare = chunk.trim_matches(|c: char| !c.is_alphanumeric() && !"/~.".contains(c));
     let bare = bare.trim_end_matches('.');

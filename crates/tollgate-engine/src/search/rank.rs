@@ -4,10 +4,13 @@
 use super::action::Action;
 use super::postings::Postings;
 use super::query::{self, Concept};
-use super::question;
+use super::question::{self, Token};
 use super::weights::Weights;
 use super::{Hit, Index};
 use std::collections::HashMap;
+
+/// How many hits keep their places whatever the spelling of others.
+const SETTLED: usize = 3;
 
 /// The tools that answer `query` best, best first.
 pub(super) fn search(index: &Index, query: &str, limit: usize) -> Vec<Hit> {
@@ -23,7 +26,29 @@ pub(super) fn search(index: &Index, query: &str, limit: usize) -> Vec<Hit> {
             *score *= index.weights.opposed;
         }
     }
+    // Among the words of several clauses any tool finds some of its letters.
+    if limit > SETTLED && question::is_one_clause(&tokens) {
+        lift_spelled(index, &tokens, &mut scores);
+    }
     best(index, &scores, limit)
+}
+
+/// Lifts the tools that are spelled like the question, and the best hits as much as any, so that they are not passed
+/// but for repeats of a name.
+fn lift_spelled(index: &Index, tokens: &[Token], scores: &mut [f32]) {
+    let mut shares = index.spelling.ask(tokens);
+    let settled = best(index, scores, SETTLED);
+    let top = settled.first().map_or(0.0, |hit| hit.score);
+    for hit in settled {
+        if let Some(share) = shares.get_mut(hit.document) {
+            *share = 1.0;
+        }
+    }
+    for (score, share) in scores.iter_mut().zip(shares) {
+        if *score > 0.0 {
+            *score += index.weights.spelled * top * share;
+        }
+    }
 }
 
 /// Sums of one question, one entry a tool or provider.

@@ -243,6 +243,32 @@ fn repeats_of_a_name_do_not_crowd_out_the_rest() {
 }
 
 #[test]
+fn words_that_share_letters_decide_who_comes_after_the_best() {
+    let tools: Vec<Document> = ["alpha", "beta", "gamma", "delta", "deepwiki_fetch"]
+        .map(|name| tool(name, "Reads about a repository."))
+        .into();
+    let names = |index: &Index, query: &str| -> Vec<String> {
+        let hits = index.search(query, 4);
+        let name = |hit: &Hit| tools[hit.document].name.clone();
+        hits.iter().map(name).collect()
+    };
+    let index = Index::build(&tools);
+    let asked = "the wiki of this repository";
+    assert_eq!(
+        names(&index, asked),
+        ["alpha", "beta", "gamma", "deepwiki_fetch"]
+    );
+    let long = format!("{asked}, then something else");
+    assert_eq!(names(&index, &long), ["alpha", "beta", "gamma", "delta"]);
+    let weights = Weights {
+        spelled: 0.0,
+        ..Weights::default()
+    };
+    let index = Index::build_with(&tools, weights);
+    assert_eq!(names(&index, asked), ["alpha", "beta", "gamma", "delta"]);
+}
+
+#[test]
 fn answers_nothing_to_nothing() {
     assert!(found("").is_empty());
     assert!(found("  ?! ,,, ").is_empty());

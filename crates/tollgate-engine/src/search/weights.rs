@@ -47,6 +47,8 @@ pub struct Weights {
     pub floor: f32,
     /// What is left of a tool that acts where the question asks to read, and the other way round.
     pub opposed: f32,
+    /// What being spelled like the question adds, as a share of the best score.
+    pub spelled: f32,
     /// What an identical name is worth after a better one.
     pub repeat: f32,
 }
@@ -76,6 +78,7 @@ impl Default for Weights {
             stand_in: 1.2,
             floor: 0.4,
             opposed: 0.7,
+            spelled: 0.2,
             repeat: 0.85,
         }
     }
