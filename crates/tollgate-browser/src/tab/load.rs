@@ -88,7 +88,10 @@ impl Tab {
             self.handle_dialog(dialog.r#type == "beforeunload", None)
                 .await?;
         }
-        self.remember().await;
+        // Pages of one origin follow each other in one process, which goes on telling.
+        if address::origin(url) != self.origin() {
+            self.remember().await;
+        }
         let navigated = match self.depart(url, deadline).await {
             Ok(navigated) => navigated,
             Err(Error::Timeout(_)) => {

@@ -35,7 +35,7 @@ impl Tab {
     }
 
     /// The origin whose storage its page has; none if the page is ours.
-    fn origin(&self) -> Option<String> {
+    pub(super) fn origin(&self) -> Option<String> {
         let state = self.lock();
         let is_web = address::host(&state.url).is_some() && !state.is_stage;
         is_web.then(|| address::origin(&state.url))?
