@@ -1,7 +1,7 @@
 //! Objects printed field by field into one text.
 //!
 //! Every call is printed several times: for the caller, for the log, for whoever replays it.
-//! Those few shapes say themselves how they are spelled, which costs a fifth of what asking a
+//! Those few shapes say themselves how they are spelled, which costs half of what asking a
 //! general serializer for every field does; everything else is left to that.
 //!
 //! Invariant: what is printed here is what `serde_json` prints of the same fields.

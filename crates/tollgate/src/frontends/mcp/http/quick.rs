@@ -1,7 +1,7 @@
 //! The usual request, answered without the general server.
 //!
 //! Most clients send a request in one piece: a head, and a body whose length it tells. To read
-//! that and to answer it takes a fifth of what a server for every case does with it. Whatever is
+//! that and to answer it takes less than a server for every case does with it. Whatever is
 //! not usual goes to that server, with what was read of it, and the connection stays there.
 //! Invariant: nothing is taken for usual that the general server would read in another way.
 
