@@ -4,6 +4,8 @@
 //! [`Columns::derive`], by the writer and by the verifier alike, so a changed
 //! column is noticed just as a changed body is.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -125,7 +127,7 @@ impl AuditRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The chain.
-    pub chain: String,
+    pub chain: Arc<str>,
     /// The place there.
     pub seq: u64,
     /// The hash at that place.
@@ -136,7 +138,7 @@ impl Place {
     /// `chain:seq:hash`, as results carry it.
     pub fn receipt(&self) -> String {
         let (seq, hash) = (self.seq.to_string(), hex(&self.hash));
-        [self.chain.as_str(), ":", &seq, ":", &hash].concat()
+        [&*self.chain, ":", &seq, ":", &hash].concat()
     }
 }
 

@@ -81,7 +81,7 @@ struct Entry {
 
 fn entry(row: AuditRow) -> Entry {
     let place = Place {
-        chain: row.chain,
+        chain: row.chain.into(),
         seq: row.seq,
         hash: row.hash,
     };

@@ -7,7 +7,7 @@
 use std::{collections::HashMap, path::Path};
 
 use ed25519_dalek::VerifyingKey;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use tollgate_core::{
     audit::{Hash, SignedHead, Verification},
     canonical::hex,
@@ -18,7 +18,7 @@ use super::{Anchor, Seal, key};
 use crate::{
     error::store_error,
     sqlite::{
-        index, read_head,
+        index, read_noted,
         rows::{self, AUDIT},
     },
 };
@@ -140,7 +140,7 @@ impl Check<'_> {
 
     /// Checks that what is indexed can be found.
     fn findable(&mut self, piece: &Connection, from: i64) -> rusqlite::Result<()> {
-        let indexed = match read_head(piece, self.chain) {
+        let indexed = match read_noted(piece, self.chain) {
             Ok(Some(head)) => head.indexed.cast_signed(),
             // The end of the check says what is wrong with the head.
             Ok(None) | Err(_) => return Ok(()),
@@ -197,14 +197,18 @@ impl Check<'_> {
         }
     }
 
-    /// Checks that the chain ends where its head says.
+    /// Checks that the chain reaches at least to where its head says, and is the same there.
     fn end(&mut self, connection: &Connection) {
-        match read_head(connection, self.chain) {
-            Ok(Some(head)) if head.seq == self.last && head.hash == self.hash => {}
-            Ok(Some(head)) => self.problem(format!(
-                "head: it says the chain ends at {}, the rows end at {}",
+        match read_noted(connection, self.chain) {
+            Ok(Some(head)) if head.seq > self.last => self.problem(format!(
+                "head: it says the chain reaches {}, the rows end at {}",
                 head.seq, self.last
             )),
+            Ok(Some(head)) => match hash_at(connection, head.seq) {
+                Ok(Some(hash)) if hash == head.hash => {}
+                Ok(_) => self.problem(format!("head: row {} has another hash", head.seq)),
+                Err(error) => self.problem(format!("head: its row cannot be read: {error}")),
+            },
             Ok(None) => self.problem("head: it is gone".to_owned()),
             Err(error) => self.problem(format!("head: it cannot be read: {error}")),
         }
@@ -227,6 +231,17 @@ impl Check<'_> {
             self.found.problems.push(problem);
         }
     }
+}
+
+/// The hash of a row; before the first one there is nothing to hash.
+fn hash_at(connection: &Connection, seq: u64) -> rusqlite::Result<Option<Hash>> {
+    if seq == 0 {
+        return Ok(Some([0; 32]));
+    }
+    connection
+        .prepare_cached("SELECT hash FROM audit_entries WHERE seq = ?1")?
+        .query_row([seq.cast_signed()], |row| row.get(0))
+        .optional()
 }
 
 fn read_seal(row: &Row<'_>, seq: u64) -> rusqlite::Result<(String, Seal)> {

@@ -85,6 +85,20 @@ pub(crate) fn fill(connection: &Connection, indexed: u64, seq: u64) -> rusqlite:
     Ok(())
 }
 
+/// Indexes the bodies after `indexed`; says up to which one.
+pub(crate) fn fill_bodies(connection: &Connection, indexed: u64) -> rusqlite::Result<u64> {
+    let last: Option<i64> = connection
+        .prepare_cached("SELECT max(id) FROM bodies")?
+        .query_row([], |row| row.get(0))?;
+    connection
+        .prepare_cached(
+            "INSERT INTO body_index (call, body)
+             SELECT call, id FROM bodies WHERE id > ?1 ORDER BY call, id",
+        )?
+        .execute([indexed.cast_signed()])?;
+    Ok(last.map_or(indexed, i64::cast_unsigned).max(indexed))
+}
+
 /// Indexed entries from `first` to `last` that cannot be found, and by what.
 pub(crate) fn lost(
     connection: &Connection,

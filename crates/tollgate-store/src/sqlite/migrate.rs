@@ -12,6 +12,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("../migrations/4.sql"),
     include_str!("../migrations/5.sql"),
     include_str!("../migrations/6.sql"),
+    include_str!("../migrations/7.sql"),
 ];
 
 /// Every step in order, for the contract.

@@ -31,7 +31,7 @@ use tollgate_core::{
     store::{Batch, Receipt, StoreError},
 };
 
-pub(crate) use self::apply::read_head;
+pub(crate) use self::apply::{read_head, read_noted};
 pub use self::migrate::schema_sql;
 use self::{
     desk::Desk,
@@ -39,7 +39,7 @@ use self::{
     lock::WriteLock,
     owner::Owner,
     prune::Pruner,
-    queue::Queue,
+    queue::{Answer, Queue},
     readers::Readers,
     writer::{Declined, Pen, Place, Writer},
 };
@@ -108,7 +108,7 @@ impl SqliteStore {
                 keyring,
                 pruner: Pruner::new(settings.retention),
                 clock,
-                chain: settings.chain.clone(),
+                chain: settings.chain.as_str().into(),
                 state_dir: settings.state_dir.clone(),
                 group: settings.limits.group,
                 busy: settings.limits.busy,
@@ -201,8 +201,13 @@ impl Store for SqliteStore {
             Err(Declined::Refused(error)) => return Err(error),
             Err(Declined::Left(batch)) => batch,
         };
-        let answer = writing.queue.push(batch)?;
-        answer.await.unwrap_or_else(|_| Err(queue::closed()))
+        match writing.queue.push(batch)?.await {
+            Ok(Answer { outcome, batch }) => {
+                drop(batch);
+                outcome
+            }
+            Err(_) => Err(queue::closed()),
+        }
     }
 }
 

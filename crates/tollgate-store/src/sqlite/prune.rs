@@ -107,18 +107,15 @@ impl Pruner {
         let last: i64 = connection
             .prepare_cached("SELECT max(id) FROM bodies")?
             .query_row([], |row| row.get(0))?;
-        let stride_end = first.saturating_add(STRIDE - 1);
+        // The last one stays, so that its number is not given again.
+        let most = first.saturating_add(STRIDE - 1).min(last - 1);
         let spare = last.saturating_sub(rows(self.retention.body_rows));
         if first <= spare {
-            connection
-                .prepare_cached("DELETE FROM bodies WHERE id <= ?1")?
-                .execute([spare.min(stride_end)])?;
+            forget_bodies(connection, [spare.min(most), i64::MAX])?;
         }
         let oldest = now.minus(self.retention.bodies).0;
         if at < oldest {
-            connection
-                .prepare_cached("DELETE FROM bodies WHERE id <= ?1 AND at < ?2")?
-                .execute([stride_end, oldest])?;
+            forget_bodies(connection, [most, oldest])?;
         }
         Ok(())
     }
@@ -155,6 +152,18 @@ impl Pruner {
         self.cursor = last;
         Ok(())
     }
+}
+
+/// Forgets bodies up to a number and before a time, and what finds them.
+fn forget_bodies(connection: &Connection, range: [i64; 2]) -> rusqlite::Result<()> {
+    for sql in [
+        "DELETE FROM body_index WHERE (call, body) IN
+             (SELECT call, id FROM bodies WHERE id <= ?1 AND at < ?2)",
+        "DELETE FROM bodies WHERE id <= ?1 AND at < ?2",
+    ] {
+        connection.prepare_cached(sql)?.execute(range)?;
+    }
+    Ok(())
 }
 
 fn rows(count: u64) -> i64 {

@@ -13,7 +13,23 @@ use tokio::sync::oneshot;
 use tollgate_core::store::{Batch, Receipt, StoreError};
 
 /// Where the answer to a commit goes.
-pub(crate) type Reply = oneshot::Sender<Result<Receipt, StoreError>>;
+pub(crate) type Reply = oneshot::Sender<Answer>;
+
+/// What became of a commit, and the batch itself: whoever made it can free it cheaply, and
+/// the one thread that writes has better things to do.
+pub(crate) struct Answer {
+    pub(crate) outcome: Result<Receipt, StoreError>,
+    pub(crate) batch: Option<Batch>,
+}
+
+impl From<Result<Receipt, StoreError>> for Answer {
+    fn from(outcome: Result<Receipt, StoreError>) -> Self {
+        Self {
+            outcome,
+            batch: None,
+        }
+    }
+}
 
 /// One commit.
 pub(crate) struct Job {
@@ -75,10 +91,7 @@ impl Queue {
     }
 
     /// Adds a commit.
-    pub(crate) fn push(
-        &self,
-        batch: Batch,
-    ) -> Result<oneshot::Receiver<Result<Receipt, StoreError>>, StoreError> {
+    pub(crate) fn push(&self, batch: Batch) -> Result<oneshot::Receiver<Answer>, StoreError> {
         let (reply, answer) = oneshot::channel();
         let since = Instant::now();
         let mut inner = self.inner();
@@ -137,8 +150,10 @@ impl Queue {
             return;
         }
         inner.enough = enough;
-        inner.idle = true;
-        let waiting = |inner: &mut Inner| inner.jobs.len() < enough && !inner.closing;
+        let waiting = |inner: &mut Inner| {
+            inner.idle = inner.jobs.len() < enough && !inner.closing;
+            inner.idle
+        };
         let (mut inner, _) = self
             .wake
             .wait_timeout_while(inner, limit, waiting)
@@ -176,10 +191,14 @@ impl Queue {
         inner.jobs.drain(..stale).collect()
     }
 
-    fn wake_if_idle(&self, inner: MutexGuard<'_, Inner>) {
-        let idle = inner.idle && (inner.jobs.len() >= inner.enough || inner.closing);
+    /// Wakes the writer once: until it has looked, those who come later need not.
+    fn wake_if_idle(&self, mut inner: MutexGuard<'_, Inner>) {
+        let wakes = inner.idle && (inner.jobs.len() >= inner.enough || inner.closing);
+        if wakes {
+            inner.idle = false;
+        }
         drop(inner);
-        if idle {
+        if wakes {
             self.wake.notify_one();
         }
     }

@@ -27,7 +27,7 @@ use super::{
     lock::{Held, WriteLock},
     open,
     prune::Pruner,
-    queue::{Job, Queue, Wanted, closed},
+    queue::{Answer, Job, Queue, Wanted, closed},
 };
 use crate::{
     chain::{Keyring, Seal},
@@ -82,7 +82,7 @@ pub(crate) struct Pen {
     pub(crate) keyring: Keyring,
     pub(crate) pruner: Pruner,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) chain: String,
+    pub(crate) chain: Arc<str>,
     pub(crate) state_dir: PathBuf,
     pub(crate) group: usize,
     /// How long the database may be held by others.
@@ -296,7 +296,8 @@ impl Pen {
             match (outcome, job.batch.durability) {
                 (Ok(receipt), Durability::Disk) => synced.push((job.reply, receipt)),
                 (outcome, Durability::Process | Durability::Disk) => {
-                    now.push((job.reply, outcome));
+                    let batch = Some(job.batch);
+                    now.push((job.reply, Answer { outcome, batch }));
                 }
             }
         }
@@ -307,8 +308,8 @@ impl Pen {
                 work.seal = written.seal;
             }
         });
-        for (reply, outcome) in now {
-            let _ = reply.send(outcome);
+        for (reply, answer) in now {
+            let _ = reply.send(answer);
         }
     }
 
@@ -379,7 +380,7 @@ fn acquire<'a>(lock: &'a WriteLock, desk: &Desk) -> io::Result<Held<'a>> {
 /// Answers jobs of which nothing was written.
 pub(crate) fn refuse(jobs: Vec<Job>, error: &StoreError) {
     for job in jobs {
-        let _ = job.reply.send(Err(again(error)));
+        let _ = job.reply.send(Err(again(error)).into());
     }
 }
 

@@ -157,6 +157,7 @@ async fn what_is_no_longer_needed_goes_with_the_writing() {
     }
     // Bounded by what arrives until the next turn, not by what ever arrived.
     assert!(world.count("bodies") <= 100 + 1024 / 10);
+    assert!(world.count("body_index") <= world.count("bodies"));
     assert!(world.count("cache") <= 150 + 1024 / 10);
     assert_eq!(world.count("audit_entries"), 4000);
     let kept = store.body(&CallId("399".into())).await.unwrap();
@@ -185,6 +186,59 @@ async fn a_body_goes_when_it_is_old_and_younger_ones_stay() {
     assert_eq!(store.body(&CallId("old".into())).await.unwrap(), None);
     let kept = store.body(&CallId("young".into())).await.unwrap();
     assert_eq!(kept.unwrap().data.as_deref(), Some("{}"));
+}
+
+#[tokio::test]
+async fn a_body_is_found_before_and_after_it_is_indexed() {
+    let world = World::new();
+    let store = world.open();
+    for number in 0..600_u64 {
+        let batch = Batch {
+            changes: vec![Change::KeepBody(Body {
+                call: CallId(format!("call-{number}").into()),
+                arguments: None,
+                data: Some(number.to_string()),
+            })],
+            ..entries([number], Durability::Process)
+        };
+        store.commit(batch).await.unwrap();
+    }
+    let indexed = world.count("body_index");
+    assert!((256..600).contains(&indexed), "{indexed}");
+    for number in [0, 1, 255, 256, 511, 512, 598, 599] {
+        let call = CallId(format!("call-{number}").into());
+        let body = store.body(&call).await.unwrap().unwrap();
+        assert_eq!(body.data, Some(number.to_string()));
+    }
+    assert_eq!(store.body(&CallId("call-600".into())).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn bodies_that_are_all_too_many_leave_the_last_one() {
+    let world = World::new();
+    let settings = Settings {
+        retention: Retention {
+            body_rows: 0,
+            ..Retention::default()
+        },
+        ..world.settings()
+    };
+    let store = SqliteStore::open(settings, Arc::new(tollgate_core::SystemClock)).unwrap();
+    for turn in 0..3_u64 {
+        let call = CallId(format!("call-{turn}").into());
+        let batch = Batch {
+            changes: vec![Change::KeepBody(Body {
+                call: call.clone(),
+                arguments: None,
+                data: Some(turn.to_string()),
+            })],
+            ..entries(turn * 1100..turn * 1100 + 1100, Durability::Process)
+        };
+        store.commit(batch).await.unwrap();
+        let kept = store.body(&call).await.unwrap().unwrap();
+        assert_eq!(kept.data, Some(turn.to_string()));
+        assert_eq!(world.count("bodies"), 1);
+    }
 }
 
 /// An effect that has ended, or one under way.

@@ -62,7 +62,7 @@ async fn what_was_acknowledged_survives_kill_9() {
             .into_iter()
             .map(|row| {
                 let place = Place {
-                    chain: row.chain,
+                    chain: row.chain.into(),
                     seq: row.seq,
                     hash: row.hash,
                 };

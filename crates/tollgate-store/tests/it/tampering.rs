@@ -221,6 +221,37 @@ async fn a_chain_that_grows_past_its_anchor_is_whole() {
     assert_eq!((found.rows, found.anchored), (7, Some(5)));
 }
 
+#[tokio::test]
+async fn the_row_of_the_head_is_written_with_signatures_and_never_ahead_of_the_chain() {
+    let world = written().await;
+    let noted = |world: &World| -> i64 {
+        let sql = "SELECT seq FROM audit_head";
+        world.sql().query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!(noted(&world), 5);
+    // Between two signatures the last entry alone says where the chain ends.
+    let sql = world.sql();
+    sql.execute(
+        "UPDATE audit_head SET (seq, hash) = (SELECT seq, hash FROM audit_entries WHERE seq = 3)",
+        [],
+    )
+    .unwrap();
+    assert_eq!(verify(&world).await.problems, [""; 0]);
+    let store = world.open();
+    let batch = entries([6], Durability::Disk);
+    let receipt = tollgate_core::Store::commit(&store, batch).await.unwrap();
+    assert_eq!(receipt.places[0].seq, 6);
+    drop(store);
+    assert_eq!(noted(&world), 6);
+    assert_eq!(verify(&world).await.problems, [""; 0]);
+    sql.execute("UPDATE audit_head SET seq = 7", []).unwrap();
+    let problems = verify(&world).await.problems;
+    assert_eq!(
+        problems,
+        ["head: it says the chain reaches 7, the rows end at 6"]
+    );
+}
+
 /// What an attacker who knows the format, but has no key, can do best.
 fn cut_back(sql: &Connection, last: u64) {
     let last = last.cast_signed();

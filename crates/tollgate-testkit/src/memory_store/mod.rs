@@ -117,7 +117,7 @@ impl Store for MemoryStore {
                 columns: entry.columns().clone(),
             });
             receipt.places.push(Place {
-                chain: CHAIN.to_owned(),
+                chain: CHAIN.into(),
                 seq,
                 hash,
             });

@@ -44,8 +44,8 @@ pub async fn entries_are_linked_in_order(subject: Subject) {
     let places: Vec<_> = first.places.into_iter().chain(second.places).collect();
     for (row, place) in rows.iter().zip(&places) {
         assert_eq!(
-            (&row.chain, row.seq, row.hash),
-            (&place.chain, place.seq, place.hash)
+            (&*row.chain, row.seq, row.hash),
+            (&*place.chain, place.seq, place.hash)
         );
     }
     let bodies: Vec<_> = rows.iter().map(|row| row.body.clone()).collect();
@@ -288,8 +288,8 @@ pub async fn a_whole_log_verifies_and_its_head_is_signed(subject: Subject) {
     assert_eq!((found.rows, found.head), (10, hex(&last.hash)));
     let head = subject.store.signed_head(3).await.unwrap().unwrap();
     assert_eq!(
-        (head.seq, &head.hash, &head.chain),
-        (10, &hex(&last.hash), &last.chain)
+        (head.seq, &head.hash, &*head.chain),
+        (10, &hex(&last.hash), &*last.chain)
     );
     assert!(is_signed(&head));
     assert_eq!(subject.store.signed_head(11).await.unwrap(), None);

@@ -11,7 +11,7 @@ mod ledger;
 mod memory;
 mod runs;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{
@@ -30,16 +30,20 @@ pub(crate) struct Group<'c> {
     connection: &'c Connection,
     ledger: Ledger,
     head: Head,
-    chain: &'c str,
+    chain: &'c Arc<str>,
     /// Where it says who is alive.
     state_dir: &'c Path,
     now: Timestamp,
     /// Whether there is anything to commit.
     applied: bool,
+    /// The head as it was found.
+    found: Head,
+    /// Whether its row has to say where the chain ends.
+    sealed: bool,
 }
 
 /// The end of the chain and the other numbers that only grow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) seq: u64,
     pub(crate) hash: Hash,
@@ -47,6 +51,8 @@ pub(crate) struct Head {
     versions: u64,
     /// Entries up to here can be found by the index.
     pub(crate) indexed: u64,
+    /// The same for bodies.
+    pub(crate) bodies: u64,
 }
 
 /// Why a batch was not applied.
@@ -74,7 +80,7 @@ impl<'c> Group<'c> {
     /// Begins the transaction; the caller holds the lock.
     pub(crate) fn begin(
         connection: &'c Connection,
-        (state_dir, chain): (&'c Path, &'c str),
+        (state_dir, chain): (&'c Path, &'c Arc<str>),
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         execute(connection, "BEGIN IMMEDIATE").map_err(store_error)?;
@@ -83,6 +89,8 @@ impl<'c> Group<'c> {
                 connection,
                 ledger: Ledger::default(),
                 head,
+                found: head,
+                sealed: false,
                 chain,
                 state_dir,
                 now,
@@ -140,7 +148,7 @@ impl<'c> Group<'c> {
             .and_then(|mut statement| {
                 statement.execute(params![
                     seal.seq.cast_signed(),
-                    self.chain,
+                    &**self.chain,
                     seal.hash,
                     seal.key,
                     seal.signature,
@@ -148,6 +156,7 @@ impl<'c> Group<'c> {
             })
             .map_err(store_error)?;
         self.applied = true;
+        self.sealed = true;
         Ok(())
     }
 
@@ -166,20 +175,31 @@ impl<'c> Group<'c> {
         if index::is_due(self.head.indexed, self.head.seq) {
             index::fill(self.connection, self.head.indexed, self.head.seq)?;
             self.head.indexed = self.head.seq;
+            self.head.bodies = index::fill_bodies(self.connection, self.head.bodies)?;
+        }
+        // The last entry says where the chain ends, so that alone is not worth a page.
+        let found = Head {
+            seq: self.head.seq,
+            hash: self.head.hash,
+            ..self.found
+        };
+        if found == self.head && !self.sealed {
+            return Ok(());
         }
         self.connection
             .prepare_cached(
                 "UPDATE audit_head SET seq = ?2, hash = ?3, uses = ?4, versions = ?5,
-                     indexed = ?6
+                     indexed = ?6, bodies = ?7
                  WHERE chain = ?1",
             )?
             .execute(params![
-                self.chain,
+                &**self.chain,
                 self.head.seq.cast_signed(),
                 self.head.hash,
                 self.head.uses.cast_signed(),
                 self.head.versions.cast_signed(),
                 self.head.indexed.cast_signed(),
+                self.head.bodies.cast_signed(),
             ])?;
         Ok(())
     }
@@ -289,7 +309,7 @@ impl<'c> Group<'c> {
             )?
             .execute(params![
                 seq.cast_signed(),
-                self.chain,
+                &**self.chain,
                 hash,
                 columns.at,
                 columns.kind,
@@ -304,7 +324,7 @@ impl<'c> Group<'c> {
         self.head.seq = seq;
         self.head.hash = hash;
         Ok(Place {
-            chain: self.chain.to_owned(),
+            chain: Arc::clone(self.chain),
             seq,
             hash,
         })
@@ -318,19 +338,39 @@ impl Drop for Group<'_> {
     }
 }
 
-/// Reads the head of a chain.
+/// Reads the head of a chain: what its row notes, and where the entries really end.
 pub(crate) fn read_head(connection: &Connection, chain: &str) -> rusqlite::Result<Option<Head>> {
+    let Some(noted) = read_noted(connection, chain)? else {
+        return Ok(None);
+    };
+    let last = connection
+        .prepare_cached("SELECT seq, hash FROM audit_entries ORDER BY seq DESC LIMIT 1")?
+        .query_row([], |row| {
+            Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get(1)?))
+        })
+        .optional()?;
+    Ok(Some(match last {
+        Some((seq, hash)) if seq > noted.seq => Head { seq, hash, ..noted },
+        // Entries that are missing stay missing: nothing takes their numbers.
+        Some(_) | None => noted,
+    }))
+}
+
+/// Reads the row of the head; the chain may go on after it.
+pub(crate) fn read_noted(connection: &Connection, chain: &str) -> rusqlite::Result<Option<Head>> {
     connection
         .prepare_cached(
-            "SELECT seq, hash, uses, versions, indexed FROM audit_head WHERE chain = ?1",
+            "SELECT seq, hash, uses, versions, indexed, bodies FROM audit_head WHERE chain = ?1",
         )?
         .query_row([chain], |row| {
+            let number = |at: usize| row.get::<_, i64>(at).map(i64::cast_unsigned);
             Ok(Head {
-                seq: row.get::<_, i64>(0)?.cast_unsigned(),
+                seq: number(0)?,
                 hash: row.get(1)?,
-                uses: row.get::<_, i64>(2)?.cast_unsigned(),
-                versions: row.get::<_, i64>(3)?.cast_unsigned(),
-                indexed: row.get::<_, i64>(4)?.cast_unsigned(),
+                uses: number(2)?,
+                versions: number(3)?,
+                indexed: number(4)?,
+                bodies: number(5)?,
             })
         })
         .optional()

@@ -17,7 +17,7 @@ use crate::{
     error::store_error,
     sqlite::{
         index::{Field, SEGMENT_BITS, segment},
-        read_head,
+        read_noted,
         rows::{self, AUDIT},
     },
 };
@@ -34,7 +34,11 @@ impl AuditLog for SqliteStore {
 
     async fn body(&self, call: &CallId) -> Result<Option<Body>, StoreError> {
         self.readers.look_up(|db| {
-            let sql = "SELECT arguments, data FROM bodies WHERE call = ?1 ORDER BY id DESC LIMIT 1";
+            let sql = "SELECT arguments, data FROM bodies WHERE call = ?1 AND id IN
+                     (SELECT body FROM body_index WHERE call = ?1
+                      UNION ALL SELECT id FROM bodies
+                      WHERE id > (SELECT max(bodies) FROM audit_head) AND call = ?1)
+                 ORDER BY id DESC LIMIT 1";
             one(db, sql, [call.as_str()], |row| {
                 Ok(Ok(Body {
                     call: call.clone(),
@@ -89,7 +93,7 @@ enum Part<'q> {
 
 /// Entries that match, by the most telling index there is.
 fn records(db: &Connection, query: &AuditQuery, chain: &str) -> Result<Vec<AuditRow>, StoreError> {
-    let head = read_head(db, chain).map_err(store_error)?;
+    let head = read_noted(db, chain).map_err(store_error)?;
     let indexed = head.map_or(0, |head| head.indexed);
     let mut parts = match (&query.trace_id, named(query)) {
         (Some(trace), _) => traced(query, trace, indexed),
