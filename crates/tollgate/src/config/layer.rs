@@ -264,13 +264,16 @@ impl Reader<'_> {
             None => ("", [].as_slice()),
         };
         let known: Vec<&str> = keys::properties(schema).map(|(k, _)| k.as_str()).collect();
-        let hint = match suggest::nearest(name, known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => match elsewhere(name) {
-                Some(place) => format!("it belongs at `{place}`"),
-                None if table.is_empty() => format!("the sections are {}", known.join(", ")),
-                None => format!("[{}] has {}", dotted(table), known.join(", ")),
-            },
+        let hint = if let Some(today) = keys::renamed(|old| old == dotted(path)) {
+            format!("it is now {}", written(today))
+        } else if let Some(meant) = suggest::nearest(name, known.iter().copied()) {
+            format!("did you mean `{meant}`?")
+        } else if let Some(place) = elsewhere(name) {
+            format!("it belongs at {}", written(&place))
+        } else if table.is_empty() {
+            format!("there are {}", known.join(", "))
+        } else {
+            format!("[{}] has {}", dotted(table), known.join(", "))
         };
         self.fail(path, line, "unknown key", Some(hint));
     }
@@ -286,6 +289,15 @@ impl Reader<'_> {
             path: self.file.to_owned(),
             line,
         }
+    }
+}
+
+/// A key as it is to be written, with its place if it has no section.
+fn written(key: &str) -> String {
+    if key.contains('.') {
+        format!("`{key}`")
+    } else {
+        format!("`{key}`, above the first section")
     }
 }
 

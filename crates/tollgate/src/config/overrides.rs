@@ -52,7 +52,12 @@ pub(super) fn variable(leaf: &Leaf) -> Option<String> {
     if is_list_of_tables || leaf.path.iter().any(|name| name == keys::ANY) {
         return None;
     }
-    Some(format!("{PREFIX}{}", leaf.path.join("_").to_uppercase()))
+    Some(spelled(&leaf.path.join(".")))
+}
+
+/// The variable of a dotted key.
+fn spelled(key: &str) -> String {
+    format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
 /// The short names of variables with the key each sets.
@@ -170,6 +175,9 @@ fn unknown(name: &str, leaves: &[Leaf], origin: Origin) -> ConfigError {
     known.extend(SHORT.iter().map(|(name, _)| (*name).to_owned()));
     known.extend(RESERVED.iter().map(|(name, _)| (*name).to_owned()));
     let error = ConfigError::new(origin, "no such setting");
+    if let Some(today) = keys::renamed(|old| spelled(old) == name) {
+        return error.hint(format!("it is now {}", spelled(today)));
+    }
     match suggest::nearest(name, known.iter().map(String::as_str)) {
         Some(meant) => error.hint(format!("did you mean {meant}?")),
         None => error.hint("variables are TOLLGATE_<SECTION>_<KEY>, such as TOLLGATE_STATE_DIR"),

@@ -98,8 +98,8 @@ impl Config {
             },
             profiles: raw.profiles.into_iter().map(profile).collect(),
             providers: Providers {
-                choice: raw.providers.choice,
-                preferred_order: raw.providers.preferred_order,
+                choice: raw.provider_choice,
+                preferred_order: raw.preferred_provider_order,
                 disabled: raw.providers.disabled,
                 stub: Stub {
                     tools: raw.providers.stub.tools,

@@ -22,7 +22,8 @@ pub fn markdown() -> String {
 fn variables(page: &mut String) -> fmt::Result {
     page.push_str(
         "## Environment variables\n\n\
-         `TOLLGATE_<SECTION>_<KEY>` sets a key: `TOLLGATE_STATE_DIR` sets `state.dir`.\n\
+         `TOLLGATE_<SECTION>_<KEY>` sets a key: `TOLLGATE_STATE_DIR` sets `state.dir`, and \
+         `TOLLGATE_PROVIDER_CHOICE` sets `provider_choice`, which has no section.\n\
          The entries of a list are separated by commas, and an empty variable counts as unset.\n\
          Keys with a free name in them, such as `profiles.<name>.inactive`, have no variable.\n\
          An unknown `TOLLGATE_` variable is an error.\n\n\
@@ -38,15 +39,22 @@ fn variables(page: &mut String) -> fmt::Result {
 }
 
 fn sections(page: &mut String) -> fmt::Result {
-    let mut current = String::new();
+    let mut current = None;
     for leaf in super::leaves() {
         let section = section(&leaf);
-        if section != current {
-            let about = super::find(&parents(&leaf)).map_or("", description);
-            writeln!(page, "\n## `[{section}]`\n\n{about}\n")?;
+        if current.as_ref() != Some(&section) {
+            if section.is_empty() {
+                page.push_str("\n## Above the first section\n\n");
+                page.push_str(
+                    "These keys belong to no section, so they stand at the top of the file.\n\n",
+                );
+            } else {
+                let about = super::find(&parents(&leaf)).map_or("", description);
+                writeln!(page, "\n## `[{section}]`\n\n{about}\n")?;
+            }
             page.push_str("| key | values | default | untrusted | meaning |\n");
             page.push_str("|---|---|---|---|---|\n");
-            current = section;
+            current = Some(section);
         }
         row(page, &leaf)?;
         entries(page, &leaf)?;

@@ -27,6 +27,12 @@ use super::layer;
 /// Stands for any name in the path of a key below a table of free names.
 pub(super) const ANY: &str = "<name>";
 
+/// Keys that had another name once, each with the one of today.
+const RENAMED: [(&str, &str); 2] = [
+    ("providers.choice", "provider_choice"),
+    ("providers.preferred_order", "preferred_provider_order"),
+];
+
 static SCHEMA: LazyLock<Value> = LazyLock::new(generate);
 
 /// The JSON Schema of `tollgate.toml`, with defaults.
@@ -91,6 +97,12 @@ pub(super) fn find(path: &[String]) -> Option<&'static Value> {
             .and_then(|all| all.get(name))
             .or_else(|| free_names(schema))
     })
+}
+
+/// The name of today of a key that had another one.
+pub(super) fn renamed(is_it: impl Fn(&str) -> bool) -> Option<&'static str> {
+    let mut known = RENAMED.iter();
+    known.find(|(old, _)| is_it(old)).map(|(_, today)| *today)
 }
 
 pub(super) fn is_table(schema: &Value) -> bool {

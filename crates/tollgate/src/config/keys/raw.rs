@@ -19,6 +19,10 @@ use super::{
 #[serde(deny_unknown_fields)]
 #[schemars(title = "tollgate.toml")]
 pub struct RawConfig {
+    /// How the provider of a tool is chosen that several of them offer.
+    pub provider_choice: values::ProviderChoice,
+    /// Providers, most preferred first (patterns, `*` matches any text).
+    pub preferred_provider_order: Vec<String>,
     /// Where Tollgate keeps what it must remember.
     #[serde(default)]
     pub state: RawState,
@@ -42,7 +46,7 @@ pub struct RawConfig {
     pub discovery: RawDiscovery,
     /// Named sets of tools to switch off; `discovery.profile` picks one.
     pub profiles: BTreeMap<String, RawProfile>,
-    /// Who serves a tool that several providers offer.
+    /// Which providers there are.
     pub providers: RawProviders,
     /// Other people's MCP servers.
     pub mcp: mcp::RawMcp,
@@ -238,14 +242,10 @@ pub struct RawProfile {
     pub reason: Option<String>,
 }
 
-/// Who serves a tool that several providers offer.
+/// Which providers there are.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawProviders {
-    /// How the choice is made.
-    pub choice: values::ProviderChoice,
-    /// Providers, most preferred first (patterns, `*` matches any text).
-    pub preferred_order: Vec<String>,
     /// Providers that are switched off.
     #[schemars(extend("x-untrusted" = "add"))]
     pub disabled: Vec<String>,

@@ -89,9 +89,9 @@ pub enum Schemas {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderChoice {
-    /// The first in `preferred_order`.
+    /// The first in `preferred_provider_order`.
     Order,
-    /// The one with the least capability; `preferred_order` breaks ties.
+    /// The one with the least capability; `preferred_provider_order` breaks ties.
     Safest,
 }
 

@@ -69,6 +69,11 @@ fn invalid_files_say_all_that_is_wrong() {
     ownerless.toml:2: serve.oauth.audience: there is no issuer whose tokens it is about (set `serve.oauth.issuer`)
     ownerless.toml:3: serve.oauth.jwks_file: there is no issuer whose tokens it is about (set `serve.oauth.issuer`)
 
+    renamed.toml:1: colour: unknown key (there are provider_choice, preferred_provider_order, state, limits, policy, consent, record, review, sanitize, log, telemetry, discovery, profiles, providers, mcp, serve, results, resources, knowledge, docs, skills, sandbox, runs, keepa, web, browser)
+    renamed.toml:4: providers.choice: unknown key (it is now `provider_choice`, above the first section)
+    renamed.toml:5: providers.preferred_order: unknown key (it is now `preferred_provider_order`, above the first section)
+    renamed.toml:6: providers.provider_choice: unknown key (it belongs at `provider_choice`, above the first section)
+
     secrets.toml:2: telemetry.otlp_endpoint: not a plain http or https address (such as `http://127.0.0.1:4318`; secrets go into `headers`)
     secrets.toml:5: telemetry.headers.authorization: a secret must not be written here (name its place instead: `env:NAME` or `file:PATH`)
     secrets.toml:6: telemetry.headers.x-empty: a secret must not be written here (name its place instead: `env:NAME` or `file:PATH`)

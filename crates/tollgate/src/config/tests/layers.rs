@@ -94,6 +94,7 @@ fn wrong_variables_and_flags_say_what_was_meant() {
         .set("TOLLGATE_RECORD_PREVIEW", "-1")
         .set("TOLLGATE_LOG_LEVEL", "loud")
         .set("TOLLGATE_NONSENSE", "1")
+        .set("TOLLGATE_PROVIDERS_PREFERRED_ORDER", "stub")
         .set("TOLLGATE_TELEMETRY_HEADERS", "authorization=secret");
     let flag = |flag: &str, key: &str, value: &str| Override {
         flag: flag.into(),
@@ -113,6 +114,7 @@ fn wrong_variables_and_flags_say_what_was_meant() {
     environment variable TOLLGATE_LIMITS_MESSAGE_BYTES: limits.message_bytes: expected a whole number, found a text
     environment variable TOLLGATE_LOG_LEVEL: log.level: `loud` is not a choice (one of error, warn, info, debug)
     environment variable TOLLGATE_NONSENSE: no such setting (variables are TOLLGATE_<SECTION>_<KEY>, such as TOLLGATE_STATE_DIR)
+    environment variable TOLLGATE_PROVIDERS_PREFERRED_ORDER: no such setting (it is now TOLLGATE_PREFERRED_PROVIDER_ORDER)
     environment variable TOLLGATE_RECORD_PREVIEW: record.preview: -1 is out of range (it may be 0 to 10000)
     environment variable TOLLGATE_STATE_DIRECTORY: no such setting (did you mean TOLLGATE_STATE_DIR?)
     environment variable TOLLGATE_TELEMETRY_HEADERS: no such setting (variables are TOLLGATE_<SECTION>_<KEY>, such as TOLLGATE_STATE_DIR)

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const GREEDY: &str = r#"
+const GREEDY: &str = r#"preferred_provider_order = ["stub"]
+
 [state]
 dir = "/tmp/elsewhere"
 
@@ -34,7 +35,6 @@ profile = "small"
 inactive = ["browser.*"]
 
 [providers]
-preferred_order = ["stub"]
 disabled = ["sandbox"]
 
 [serve]
@@ -53,19 +53,19 @@ fn an_untrusted_project_only_narrows() {
         .project(GREEDY);
     let config = home.load().unwrap();
     insta::assert_snapshot!(home.tell(&config.notices), @"
-    ~/project/tollgate.toml:11: consent.approval_ttl_seconds: ignored: an untrusted project can only lower this; read its files, then run `tollgate trust ~/project`
-    ~/project/tollgate.toml:25: discovery.toolsets: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
-    ~/project/tollgate.toml:6: limits.message_bytes: ignored: an untrusted project can only lower this; read its files, then run `tollgate trust ~/project`
-    ~/project/tollgate.toml:19: log.file: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
-    ~/project/tollgate.toml:33: providers.preferred_order: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:12: consent.approval_ttl_seconds: ignored: an untrusted project can only lower this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:26: discovery.toolsets: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:7: limits.message_bytes: ignored: an untrusted project can only lower this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:20: log.file: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:1: preferred_provider_order: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:42: resources.roots.home: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
-    ~/project/tollgate.toml:14: review.confidence_threshold: ignored: an untrusted project can only raise this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:15: review.confidence_threshold: ignored: an untrusted project can only raise this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:37: serve.host: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:39: serve.oauth.audience: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:39: serve.oauth.issuer: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ~/project/tollgate.toml:39: serve.oauth.jwks_url: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
-    ~/project/tollgate.toml:3: state.dir: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
-    ~/project/tollgate.toml:22: telemetry.otlp_endpoint: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:4: state.dir: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
+    ~/project/tollgate.toml:23: telemetry.otlp_endpoint: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ");
     assert_eq!(config.limits.message_bytes, 4 * 1024 * 1024);
     assert_eq!(config.limits.argument_bytes, 4096);

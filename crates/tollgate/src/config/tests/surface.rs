@@ -12,6 +12,8 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
         })
         .collect();
     insta::assert_snapshot!(rules.join("\n"), @"
+    provider_choice: no
+    preferred_provider_order: no
     state.dir: no
     state.anchor_dir: no
     limits.message_bytes: lower
@@ -47,8 +49,6 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     discovery.schemas: no
     profiles.<name>.inactive: add
     profiles.<name>.reason: if unset
-    providers.choice: no
-    providers.preferred_order: no
     providers.disabled: add
     providers.stub.tools: no
     providers.stub.writes: no

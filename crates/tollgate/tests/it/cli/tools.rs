@@ -1,6 +1,6 @@
 //! Finding tools, and what the shell is told about the program.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::support::TestEnv;
 
@@ -153,19 +153,53 @@ fn a_switched_off_provider_or_tool_is_gone() {
     assert_eq!(names(&listed), ["a.b"]);
 }
 
+/// Who would serve a call.
+#[track_caller]
+fn served(env: &TestEnv, tool: &str, arguments: &str) -> Value {
+    let answer = env.call(tool, arguments, &["--dry-run"]);
+    answer.json()["meta"]["provider"].clone()
+}
+
 #[test]
 fn the_preferred_provider_serves_a_name_that_two_offer() {
     let stub = "[providers.stub]\ntools = [\"text.stats\"]\n";
     let env = TestEnv::with_config(stub);
-    let served = |env: &TestEnv| {
-        let answer = env.call("text.stats", r#"{"text":"a"}"#, &["--dry-run"]);
-        answer.exits(0).json()["meta"]["provider"].clone()
-    };
-    assert_eq!(served(&env), json!("builtin"));
+    let served = |env: &TestEnv| served(env, "text.stats", r#"{"text":"a"}"#);
+    assert_eq!(served(&env), "builtin");
     env.configure(&format!(
-        "[providers]\npreferred_order = [\"stub\", \"builtin\"]\n{stub}"
+        "preferred_provider_order = [\"stub\", \"builtin\"]\n{stub}"
     ));
-    assert_eq!(served(&env), json!("stub"));
+    assert_eq!(served(&env), "stub");
+    let answer = env.ok("text.stats", r#"{"text":"a"}"#);
+    assert_eq!(answer["meta"]["provider"], "stub", "{answer}");
+}
+
+#[test]
+fn the_safest_provider_serves_a_name_that_two_offer() {
+    // The first is read by the builtin provider and written by the stub, the other one the
+    // other way round.
+    const STUB: &str = "[providers.stub]\ntools = [\"text.stats\", \"session.forget\"]\n\
+                        writes = [\"text.stats\"]\n";
+    let mut env = TestEnv::new();
+    let both = |env: &TestEnv, head: &str| {
+        env.configure(&format!("{head}\n{STUB}"));
+        let text = served(env, "text.stats", r#"{"text":"a"}"#);
+        [text, served(env, "session.forget", "{}")]
+    };
+    assert_eq!(both(&env, ""), ["builtin", "builtin"]);
+    let stub_first = "preferred_provider_order = [\"stub\", \"builtin\"]";
+    assert_eq!(both(&env, stub_first), ["stub", "stub"]);
+    let safest = format!("provider_choice = \"safest\"\n{stub_first}");
+    assert_eq!(both(&env, &safest), ["builtin", "stub"]);
+    assert_eq!(
+        both(&env, "provider_choice = \"safest\""),
+        ["builtin", "stub"]
+    );
+    let answer = env.ok("session.forget", "{}");
+    assert_eq!(answer["meta"]["provider"], "stub", "{answer}");
+    env.set("TOLLGATE_PROVIDER_CHOICE", "order");
+    env.set("TOLLGATE_PREFERRED_PROVIDER_ORDER", "stub,builtin");
+    assert_eq!(both(&env, &safest), ["stub", "stub"]);
 }
 
 #[test]
