@@ -30,7 +30,7 @@ pub use call::{
     Caller, Changed, DialogError, Disposition, Following, Gateway, HumanConsent, Outcome, Parts,
     Request, Stage, StageProbe, StepOf, cache_key_of,
 };
-pub use catalog::{Catalog, Listing, Problem, ProviderChoice, Selection};
+pub use catalog::{Catalog, Listing, Missing, Problem, ProviderChoice, Selection};
 pub use desk::{Decided, NewToken};
 pub use ids::{random_hex, random_id};
 pub use sanitize::{Clean, Cleaner};

@@ -164,6 +164,10 @@ impl LogSink for LogFile {
         bytes.push(b'\n');
         self.desk.add(&bytes);
     }
+
+    fn warn(&self, event: &'static str, provider: &str, message: &str) {
+        self.note(Level::Warn, event, provider, message);
+    }
 }
 
 impl LogFile {

@@ -113,7 +113,7 @@ impl Gateway {
     /// Opens the door.
     pub fn new(parts: Parts) -> Self {
         parts.skills.judge(&parts.catalog);
-        Self(Arc::new(Inner {
+        let inner = Arc::new(Inner {
             store: parts.store,
             catalog: RwLock::new(Arc::new(parts.catalog)),
             policies: RwLock::new(Arc::new(parts.policies)),
@@ -132,7 +132,9 @@ impl Gateway {
             changes: broadcast::channel(notices::BACKLOG).0,
             followed: Mutex::default(),
             waiting: AtomicUsize::new(0),
-        }))
+        });
+        inner.tell_problems(&inner.catalog(), &[]);
+        Self(inner)
     }
 
     /// Takes one call from request to outcome.

@@ -8,7 +8,7 @@ use tokio::sync::broadcast;
 use tollgate_core::{Notice, NoticeSink};
 
 use super::{Gateway, Inner};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Problem};
 
 /// Something that is no longer what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,7 @@ impl Gateway {
                 .unwrap_or_else(PoisonError::into_inner),
             Arc::clone(&new),
         );
+        self.0.tell_problems(&new, old.problems());
         for changed in old.differences(&new) {
             if !changes.contains(&changed) {
                 changes.push(changed);
@@ -80,6 +81,16 @@ impl Gateway {
 }
 
 impl Inner {
+    /// Writes down what is missing from a catalogue and was not known to be.
+    pub(super) fn tell_problems(&self, catalog: &Catalog, known: &[Problem]) {
+        let problems = catalog.problems().iter();
+        for problem in problems.filter(|problem| !known.contains(problem)) {
+            let message = self.cleaner.line(&problem.message);
+            let event = problem.missing.event();
+            self.log.warn(event, &problem.provider, &message);
+        }
+    }
+
     fn announce(&self, changed: Changed) {
         // Nobody listening is no failure.
         drop(self.changes.send(changed));

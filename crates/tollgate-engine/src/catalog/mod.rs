@@ -57,11 +57,32 @@ impl Default for Selection {
     }
 }
 
+/// What is missing from the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// All tools of a provider that cannot list them.
+    Everything,
+    /// One tool, which is spelled like another one.
+    Tool,
+}
+
+impl Missing {
+    /// What the log calls it.
+    pub const fn event(self) -> &'static str {
+        match self {
+            Self::Everything => "provider.list_tools.failed",
+            Self::Tool => "provider.tool.left_out",
+        }
+    }
+}
+
 /// Something an operator should know about the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The provider it is about.
     pub provider: String,
+    /// What is missing because of it.
+    pub missing: Missing,
     /// What is wrong.
     pub message: String,
 }
@@ -98,6 +119,7 @@ impl Catalog {
                 }
                 Err(why) => problems.push(Problem {
                     provider: provider.id().to_owned(),
+                    missing: Missing::Everything,
                     message: format!("cannot list its tools: {why}"),
                 }),
             }
@@ -209,6 +231,7 @@ impl Catalog {
         if let Some(other) = self.spellings.get(&safe).filter(|other| **other != name) {
             self.problems.push(Problem {
                 provider: offer.provider.id().to_owned(),
+                missing: Missing::Tool,
                 message: format!(
                     "`{name}` and `{other}` are both spelled `{safe}`; `{name}` is left out"
                 ),

@@ -1,4 +1,5 @@
-//! The JSON-line log: exactly the events and fields of document 001, section 6.
+//! The JSON-line log: exactly the events and fields of document 001, section 6, and words
+//! about providers beside them.
 
 use serde::Serialize;
 
@@ -57,6 +58,9 @@ pub struct LogLine<'a> {
 pub trait LogSink: Send + Sync {
     /// Takes one.
     fn write(&self, line: &LogLine<'_>);
+
+    /// Takes what is wrong with a provider beside its calls, in words that are clean already.
+    fn warn(&self, event: &'static str, provider: &str, message: &str);
 }
 
 /// For those who want none.
@@ -65,4 +69,6 @@ pub struct NoLog;
 
 impl LogSink for NoLog {
     fn write(&self, _: &LogLine<'_>) {}
+
+    fn warn(&self, _: &'static str, _: &str, _: &str) {}
 }

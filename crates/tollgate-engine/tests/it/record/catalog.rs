@@ -1,11 +1,14 @@
 //! Who serves a name, and what an operator is told about the rest.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use async_trait::async_trait;
 use serde_json::json;
 use tollgate_core::{
-    Annotations, Answer, CallContext, Capability, Provider, ProviderError, ToolCall, ToolSpec,
+    Annotations, Answer, CallContext, Capability, ErrorCode, Provider, ProviderError, ToolCall,
+    ToolSpec,
 };
-use tollgate_engine::{Problem, ProviderChoice, Selection};
+use tollgate_engine::{Missing, Problem, ProviderChoice, Selection};
 use tollgate_testkit::fakes::{FakeProvider, says};
 
 use crate::support::{Setup, World, body, said, spec_read};
@@ -35,17 +38,15 @@ async fn the_safest_offer_wins_where_the_operator_wants_it() {
 async fn a_provider_that_cannot_list_stays_registered_and_is_reported() {
     let world = Setup::new()
         .tool(spec_read("shelf.look"), says(json!({})))
-        .provider(FakeProvider::broken(
-            "mcp_down",
-            "no such file: /opt/server",
-        ))
+        .provider(FakeProvider::broken("shelves", "no such file: /opt/server"))
         .build()
         .await;
     let catalog = world.gateway.catalog();
     assert_eq!(
         catalog.problems(),
         [Problem {
-            provider: "mcp_down".to_owned(),
+            provider: "shelves".to_owned(),
+            missing: Missing::Everything,
             message: "cannot list its tools: the service failed".to_owned(),
         }]
     );
@@ -55,8 +56,39 @@ async fn a_provider_that_cannot_list_stays_registered_and_is_reported() {
         .into_iter()
         .map(|(id, _)| id)
         .collect();
-    assert_eq!(registered, ["builtin", "fake", "mcp_down"]);
+    assert_eq!(registered, ["builtin", "fake", "shelves"]);
+    assert_eq!(
+        world.log.written(),
+        [json!({
+            "event": "provider.list_tools.failed", "provider": "shelves",
+            "message": "cannot list its tools: the service failed",
+        })]
+    );
     assert_eq!(said(&world.call("shelf.look", "{}").await), "ok");
+}
+
+#[tokio::test]
+async fn the_log_tells_a_problem_once_and_again_when_it_comes_back() {
+    let world = Setup::new()
+        .tool(spec_read("shelf.look"), says(json!({})))
+        .provider(Wavers::default())
+        .build()
+        .await;
+    let told = || world.log.written().len();
+    assert_eq!(told(), 0);
+    for (number, wanted) in [(0, 1), (1, 1), (2, 1), (3, 2)] {
+        let catalog = world.gateway.catalog().collect_again().await;
+        world.gateway.replace_catalog(catalog);
+        assert_eq!(told(), wanted, "after look {number}");
+    }
+    let last = world.log.written().pop().unwrap();
+    assert_eq!(
+        last,
+        json!({
+            "event": "provider.list_tools.failed", "provider": "wavers",
+            "message": "cannot list its tools: see https://x.test/?token=***",
+        })
+    );
 }
 
 #[tokio::test]
@@ -70,6 +102,7 @@ async fn a_provider_that_breaks_while_it_lists_is_reported_too() {
         world.gateway.catalog().problems(),
         [Problem {
             provider: "mcp_breaks".to_owned(),
+            missing: Missing::Everything,
             message: "cannot list its tools: it crashed".to_owned(),
         }]
     );
@@ -87,6 +120,7 @@ async fn a_provider_that_never_lists_holds_nobody_up() {
         world.gateway.catalog().problems(),
         [Problem {
             provider: "mcp_hangs".to_owned(),
+            missing: Missing::Everything,
             message: "cannot list its tools: no answer within 10 s".to_owned(),
         }]
     );
@@ -108,6 +142,7 @@ async fn two_names_with_one_safe_spelling_are_named_and_the_later_is_left_out() 
         world.gateway.catalog().problems(),
         [Problem {
             provider: "mcp_x".to_owned(),
+            missing: Missing::Tool,
             message: "`shelf_look.up` and `shelf.look_up` are both spelled `shelf_look_up`; \
                       `shelf_look.up` is left out"
                 .to_owned(),
@@ -146,6 +181,31 @@ impl Provider for Breaks {
 
     async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
         panic!("a bug of the provider")
+    }
+
+    async fn call(&self, _: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {
+        Err(ProviderError::not_found("nothing here"))
+    }
+}
+
+/// A provider that lists its tools, fails to twice, and so on.
+#[derive(Default)]
+struct Wavers(AtomicUsize);
+
+#[async_trait]
+impl Provider for Wavers {
+    fn id(&self) -> &str {
+        "wavers"
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        match self.0.fetch_add(1, Ordering::SeqCst) % 3 {
+            0 => Ok(Vec::new()),
+            _ => Err(ProviderError::new(
+                ErrorCode::Unavailable,
+                "see https://x.test/?token=abcdef0123456789",
+            )),
+        }
     }
 
     async fn call(&self, _: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tollgate_core::CallId;
 use tollgate_engine::{
     Stage, StageProbe,
@@ -25,6 +25,11 @@ impl LogSink for Lines {
             .lock()
             .unwrap()
             .push(serde_json::to_value(line).unwrap());
+    }
+
+    fn warn(&self, event: &'static str, provider: &str, message: &str) {
+        let line = json!({"event": event, "provider": provider, "message": message});
+        self.0.lock().unwrap().push(line);
     }
 }
 

@@ -7,9 +7,9 @@ use tollgate_core::{
     Health, SystemClock,
     store::{AuditLog, Intents},
 };
-use tollgate_engine::{Catalog, Skills};
+use tollgate_engine::{Catalog, Missing, Problem, Skills};
 use tollgate_providers::sandbox::survey;
-use tollgate_store::SqliteStore;
+use tollgate_store::{OpenError, SqliteStore};
 
 use super::{Exit, Stop, console::Console, console::Paint};
 use crate::{
@@ -157,16 +157,42 @@ fn policies(config: &Config) -> Finding {
     }
 }
 
+/// What to do about a state that is damaged.
+const RESTORE: &str = "stop every process of Tollgate, keep the files as they are, restore a backup \
+                       beside them and name it in `state.dir`";
+
+/// What to do about a state that cannot be opened.
+const fn cure(error: &OpenError) -> &'static str {
+    match error {
+        OpenError::ChainName(_) | OpenError::OtherChain(_) => {
+            "name the folder of this gate's own state in `state.dir`"
+        }
+        OpenError::Absent => "any call makes it",
+        OpenError::Directory(_) => {
+            "see that it is a folder and that you may write it, or name another one in `state.dir`"
+        }
+        OpenError::ReadOnly => {
+            "see that you may write it, or name another folder in `state.dir`; nothing is lost meanwhile"
+        }
+        OpenError::Busy => "look for a process of Tollgate that hangs, and run this again",
+        OpenError::Full => "make room on the disk; nothing is lost meanwhile",
+        OpenError::Corrupt(_) => RESTORE,
+        OpenError::TooNew { .. } => {
+            "use the version of Tollgate that wrote it; states are only converted forward"
+        }
+        OpenError::Key(_) => "restore `audit-signing.key` in that folder from a backup",
+        OpenError::Failed(_) => {
+            "check that the folder can be written and has space; keep the files"
+        }
+    }
+}
+
 async fn state(config: &Config) -> Vec<Finding> {
     let dir = config.state.dir.display().to_string();
     let store = match SqliteStore::open(wire::store_settings(config), Arc::new(SystemClock)) {
         Ok(store) => store,
         Err(error) => {
-            return vec![broken(
-                "state",
-                format!("{dir}: {error}"),
-                "check that the folder exists, can be written and has space; keep the files",
-            )];
+            return vec![broken("state", format!("{dir}: {error}"), cure(&error))];
         }
     };
     let mut findings = vec![works("state", dir)];
@@ -186,11 +212,7 @@ async fn state(config: &Config) -> Vec<Finding> {
             found.problems.join("; "),
             "stop, keep the files, and compare with your last export",
         )),
-        Err(error) => findings.push(broken(
-            "audit",
-            error.to_string(),
-            "run `tollgate audit verify`",
-        )),
+        Err(error) => findings.push(broken("audit", error.to_string(), RESTORE)),
     }
     match store.abandoned().await {
         Ok(open) if open.is_empty() => {}
@@ -223,7 +245,7 @@ fn skills(config: &Config, catalog: &Catalog) -> Vec<Finding> {
                 format!("{name} is off: {reason}"),
                 "`tollgate skills lint` shows what is wrong",
             ),
-            (Some(reason), _) => works("skill", format!("{name} is off: {reason}")),
+            (Some(reason), _) => there("skill", false, format!("{name} is off: {reason}")),
         }
     });
     all.collect()
@@ -252,24 +274,45 @@ async fn providers(config: &Config, environment: &Environment) -> Vec<Finding> {
         format!("{} on offer", catalog.listings().count()),
     )];
     findings.extend(skills(config, &catalog));
-    let mut all = catalog.health().await;
-    all.dedup_by(|one, other| one.0 == other.0 && one.1 == other.1);
-    for (provider, health) in all {
-        findings.push(match health {
-            Health::Ready => works("provider", provider),
-            Health::Degraded(why) => {
-                limited("provider", format!("{provider}: {why}"), "see its settings")
-            }
-            Health::Down(why) => {
-                broken("provider", format!("{provider}: {why}"), "see its settings")
-            }
+    findings.extend(standing(&catalog).await);
+    findings
+}
+
+/// How every provider is, and what is missing because of it.
+async fn standing(catalog: &Catalog) -> Vec<Finding> {
+    let problems = catalog.problems();
+    let lists = |provider: &str| {
+        let missing = |problem: &Problem| problem.missing == Missing::Everything;
+        !problems
+            .iter()
+            .any(|it| it.provider == provider && missing(it))
+    };
+    let mut told = Vec::new();
+    let mut findings = Vec::new();
+    for (provider, health) in catalog.health().await {
+        // Parts of one provider that are alike are told once.
+        let one = (provider.clone(), health.clone());
+        if told.contains(&one) {
+            continue;
+        }
+        told.push(one);
+        let said = |why: String| format!("{provider}: {why}");
+        findings.extend(match health {
+            Health::Ready if lists(&provider) => Some(works("provider", provider)),
+            // What it lacks is told below.
+            Health::Ready => None,
+            Health::Degraded(why) => Some(limited("provider", said(why), "see its settings")),
+            Health::Down(why) => Some(broken("provider", said(why), "see its settings")),
         });
     }
-    findings.extend(catalog.problems().iter().map(|problem| {
+    findings.extend(problems.iter().map(|problem| {
         limited(
             "provider",
             format!("{}: {}", problem.provider, problem.message),
-            "its tools are missing until this is fixed",
+            match problem.missing {
+                Missing::Everything => "its tools are missing until this is fixed",
+                Missing::Tool => "give one of them another name",
+            },
         )
     }));
     findings
@@ -362,4 +405,39 @@ fn show(findings: &[Finding], console: &Console) -> Result<(), Stop> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::Provider;
+    use tollgate_engine::Selection;
+    use tollgate_testkit::fakes::FakeProvider;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_provider_that_cannot_list_is_told_once_with_what_it_means() {
+        let providers: Vec<Arc<dyn Provider>> = vec![
+            Arc::new(FakeProvider::new("shop")),
+            Arc::new(FakeProvider::broken("shelves", "no such file")),
+        ];
+        let catalog = Catalog::collect(providers, &Selection::default()).await;
+        let findings = standing(&catalog).await;
+        let told: Vec<String> = findings
+            .iter()
+            .map(|finding| {
+                let todo = finding.todo.as_deref().unwrap_or_default();
+                format!("{} -> {todo}", finding.said)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "shop -> ",
+                "shelves: cannot list its tools: the service failed \
+                 -> its tools are missing until this is fixed",
+            ]
+        );
+        assert!(findings[0].state == State::Works && findings[1].state == State::Limited);
+    }
 }

@@ -21,6 +21,14 @@ fn refused(env: &TestEnv) -> Ran {
     ran
 }
 
+/// The doctor finds it broken too, and names what to do.
+#[track_caller]
+fn doctor_says(env: &TestEnv, todo: &str) {
+    let said = env.run(&["doctor"]).exits(1).out;
+    let line = said.lines().find(|line| line.contains(" -> "));
+    assert!(line.is_some_and(|line| line.contains(todo)), "{said}");
+}
+
 #[test]
 fn a_state_folder_that_is_a_file() {
     let env = TestEnv::new();
@@ -30,6 +38,7 @@ fn a_state_folder_that_is_a_file() {
     assert_eq!(fs::read(env.path("data/tollgate")).unwrap(), b"mine");
     let lines = env.feed(&["jsonl"], "").exits(2);
     assert_eq!(lines.out, "");
+    doctor_says(&env, "you may write it");
 }
 
 #[test]
@@ -100,7 +109,7 @@ fn a_state_that_cannot_be_written_is_still_read() {
     let listed = env.run(&["audit", "list", "--json"]).exits(0).json();
     assert_eq!(listed["entries"].as_array().unwrap().len(), 1);
     env.whole();
-    env.run(&["doctor"]).exits(1);
+    doctor_says(&env, "you may write it");
     drop(frozen);
     env.ok("time.now", "{}");
     assert_eq!(env.whole()["rows"], 2);
@@ -116,6 +125,7 @@ fn a_database_of_garbage_is_kept_as_it_is() {
     assert_eq!(kept, garbage, "evidence is not overwritten");
     let verified = env.run(&["audit", "verify"]);
     assert_ne!(verified.code, 0);
+    doctor_says(&env, "restore a backup");
 }
 
 #[test]
@@ -133,7 +143,7 @@ fn a_database_torn_in_the_middle_is_noticed() {
     let ran = env.call("text.stats", STATS, &[]);
     assert!(ran.code == 1 || ran.code == 2, "{ran:?}");
     assert!(!ran.err.contains("panicked"), "{}", ran.err);
-    env.run(&["doctor"]).exits(1);
+    doctor_says(&env, "restore a backup");
 }
 
 #[test]
@@ -145,6 +155,7 @@ fn a_schema_from_the_future_is_left_alone() {
         .unwrap();
     let ran = refused(&env);
     assert!(ran.err.contains("version 999"), "{}", ran.err);
+    doctor_says(&env, "use the version of Tollgate that wrote it");
 }
 
 #[test]
