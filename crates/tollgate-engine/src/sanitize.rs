@@ -211,6 +211,11 @@ impl Cleaner {
         self.rules.text(text, &Scope::trusted()).text.into_owned()
     }
 
+    /// Whether a name can be written down as it is: nothing in it is secret, moves or hides.
+    pub fn is_plain(&self, name: &str) -> bool {
+        !name.chars().any(char::is_control) && self.line(name) == name
+    }
+
     /// Cleans a document: JSON as JSON, where numbers and identifiers stay, and else as text.
     pub(crate) fn document(&self, text: &str, identifiers: &Identifiers) -> String {
         let scope = Scope {

@@ -375,7 +375,8 @@ pub fn policy_sources(config: &Config) -> Result<Vec<Source>, WireError> {
     Ok(sources)
 }
 
-fn cleaner(config: &Config) -> Result<Cleaner, WireError> {
+/// What cleans everything: the shipped rules, and those the configuration names.
+pub(crate) fn cleaner(config: &Config) -> Result<Cleaner, WireError> {
     if config.sanitize.rules.is_empty() {
         return Ok(Cleaner::shipped());
     }

@@ -242,26 +242,36 @@ async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
     for notice in &config.notices {
         console.note(&notice.to_string());
     }
+    let named = session(&cli, &environment, &config)?;
     let scene = Scene {
         console,
         config,
-        session: session(&cli, &environment).unwrap_or_else(|| "default".to_owned()),
-        named: session(&cli, &environment),
+        session: named.clone().unwrap_or_else(|| "default".to_owned()),
+        named,
         environment,
         profile: cli.profile.clone(),
     };
     dispatch(cli.command, &scene).await
 }
 
-/// The session that the flag names, else the variable.
-fn session(cli: &Cli, environment: &Environment) -> Option<String> {
-    let named = cli.session.as_deref();
-    let named = named.or_else(|| {
+/// The session that the flag names, else the variable. Its name is written down with every
+/// call, so it can carry nothing that must not be.
+fn session(cli: &Cli, environment: &Environment, config: &Config) -> Result<Option<String>, Stop> {
+    let variable = || {
         environment
             .text("TOLLGATE_SESSION")
             .filter(|it| !it.is_empty())
-    });
-    named.map(str::to_owned)
+    };
+    let Some(named) = cli.session.as_deref().or_else(variable) else {
+        return Ok(None);
+    };
+    if !(1..=128).contains(&named.len()) || !wire::cleaner(config)?.is_plain(named) {
+        return Err(Stop::usage(
+            "the name of a session (`--session`, TOLLGATE_SESSION) is 1 to 128 bytes of plain text \
+             without anything secret in it",
+        ));
+    }
+    Ok(Some(named.to_owned()))
 }
 
 /// Whether a command waits for servers of which nothing is known yet.

@@ -209,8 +209,7 @@ impl Server {
 
     /// Whether a name can stand in logs as it is.
     fn is_plain(&self, name: &str) -> bool {
-        name.bytes().all(|byte| byte.is_ascii_graphic())
-            && self.gateway.cleaner().line(name) == name
+        name.bytes().all(|byte| byte.is_ascii_graphic()) && self.gateway.cleaner().is_plain(name)
     }
 
     /// An error may quote what a caller sent.

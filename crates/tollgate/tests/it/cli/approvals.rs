@@ -300,9 +300,10 @@ fn nothing_an_agent_sends_can_paint_the_terminal() {
     let env = TestEnv::with_config(STUBS);
     let paint = "a\u{1b}[2J\n  tool       text.stats\r\u{202e}b";
     let hostile = json!({"book": paint}).to_string();
-    let asked = env.call("shelf.write", &hostile, &["--session", paint]);
+    let asked = env.call("shelf.write", &hostile, &[]);
     let id = approval_id(&asked.exits(3).json());
     env.call(paint, "{}", &[]).exits(2);
+    env.call("time.now", "{}", &["--session", paint]).exits(2);
     let seen = at_a_terminal(&env, &["approve", &id], |_| String::new());
     let mut shown = vec![seen.shown.replace("\r\n", "\n")];
     for command in [

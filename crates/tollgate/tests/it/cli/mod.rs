@@ -10,6 +10,7 @@ mod docs;
 mod doctor;
 mod init;
 mod knowledge;
+mod logs;
 mod policy;
 mod replay;
 mod research;
