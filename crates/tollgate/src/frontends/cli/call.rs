@@ -159,8 +159,8 @@ pub(super) fn head(envelope: &Envelope, scene: &Scene<'_>) {
     };
     console.note(&format!(
         "{} {} ({} ms{origin})",
-        console.paint(paint, word),
-        console.paint(Paint::Strong, &envelope.tool),
+        console.paint_note(paint, word),
+        console.paint_note(Paint::Strong, &envelope.tool),
         envelope.meta.duration_ms
     ));
 }
@@ -170,7 +170,8 @@ pub(super) fn tail(envelope: &Envelope, scene: &Scene<'_>) {
     let console = scene.console;
     if !envelope.warnings.is_empty() {
         let words: Vec<_> = envelope.warnings.iter().map(|it| it.as_str()).collect();
-        console.note(&console.paint(Paint::Warn, &format!("warnings: {}", words.join(", "))));
+        let line = format!("warnings: {}", words.join(", "));
+        console.note(&console.paint_note(Paint::Warn, &line));
     }
 }
 

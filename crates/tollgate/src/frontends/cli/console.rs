@@ -17,6 +17,13 @@ pub(crate) struct Console {
     error_colour: bool,
 }
 
+/// Where there may be colour at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colour {
+    OnTerminals,
+    Nowhere,
+}
+
 /// How a word is painted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Paint {
@@ -40,11 +47,19 @@ impl Paint {
 }
 
 impl Console {
-    pub(crate) fn new(json: bool) -> Self {
+    /// `colour` says whether the user wants any where a person looks.
+    pub(crate) fn new(json: bool, colour: Colour) -> Self {
+        let wanted = colour == Colour::OnTerminals;
+        let error_colour = wanted && io::stderr().is_terminal();
         Self {
             json,
-            colour: io::stdout().is_terminal(),
-            error_colour: io::stderr().is_terminal(),
+            // Beside JSON, lines are notes.
+            colour: if json {
+                error_colour
+            } else {
+                wanted && io::stdout().is_terminal()
+            },
+            error_colour,
         }
     }
 
@@ -75,9 +90,14 @@ impl Console {
         drop(writeln!(io::stderr().lock(), "{text}"));
     }
 
-    /// A word, painted if a person looks.
+    /// A word of a line, painted if a person looks.
     pub(crate) fn paint(&self, paint: Paint, text: &str) -> String {
         painted(self.colour, paint, text)
+    }
+
+    /// A word of a note, painted if a person looks.
+    pub(crate) fn paint_note(&self, paint: Paint, text: &str) -> String {
+        painted(self.error_colour, paint, text)
     }
 
     /// Prints rows with aligned columns; whatever a cell holds stays in it.
@@ -145,7 +165,7 @@ impl Console {
     }
 
     pub(crate) fn stop(&self, stop: &Stop) -> ExitCode {
-        let word = painted(self.error_colour, Paint::Bad, "error:");
+        let word = self.paint_note(Paint::Bad, "error:");
         for (at, line) in stop.lines.iter().enumerate() {
             let line = visible_lines(line);
             if at == 0 {

@@ -32,7 +32,7 @@ mod token;
 mod tools;
 mod trust;
 
-use std::{io::Write as _, process::ExitCode};
+use std::{ffi::OsStr, io::Write as _, process::ExitCode};
 
 use clap::Parser;
 use tollgate_core::{Principal, Surface};
@@ -53,24 +53,36 @@ use crate::{
 pub use arguments::Cli;
 use arguments::{Command, Listed, Mcp, McpAction};
 pub(crate) use arguments::{Jsonl, Serve};
-use console::Console;
+use console::{Colour, Console};
 pub(crate) use init::typed;
 pub(crate) use reply::Exit;
 
 /// Runs the program and says how it ended.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let console = Console::new(cli.json);
+    let environment = Environment::from_process();
+    let console = Console::new(cli.json, colour(environment.as_ref().ok()));
     let runtime = match runtime(&cli.command) {
         Ok(runtime) => runtime,
         Err(error) => return console.fail(Exit::ToolError, &format!("cannot start: {error}")),
     };
-    let ended = runtime.block_on(run(cli, &console));
+    let ended = runtime.block_on(run(cli, environment, &console));
     // A read of standard input cannot be called off; nobody waits for it.
     runtime.shutdown_background();
     match ended {
         Ok(exit) => leave(exit),
         Err(stop) => console.stop(&stop),
+    }
+}
+
+/// Colour, unless the user wants none (<https://no-color.org>) or the terminal has none.
+fn colour(environment: Option<&Environment>) -> Colour {
+    let set = |name: &str| environment.and_then(|known| known.variables.get(OsStr::new(name)));
+    let refused = set("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if refused || set("TERM").is_some_and(|value| value == "dumb") {
+        Colour::Nowhere
+    } else {
+        Colour::OnTerminals
     }
 }
 
@@ -194,8 +206,12 @@ pub(crate) fn principal() -> Principal {
     Principal::user(uid)
 }
 
-async fn run(cli: Cli, console: &Console) -> Result<Exit, Stop> {
-    let environment = Environment::from_process()?;
+async fn run(
+    cli: Cli,
+    environment: std::io::Result<Environment>,
+    console: &Console,
+) -> Result<Exit, Stop> {
+    let environment = environment?;
     let flags = Flags {
         config: cli.config.clone(),
         ..Flags::default()

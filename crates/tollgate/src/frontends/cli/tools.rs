@@ -171,7 +171,7 @@ fn read_corpus(path: &Path) -> Result<Vec<tollgate_engine::search::Document>, St
 
 fn show_hits(rows: &[Vec<String>], console: &Console) -> Result<Exit, Stop> {
     if rows.is_empty() {
-        console.note(&console.paint(Paint::Faint, "nothing found; try other words"));
+        console.note(&console.paint_note(Paint::Faint, "nothing found; try other words"));
     } else {
         console.table(&["SCORE", "TOOL", "WHAT"], rows)?;
     }

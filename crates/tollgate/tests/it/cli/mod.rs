@@ -17,6 +17,7 @@ mod research;
 mod runs;
 mod sandbox;
 mod skills;
+mod terminal;
 mod tokens;
 mod tools;
 mod trust;

@@ -11,7 +11,7 @@ mod state;
 
 pub(crate) use lines::Lines;
 pub(crate) use mask::{mask, masked};
-pub(crate) use pty::at_a_terminal;
+pub(crate) use pty::{Watched, at_a_terminal, watched};
 pub(crate) use site::site;
 pub(crate) use state::database;
 

@@ -3,6 +3,8 @@
 use std::{
     fs::File,
     io::{Read, Write},
+    os::fd::OwnedFd,
+    thread,
 };
 
 use rustix::{
@@ -22,6 +24,49 @@ pub(crate) struct Seen {
     pub(crate) ran: Ran,
 }
 
+/// What of a program is shown on a terminal; the rest stays a pipe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watched {
+    Output,
+    Errors,
+    Both,
+}
+
+/// Runs the program with streams on a terminal; gives what was seen there.
+pub(crate) fn watched(env: &TestEnv, arguments: &[&str], what: Watched) -> (String, Ran) {
+    let (mut person, side) = terminal();
+    let mut command = env.command(arguments);
+    if what != Watched::Errors {
+        command.stdout(side.try_clone().unwrap());
+    }
+    if what != Watched::Output {
+        command.stderr(side.try_clone().unwrap());
+    }
+    drop(side);
+    let child = command.spawn().unwrap();
+    // The terminal ends when nobody holds its other side.
+    drop(command);
+    let looking = thread::spawn(move || {
+        let mut shown = Vec::new();
+        // That end is an error of the system.
+        drop(person.read_to_end(&mut shown));
+        String::from_utf8(shown).unwrap()
+    });
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    (looking.join().unwrap(), ran)
+}
+
+/// A new terminal: a person's side, and a program's.
+fn terminal() -> (File, OwnedFd) {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let side = rustix::fs::open(&name, flags, Mode::empty()).unwrap();
+    (File::from(controller), side)
+}
+
 /// Runs the program at a terminal, where what `answer` makes of the code is typed;
 /// standard output and error stay pipes.
 pub(crate) fn at_a_terminal(
@@ -29,14 +74,7 @@ pub(crate) fn at_a_terminal(
     arguments: &[&str],
     answer: impl Fn(&str) -> String,
 ) -> Seen {
-    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&controller).unwrap();
-    unlockpt(&controller).unwrap();
-    let name = ptsname(&controller, Vec::new()).unwrap();
-    let flags = OFlags::RDWR | OFlags::NOCTTY;
-    let side = rustix::fs::open(&name, flags, Mode::empty()).unwrap();
-    let mut person = File::from(controller);
-
+    let (mut person, side) = terminal();
     let mut all = vec!["--ctty", "--wait", env!("CARGO_BIN_EXE_tollgate")];
     all.extend(arguments);
     let mut command = env.other("setsid", &all);

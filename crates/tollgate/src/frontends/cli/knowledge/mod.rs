@@ -152,7 +152,7 @@ fn imported(it: &Import, scene: &Scene<'_>) -> Result<Exit, Stop> {
     }
     give(&draft.text, it.out.as_ref(), scene)?;
     let made = format!("{} node(s), {} option(s)", draft.nodes, draft.options);
-    let made = scene.console.paint(Paint::Faint, &made);
+    let made = scene.console.paint_note(Paint::Faint, &made);
     match &it.out {
         Some(out) => {
             let out = out.display();
