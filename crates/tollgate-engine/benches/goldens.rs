@@ -1,9 +1,13 @@
 //! Compares cache keys and sanitising with recorded answers of the origin.
 //!
 //! `cargo bench -p tollgate-engine --bench goldens -- --data DIR`, where DIR holds
-//! `golden/*.json` with `command`, `params`, `cache_key` and `payload`.
+//! `golden/*.json` with `command`, `params`, `cache_key` and `payload`, or a folder `keepa` that does.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use serde_json::Value;
 use tollgate_core::Payload;
@@ -14,12 +18,9 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args()
         .skip_while(|argument| argument != "--data")
         .skip(1);
-    let Some(folder) = arguments.next().map(PathBuf::from) else {
-        say("skipped: no --data DIR");
-        return ExitCode::SUCCESS;
-    };
-    let Ok(entries) = fs::read_dir(folder.join("golden")) else {
-        say("skipped: no golden answers there");
+    let data = arguments.next().map(PathBuf::from);
+    let Some(entries) = data.as_deref().and_then(goldens) else {
+        skipped(data.as_deref());
         return ExitCode::SUCCESS;
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -51,6 +52,27 @@ fn main() -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// The recorded answers below a folder.
+fn goldens(data: &Path) -> Option<fs::ReadDir> {
+    let folders = [data.join("golden"), data.join("keepa/golden")];
+    folders.iter().find_map(|folder| fs::read_dir(folder).ok())
+}
+
+/// Says what was not compared, why, and how it is.
+fn skipped(data: Option<&Path>) {
+    let why = match data {
+        Some(folder) => format!("{} does not hold it", folder.display()),
+        None => "no --data was given".to_owned(),
+    };
+    say(&format!(
+        "skipped: cache keys and sanitising of recorded answers: it needs data that is not part of the \
+         repository, and {why};"
+    ));
+    say(
+        "         cargo bench -p tollgate-engine --bench goldens -- --data DIR, where DIR holds golden/*.json",
+    );
 }
 
 #[expect(clippy::print_stdout, reason = "a bench prints its figures")]

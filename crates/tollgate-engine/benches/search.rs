@@ -1,8 +1,8 @@
 //! Measures the tool search: how many of the relevant tools it finds, and what building and asking cost.
 //!
 //! `cargo bench -p tollgate-engine --bench search -- --data DIR` reads `corpus.json` (tools with their servers) and
-//! `queries.json` (`steps` and `tasks`, each with a `query` and its `relevant` tool names) from DIR. Without them only
-//! the costs are measured.
+//! `queries.json` (`steps` and `tasks`, each with a `query` and its `relevant` tool names) from DIR or its folder
+//! `tool-search`. Without them only the costs are measured, and it says so.
 
 #![expect(clippy::print_stdout, reason = "a bench reports on standard output")]
 
@@ -40,9 +40,7 @@ fn main() {
     let documents = corpus.as_ref().and_then(documents_from_corpus);
     match (&documents, &queries) {
         (Some(documents), Some(queries)) => report_recall(documents, queries),
-        (Some(_) | None, _) => {
-            println!("recall: skipped, give --data DIR with corpus.json and queries.json");
-        }
+        (Some(_) | None, _) => skipped(data.as_deref()),
     }
     println!();
     println!("| catalogue | build | query, mean | slowest query |");
@@ -62,8 +60,25 @@ fn data_directory() -> Option<PathBuf> {
 }
 
 fn read(directory: &Path, file: &str) -> Option<Value> {
-    let text = std::fs::read_to_string(directory.join(file)).ok()?;
+    let places = [directory.to_path_buf(), directory.join("tool-search")];
+    let read = |place: &PathBuf| std::fs::read_to_string(place.join(file)).ok();
+    let text = places.iter().find_map(read)?;
     serde_json::from_str(&text).ok()
+}
+
+/// Says what was not judged, why, and how it is.
+fn skipped(data: Option<&Path>) {
+    let why = match data {
+        Some(folder) => format!("{} does not hold it", folder.display()),
+        None => "no --data was given".to_owned(),
+    };
+    println!(
+        "skipped: recall of the search: it needs data that is not part of the repository, and {why};"
+    );
+    println!(
+        "         cargo bench -p tollgate-engine --bench search -- --data DIR, where DIR holds \
+         corpus.json and queries.json"
+    );
 }
 
 fn report_recall(documents: &[Document], queries: &Value) {

@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p tollgate-sanitize --bench judge -- --data DIR` with DIR holding `secrets.jsonl`, `pii.jsonl` and
 //! `injection.jsonl`, or a folder with such a folder in it. Without data only speed is measured. `--misses` lists what
-//! was judged wrongly, `--only NAME` runs one of the speed measurements.
+//! was judged wrongly, `--only NAME` runs one of the speed measurements. What is skipped is said.
 
 #![expect(clippy::print_stdout, reason = "a bench program prints its results")]
 #![expect(clippy::expect_used, reason = "a bench program may stop on bad input")]
@@ -29,14 +29,33 @@ fn main() {
             personal(&read(&folder.join("pii.jsonl")), misses);
             injection(&read(&folder.join("injection.jsonl")), misses);
         }
-        None => {
-            println!("no data: give --data DIR to judge secrets, personal data and instructions");
-        }
+        None => skipped(
+            "precision and recall of the rules",
+            "secrets.jsonl, pii.jsonl and injection.jsonl",
+            data.as_deref(),
+        ),
     }
-    if let Some(folder) = data.as_deref().and_then(golden_folder) {
-        golden(&folder);
+    match data.as_deref().and_then(golden_folder) {
+        Some(folder) => golden(&folder),
+        None => skipped(
+            "recorded answers that must stay as they are",
+            "keepa/golden/*.json",
+            data.as_deref(),
+        ),
     }
     speed();
+}
+
+/// Says what was not judged, why, and how it is.
+fn skipped(what: &str, files: &str, data: Option<&Path>) {
+    let why = match data {
+        Some(folder) => format!("{} does not hold it", folder.display()),
+        None => "no --data was given".to_owned(),
+    };
+    println!("skipped: {what}: it needs data that is not part of the repository, and {why};");
+    println!(
+        "         cargo bench -p tollgate-sanitize --bench judge -- --data DIR, where DIR holds {files}\n"
+    );
 }
 
 fn redaction_folder(data: &Path) -> Option<PathBuf> {

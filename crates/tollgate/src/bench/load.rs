@@ -82,17 +82,20 @@ pub(super) async fn press(
     })
 }
 
+/// Calls until then, and once at least: a figure of no call at all is none.
 async fn keep_calling(rig: Arc<Rig>, work: Work, until: Instant) -> anyhow::Result<Vec<Duration>> {
     let mut latencies = Vec::new();
     let mut began = Instant::now();
-    while began < until {
+    loop {
         rig.call(&work.caller, work.tool, (work.arguments)(next()))
             .await?;
         let ended = Instant::now();
         latencies.push(ended - began);
         began = ended;
+        if began >= until {
+            return Ok(latencies);
+        }
     }
-    Ok(latencies)
 }
 
 fn next() -> u64 {

@@ -9,7 +9,10 @@ mod path;
 mod report;
 mod rig;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde_json::json;
 
@@ -48,22 +51,13 @@ pub async fn measure(plan: &Plan, show: &mut dyn FnMut(Section)) -> anyhow::Resu
 }
 
 pub(crate) async fn run(arguments: &Bench, scene: &Scene<'_>) -> Result<Exit, Stop> {
-    const ROUNDS: usize = 3;
     let scratch = Scratch::inside(&scene.config.state.dir)?;
-    let plan = Plan {
-        folder: scratch.path().to_owned(),
-        time: Duration::from_secs(arguments.seconds.clamp(1, 600)) / 3,
-        rounds: ROUNDS,
-        tools: 10_000,
-        rows: 20_000,
-        only: None,
-    };
+    let plan = plan(arguments, scratch.path());
     let mut sections = Vec::new();
     let console = scene.console;
     let mut show = |section: Section| {
         if !console.is_json() {
-            console.note("");
-            drop(console.line(&section.to_string()));
+            drop(console.line(&format!("{section}\n")));
         }
         sections.push(section);
     };
@@ -74,4 +68,26 @@ pub(crate) async fn run(arguments: &Bench, scene: &Scene<'_>) -> Result<Exit, St
         console.json(&json!({ "sections": sections }))?;
     }
     Ok(Exit::Ok)
+}
+
+fn plan(arguments: &Bench, folder: &Path) -> Plan {
+    const ROUNDS: u32 = 3;
+    let usual = Plan {
+        folder: folder.to_owned(),
+        time: Duration::from_secs(arguments.seconds) / ROUNDS,
+        rounds: ROUNDS as usize,
+        tools: 10_000,
+        rows: 20_000,
+        only: None,
+    };
+    if !arguments.quick {
+        return usual;
+    }
+    Plan {
+        time: Duration::from_millis(20),
+        rounds: 1,
+        tools: 100,
+        rows: 1000,
+        ..usual
+    }
 }

@@ -559,9 +559,13 @@ pub(crate) struct Trust {
 
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
-    /// Seconds to spend on each figure
-    #[arg(long, default_value_t = 1)]
+    /// Seconds to spend on each figure, 1 to 600
+    #[arg(long, default_value_t = 1, value_name = "N",
+          value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(crate) seconds: u64,
+    /// Only a rough look, in a few seconds: one round, few tools, a short log
+    #[arg(long, conflicts_with = "seconds")]
+    pub(crate) quick: bool,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 mod approvals;
 mod audit;
 mod bad_input;
+mod bench;
 mod call;
 mod configuration;
 mod desk;
