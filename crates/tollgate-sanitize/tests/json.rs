@@ -152,6 +152,36 @@ fn numbers_alone_are_found_in_fields_of_any_name() {
 }
 
 #[test]
+fn names_of_two_words_hold_identifiers_too() {
+    // A code of goods of 14 digits can pass for a card.
+    for name in [
+        "gtin",
+        "gtinList",
+        "gtin_list",
+        "GtinList",
+        "partNumber",
+        "part-number",
+        "catId",
+    ] {
+        let raw = format!(r#"{{"{name}":["30569309025904","04323796459651"]}}"#);
+        assert_eq!(clean(&raw), raw);
+    }
+    for name in [
+        "list",
+        "numberList",
+        "number",
+        "cardNumber",
+        "partCardNumber",
+        "gtinOfCard",
+        "listGtinX",
+    ] {
+        let raw = format!(r#"{{"{name}":["30569309025904"]}}"#);
+        let want = format!(r#"{{"{name}":["[REDACTED:payment-card]"]}}"#);
+        assert_eq!(clean(&raw), want);
+    }
+}
+
+#[test]
 fn identifiers_are_exempt() {
     let raw = r#"{"list":[{"ref":"4111111111111111","note":"4111111111111111"}]}"#;
     let schema =

@@ -337,14 +337,63 @@ mod tests {
         );
     }
 
+    /// Each part of the rule: what is sent, and the text whose digest is the key.
+    const RULE: &[(&str, &str, &str)] = &[
+        ("nothing", "{}", "{}"),
+        (
+            "keys are sorted, at every depth",
+            r#"{"b":1,"a":{"z":1,"_":2,"A":3},"aa":0}"#,
+            r#"{"a":{"A":3,"_":2,"z":1},"aa":0,"b":1}"#,
+        ),
+        (
+            "no space stays between tokens, all of it within a text",
+            "{ \"a\" :\t[ 1 ,\n 2 ] , \"b\" : \" c  d \" }",
+            r#"{"a":[1,2],"b":" c  d "}"#,
+        ),
+        (
+            "what is not ASCII is kept, however it was written",
+            r#"{"term":"Teekessel für \u8336 🍵","\u00fc":1}"#,
+            r#"{"term":"Teekessel für 茶 🍵","ü":1}"#,
+        ),
+        (
+            "arrays keep their order and what stands in them twice",
+            r#"{"asins":["B0B","B0A","B0B"],"rows":[[2,1],[1,2]]}"#,
+            r#"{"asins":["B0B","B0A","B0B"],"rows":[[2,1],[1,2]]}"#,
+        ),
+        (
+            "consent and reuse are no part of it, wherever they stand",
+            r#"{"yes":true,"from_cache":false,"selection":{"from_cache":true,"page":0,"yes":1}}"#,
+            r#"{"selection":{"page":0}}"#,
+        ),
+        (
+            "the other control arguments are",
+            r#"{"fixture":"a.json","dry_run":true,"approval":"ap-1"}"#,
+            r#"{"approval":"ap-1","dry_run":true,"fixture":"a.json"}"#,
+        ),
+        (
+            "nothing is filled in, and null and false are something",
+            r#"{"domain":null,"full":false,"note":"","list":[],"more":{}}"#,
+            r#"{"domain":null,"full":false,"list":[],"more":{},"note":""}"#,
+        ),
+        (
+            "what a name of the origin's list holds is not told, whatever it is",
+            r#"{"max_tokens":5,"api_key":{"a":1},"Password":null,"x":[{"client_secret":["a"],"Authorization":"b"}],"monkey":1}"#,
+            r#"{"Password":"[REDACTED]","api_key":"[REDACTED]","max_tokens":"[REDACTED]","monkey":"[REDACTED]","x":[{"Authorization":"[REDACTED]","client_secret":"[REDACTED]"}]}"#,
+        ),
+        (
+            "numbers are spelled as the origin spells them",
+            r#"{"a":1.0,"b":1e2,"c":0.10,"d":12345678901234567890123}"#,
+            r#"{"a":1.0,"b":100.0,"c":0.1,"d":12345678901234567890123}"#,
+        ),
+    ];
+
     #[test]
-    fn control_arguments_and_secrets_do_not_change_a_key() {
-        let plain = key("finder.query", r#"{"selection":{"page":0},"max_tokens":5}"#);
-        let other = key(
-            "finder.query",
-            r#"{"max_tokens":99,"yes":true,"selection":{"from_cache":true,"page":0}}"#,
-        );
-        assert_eq!(plain, other);
+    fn every_part_of_the_rule_holds() {
+        for (part, params, text) in RULE {
+            let digest = hex_digest(text.as_bytes());
+            let wanted = format!("finder.query:{}", &digest[..24]);
+            assert_eq!(key("finder.query", params), wanted, "{part}");
+        }
     }
 
     #[test]

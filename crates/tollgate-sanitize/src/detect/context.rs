@@ -49,6 +49,16 @@ pub(super) fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
+/// Whether a field name ends in one of the words: by its last word, or by the last two as one,
+/// as `gtinList` and `gtin_list` do in `gtinlist`.
+pub(super) fn ends_in_word(name: &str, words: &Words) -> bool {
+    let Some(last) = last_word(name) else {
+        return false;
+    };
+    let before = || last_word(name.rsplit_once(last)?.0);
+    words.has(last) || before().is_some_and(|before| words.has(&[before, last].concat()))
+}
+
 /// The last word of a field name.
 pub(super) fn last_word(name: &str) -> Option<&str> {
     let bytes = name.as_bytes();

@@ -3,7 +3,7 @@
 //! Digits are counted in blocks first; only where enough stand together are they looked at.
 
 use super::checks::{iban_length, is_card_prefix, is_cn_id_card, is_iban, is_ssn, luhn};
-use super::context::{contains_word, has_word_after, has_word_before, last_word};
+use super::context::{contains_word, ends_in_word, has_word_after, has_word_before};
 use super::{Finder, Label};
 use crate::rules::Words;
 
@@ -236,7 +236,7 @@ impl<'r> Finder<'r, '_> {
             return false;
         };
         let names = &self.detector.rules.names;
-        last_word(field).is_some_and(|word| names.identifier.has(word))
+        ends_in_word(field, &names.identifier)
             && !contains_word(field, &names.phone)
             && !contains_word(field, &names.card)
     }

@@ -15,6 +15,8 @@ mod jsonl;
 #[cfg(test)]
 mod keepa;
 #[cfg(test)]
+mod keepa_golden;
+#[cfg(test)]
 mod keepa_live;
 #[cfg(test)]
 mod mcp;
