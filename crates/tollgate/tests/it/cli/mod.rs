@@ -9,6 +9,7 @@ mod configuration;
 mod desk;
 mod docs;
 mod doctor;
+mod exits;
 mod init;
 mod knowledge;
 mod logs;

@@ -217,18 +217,64 @@ fn a_tool_calls_another_through_the_same_door() {
     );
 }
 
+/// Commands and options that somebody types.
+const TYPED: [&str; 8] = [
+    "approve",
+    "doctor",
+    "tools",
+    "search",
+    "--dry-run",
+    "--corpus",
+    "--session",
+    "--json",
+];
+
 #[test]
 fn shells_get_completions() {
     let env = TestEnv::new();
-    for shell in ["bash", "zsh", "fish"] {
+    for (shell, beginning) in [
+        ("bash", "_tollgate() {"),
+        ("zsh", "#compdef tollgate"),
+        ("fish", "# Print an optspec"),
+    ] {
         let ran = env.run(&["completions", shell]).exits(0);
-        assert!(
-            ran.out.contains("tollgate") && ran.out.contains("approve"),
-            "{shell}"
-        );
+        assert!(ran.out.starts_with(beginning), "{shell}: {:.80}", ran.out);
+        for word in TYPED {
+            // This shell writes options without their dashes.
+            let word = if shell == "fish" {
+                word.trim_start_matches('-')
+            } else {
+                word
+            };
+            assert!(ran.out.contains(word), "{shell}: {word}");
+        }
+        assert_eq!(ran.err, "");
     }
-    env.run(&["completions", "tcsh-ish"]).exits(2);
+    for wrong in [&["tcsh-ish"][..], &[]] {
+        env.run(&[&["completions"], wrong].concat()).exits(2);
+    }
     assert!(!env.state_dir().exists());
+}
+
+#[test]
+fn bash_completes_what_was_begun() {
+    let env = TestEnv::new();
+    let script = env.run(&["completions", "bash"]).exits(0).out;
+    let file = env.write("completions.bash", script);
+    let completed = |words: &str| {
+        let line = format!(
+            "source {file}; COMP_WORDS=({words}); COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 )); \
+             _tollgate tollgate \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; echo \"${{COMPREPLY[*]}}\""
+        );
+        let output = env.other("bash", &["-c", &line]).output().unwrap();
+        let ran = crate::support::Ran::from(output).exits(0);
+        assert_eq!(ran.err, "", "{words}");
+        ran.out.trim().to_owned()
+    };
+    assert_eq!(completed("tollgate appr"), "approvals approve");
+    assert_eq!(completed("tollgate tools se"), "search");
+    assert_eq!(completed("tollgate call --dry"), "--dry-run");
+    assert_eq!(completed("tollgate completions z"), "zsh");
 }
 
 #[test]
