@@ -65,7 +65,7 @@ pub enum TrustError {
         source: serde_json::Error,
     },
     /// The disk refused.
-    #[error("{} cannot be read or written", .file.display())]
+    #[error("{} cannot be read or written: {source}", .file.display())]
     Disk {
         /// Which file.
         file: PathBuf,

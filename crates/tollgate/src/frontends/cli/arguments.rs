@@ -245,6 +245,10 @@ pub(crate) struct Init {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Example: tollgate call text.stats --args '{\"text\":\"hello\"}'\n\
+                        Exit codes: 0 ok, 1 tool error, 2 usage, 3 consent needed, 4 denied."
+)]
 pub(crate) struct Call {
     /// The tool's name
     pub(crate) tool: String,

@@ -10,13 +10,20 @@ use std::{
 
 use serde_json::Value;
 use tollgate_core::{Envelope, ErrorCode, Event, EventSink, Failure, Payload, Status};
-use tollgate_engine::{Caller, Gateway, Outcome, Request};
+use tollgate_engine::{Caller, Catalog, Gateway, Missing, Outcome, Request};
 
-use super::{Exit, Scene, Stop, arguments::Call, console::Paint, save};
+use super::{
+    Exit, Scene, Stop,
+    arguments::Call,
+    console::{Paint, visible},
+    save,
+};
 use crate::wire::Wired;
 
 /// The longest arguments read from a file or a pipe.
 const MAX_INPUT: u64 = 64 << 20;
+/// What is said to whoever gave arguments that cannot be read.
+const TAKES: &str = "give JSON such as '{\"text\":\"hello\"}', or @FILE, or - for standard input";
 
 pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let arguments = read_arguments(&call.args, scene)?;
@@ -35,6 +42,7 @@ pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
     request.events = Arc::new(Progress::on_terminal());
     let outcome = waited(&wired.gateway, &scene.caller(), request).await;
     show(&outcome, scene)?;
+    tell_missing(&outcome, &wired.gateway.catalog(), scene);
     let is_fine = outcome.envelope.get().error.is_none();
     let saved = match call.output.as_deref().filter(|_| is_fine) {
         Some(file) => save::save(&outcome, file, scene),
@@ -101,11 +109,12 @@ pub(super) fn read_arguments(written: &str, scene: &Scene<'_>) -> Result<Payload
         None => written.to_owned(),
     };
     let payload = Payload::parse(text.trim().to_owned())
-        .map_err(|error| Stop::usage(format!("the arguments are {error}")))?;
+        .map_err(|error| Stop::usage(format!("the arguments are {error}; {TAKES}")))?;
     if payload.raw().starts_with('{') {
         Ok(payload)
     } else {
-        Err(Stop::usage("the arguments must be a JSON object"))
+        let message = format!("the arguments must be a JSON object; {TAKES}");
+        Err(Stop::usage(message))
     }
 }
 
@@ -137,7 +146,7 @@ fn for_people(envelope: &Envelope, scene: &Scene<'_>) -> Result<(), Stop> {
         console.pretty(data.value())?;
     }
     if let Some(failure) = &envelope.error {
-        explain(failure, scene);
+        explain(failure, &envelope.tool, scene);
     }
     tail(envelope, scene);
     Ok(())
@@ -175,16 +184,24 @@ pub(super) fn tail(envelope: &Envelope, scene: &Scene<'_>) {
     }
 }
 
-fn explain(failure: &Failure, scene: &Scene<'_>) {
+fn explain(failure: &Failure, tool: &str, scene: &Scene<'_>) {
     let console = scene.console;
     console.note(&format!("{} [{}]", failure.message, failure.code));
     if let Some(detail) = &failure.detail {
         console.note(detail);
     }
-    if let Some(Value::Array(nearest)) = failure.details.get("nearest") {
-        let names: Vec<_> = nearest.iter().filter_map(Value::as_str).collect();
-        if !names.is_empty() {
-            console.note(&format!("nearest: {}", names.join(", ")));
+    for (name, word) in [("nearest", "nearest"), ("profiles", "there are")] {
+        let known = listed(failure, name).filter_map(Value::as_str);
+        let known: Vec<_> = known.collect();
+        if !known.is_empty() {
+            console.note(&format!("{word}: {}", known.join(", ")));
+        }
+    }
+    // One problem is in the message already.
+    if listed(failure, "problems").count() > 1 {
+        for problem in listed(failure, "problems") {
+            let part = |name: &str| problem[name].as_str().unwrap_or_default();
+            console.note(&format!("  {} {}", part("at"), part("message")));
         }
     }
     match failure.details.get("approval_id").and_then(Value::as_str) {
@@ -199,10 +216,42 @@ fn explain(failure: &Failure, scene: &Scene<'_>) {
             console.note("to accept the cost, repeat the command with --yes");
         }
         None => {
-            if let Some(suggestion) = &failure.recovery_suggestion {
-                console.note(suggestion);
+            if let Some(suggestion) = suggestion(failure, tool) {
+                console.note(&suggestion);
             }
         }
+    }
+}
+
+/// The entries of a list among the details.
+fn listed<'f>(failure: &'f Failure, name: &str) -> impl Iterator<Item = &'f Value> {
+    let list = failure.details.get(name).and_then(Value::as_array);
+    list.into_iter().flatten()
+}
+
+/// What to do, in commands rather than in tools where there is one.
+fn suggestion(failure: &Failure, tool: &str) -> Option<String> {
+    if failure.code == ErrorCode::UnknownTool {
+        let said = "`tollgate tools search WORDS` finds tools, `tollgate tools list` shows all";
+        Some(said.to_owned())
+    } else if failure.code == ErrorCode::InvalidArguments {
+        Some(format!("`tollgate tools show {tool}` shows what it takes"))
+    } else {
+        failure.recovery_suggestion.clone()
+    }
+}
+
+/// Says whose tools are not there, if the one that was wanted is not.
+fn tell_missing(outcome: &Outcome, catalog: &Catalog, scene: &Scene<'_>) {
+    let error = outcome.envelope.get().error.as_ref();
+    let is_unknown = error.is_some_and(|failure| failure.code == ErrorCode::UnknownTool);
+    if !is_unknown || scene.console.is_json() {
+        return;
+    }
+    let problems = catalog.problems().iter();
+    for problem in problems.filter(|problem| problem.missing == Missing::Everything) {
+        let line = format!("{}: {}", problem.provider, problem.message);
+        scene.console.note(&visible(&line));
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    TrustLevel,
+    StoreError, TrustLevel,
     store::{Credential, CredentialKind},
 };
 use tollgate_engine::{Gateway, NewToken};
@@ -21,7 +21,12 @@ pub(super) async fn run(token: &Token, scene: &Scene<'_>) -> Result<Exit, Stop> 
         TokenAction::Create(new) => create(new, &wired.gateway, scene).await?,
         TokenAction::List => list(&wired.gateway, scene).await?,
         TokenAction::Revoke { id } => {
-            wired.gateway.revoke_token(id).await?;
+            match wired.gateway.revoke_token(id).await {
+                Err(StoreError::Missing) => {
+                    return Err(Stop::usage(format!("there is no token `{id}`")));
+                }
+                revoked => revoked?,
+            }
             if scene.console.is_json() {
                 scene.console.json(&json!({"id": id, "revoked": true}))?;
             } else {

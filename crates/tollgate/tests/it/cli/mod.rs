@@ -13,6 +13,7 @@ mod exits;
 mod init;
 mod knowledge;
 mod logs;
+mod mistakes;
 mod policy;
 mod replay;
 mod research;

@@ -105,7 +105,7 @@ fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
         .collect();
     scene
         .console
-        .table(&["server", "pinned", "waiting", "reached at"], &rows)?;
+        .table(&["SERVER", "PINNED", "WAITING", "REACHED AT"], &rows)?;
     Ok(Exit::Ok)
 }
 
@@ -145,7 +145,7 @@ async fn status(scene: &Scene<'_>) -> Result<Exit, Stop> {
             .collect();
         scene
             .console
-            .table(&["server", "state", "tools", "reason"], &rows)?;
+            .table(&["SERVER", "STATE", "TOOLS", "REASON"], &rows)?;
     }
     Ok(if well { Exit::Ok } else { Exit::ToolError })
 }
