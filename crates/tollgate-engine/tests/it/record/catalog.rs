@@ -148,6 +148,10 @@ async fn two_names_with_one_safe_spelling_are_named_and_the_later_is_left_out() 
                 .to_owned(),
         }]
     );
+    let told = world.log.written();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0]["event"], "provider.tool.left_out");
+    assert_eq!(told[0]["provider"], "mcp_x");
     let outcome = world.call("shelf_look_up", "{}").await;
     assert_eq!(body(&outcome)["data"], json!({"by": "first"}));
     assert_eq!(
