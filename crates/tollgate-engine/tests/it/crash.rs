@@ -157,7 +157,7 @@ async fn assert_whole(world: &World, told: &str) {
             continue;
         };
         let place = Place {
-            chain: row.chain,
+            chain: row.chain.into(),
             seq: row.seq,
             hash: row.hash,
         };
