@@ -1,6 +1,7 @@
 //! What goes over the wire, on both transports and in both eras.
 
 mod access;
+mod alike;
 mod artifacts;
 mod bad;
 mod batches;
