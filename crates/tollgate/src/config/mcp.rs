@@ -114,15 +114,18 @@ impl McpServer {
 /// Puts the servers together, saying what was left out.
 pub(super) fn servers(raw: RawMcp, layers: &mut Layers, environment: &Environment) -> Mcp {
     let mut notices = Vec::new();
+    let origin = if raw.servers.is_empty() {
+        Origin::Variable(ALL.to_owned())
+    } else {
+        layers.origin(&["mcp", "servers"])
+    };
     let mut found = if raw.servers.is_empty() {
         from_variables(environment, &mut notices)
     } else {
-        let origin = layers.origin(&["mcp", "servers"]);
-        if environment.text(ALL).is_some() || environment.text(SINGLE).is_some() {
-            notices.push(notice(
-                Origin::Variable(ALL.to_owned()),
-                "not used: the file names servers",
-            ));
+        let set = [ALL, SINGLE].into_iter();
+        for unused in set.filter(|name| environment.text(name).is_some()) {
+            let unused = Origin::Variable(unused.to_owned());
+            notices.push(notice(unused, "not used: the file names servers"));
         }
         let servers = raw.servers.into_iter().filter(|raw| !raw.disabled);
         servers
@@ -145,7 +148,7 @@ pub(super) fn servers(raw: RawMcp, layers: &mut Layers, environment: &Environmen
                 "there are two servers `{}`; the first one counts",
                 server.name
             );
-            notices.push(notice(layers.origin(&["mcp", "servers"]), &message));
+            notices.push(notice(origin.clone(), &message));
         }
         fresh
     });
@@ -319,17 +322,26 @@ fn single(environment: &Environment, notices: &mut Vec<Notice>) -> Option<McpSer
     let mut warn = |variable: &str, message: String| {
         notices.push(notice(Origin::Variable(variable.to_owned()), &message));
     };
-    let args = match (set("MCP_SERVER_ARGS_JSON"), set("MCP_SERVER_ARGS")) {
-        (Some(json), plain) => match serde_json::from_str::<Vec<String>>(json) {
-            Ok(args) => args,
-            Err(_) => {
-                let message = format!("not a JSON list of texts: {}", cut(json));
-                warn("MCP_SERVER_ARGS_JSON", message);
-                plain.and_then(words::split).unwrap_or_default()
+    let listed = set("MCP_SERVER_ARGS_JSON").and_then(|json| {
+        let args = serde_json::from_str::<Vec<String>>(json).ok();
+        if args.is_none() {
+            let message = format!("not a JSON list of texts: {}", cut(json));
+            warn("MCP_SERVER_ARGS_JSON", message);
+        }
+        args
+    });
+    let args = match (listed, set("MCP_SERVER_ARGS")) {
+        (Some(args), _) => args,
+        (None, None) => Vec::new(),
+        (None, Some(plain)) => match words::split(plain) {
+            Some(args) => args,
+            // A program with half of its arguments could do anything.
+            None => {
+                let message = format!("the server is left out, a quote is open: {}", cut(plain));
+                warn("MCP_SERVER_ARGS", message);
+                return None;
             }
         },
-        (None, Some(plain)) => words::split(plain).unwrap_or_default(),
-        (None, None) => Vec::new(),
     };
     let timeout = set("MCP_SERVER_TIMEOUT_MS").or_else(|| set("MCP_TIMEOUT_MS"));
     let timeout_ms = timeout.and_then(|text| {

@@ -27,7 +27,9 @@ fn servers_can_come_from_one_variable() {
     assert!(ran.out.contains("mcp.one.echo"));
     assert!(!ran.out.contains("mcp_srv"));
     for said in ["two servers `one`", "No Way", "its command is empty"] {
-        assert!(ran.err.contains(said), "{said}: {}", ran.err);
+        let line = ran.err.lines().find(|line| line.contains(said));
+        let line = line.unwrap_or_else(|| panic!("{said}: {}", ran.err));
+        assert!(line.contains("MCP_SERVERS_JSON"), "{line}");
     }
     assert!(!ran.err.contains(&long), "a warning is cut");
 }
@@ -50,8 +52,81 @@ fn a_broken_variable_is_told_and_a_single_server_still_counts() {
 fn the_file_comes_before_the_variables() {
     let mut env = TestEnv::with_config(&section("filed", "legacy", ""));
     env.set("MCP_SERVERS_JSON", &format!("[{}]", program("varied")));
-    let out = listed(&env);
-    assert!(out.contains("mcp.filed.echo") && !out.contains("mcp.varied"));
+    env.set("MCP_SERVER_CMD", "python3");
+    let ran = env.run(&["tools", "list", "--json"]).exits(0);
+    assert!(ran.out.contains("mcp.filed.echo"));
+    assert!(!ran.out.contains("mcp.varied") && !ran.out.contains("mcp.srv"));
+    for unused in ["MCP_SERVERS_JSON", "MCP_SERVER_CMD"] {
+        let told = |line: &&str| line.contains(unused) && line.contains("not used");
+        assert!(ran.err.lines().any(|line| told(&line)), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_list_without_a_good_entry_is_still_the_list() {
+    let mut env = TestEnv::new();
+    env.set("MCP_SERVERS_JSON", r#"[{"name":"No Way","cmd":["x"]}]"#);
+    env.set("MCP_SERVER_CMD", "python3");
+    let ran = env.run(&["mcp", "list", "--json"]).exits(0);
+    assert_eq!(ran.json()["servers"], serde_json::json!([]));
+    assert!(ran.err.contains("No Way"), "{}", ran.err);
+}
+
+#[test]
+fn the_variables_of_a_single_server_are_read_as_a_shell_would() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream_server.py");
+    let single = |more: &[(&str, &str)]| {
+        let mut env = TestEnv::new();
+        env.set("MCP_SERVER_CMD", "python3");
+        for (name, value) in more {
+            env.set(name, value);
+        }
+        env
+    };
+    let env = single(&[("MCP_SERVER_ARGS", &format!("'{file}' \"legacy\""))]);
+    assert!(listed(&env).contains("mcp.srv.echo"), "its usual name");
+    // A list that cannot be read is told, and the words count.
+    let words = format!("{file} legacy");
+    let env = single(&[("MCP_SERVER_ARGS_JSON", "[5]"), ("MCP_SERVER_ARGS", &words)]);
+    let ran = env.run(&["tools", "list", "--json"]).exits(0);
+    assert!(ran.out.contains("mcp.srv.echo"), "{}", ran.err);
+    assert!(ran.err.contains("MCP_SERVER_ARGS_JSON"), "{}", ran.err);
+    for (name, value) in [
+        ("MCP_SERVER_ARGS", format!("{file} 'legacy")),
+        ("MCP_SERVER_NAME", "No Way".to_owned()),
+    ] {
+        let env = single(&[(name, value.as_str())]);
+        let ran = env.run(&["mcp", "list", "--json"]).exits(0);
+        assert_eq!(ran.json()["servers"], serde_json::json!([]), "{name}");
+        assert!(ran.err.contains(name), "{}", ran.err);
+    }
+    let env = single(&[
+        ("MCP_SERVER_ARGS", "upstream_server.py legacy"),
+        (
+            "MCP_SERVER_CWD",
+            file.strip_suffix("/upstream_server.py").unwrap(),
+        ),
+        ("MCP_SERVER_TIMEOUT_MS", "soon"),
+    ]);
+    let ran = env.run(&["tools", "list", "--json"]).exits(0);
+    assert!(ran.out.contains("mcp.srv.echo"), "{}", ran.err);
+    assert!(ran.err.contains("MCP_SERVER_TIMEOUT_MS"), "{}", ran.err);
+}
+
+#[test]
+fn the_time_of_a_single_server_is_the_one_that_is_set() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream_server.py");
+    let mut env = TestEnv::new();
+    env.write(
+        "config/tollgate/policies/all.cedar",
+        "@id(\"all\")\npermit(principal, action, resource);",
+    );
+    env.set("MCP_SERVER_CMD", "python3");
+    env.set("MCP_SERVER_ARGS", &format!("{file} legacy"));
+    env.set("MCP_SERVER_TIMEOUT_MS", "250");
+    let ran = env.call("mcp.srv.silent", "{}", &[]).exits(1).json();
+    let message = ran["error"]["message"].as_str().unwrap();
+    assert!(message.contains("250 ms"), "{ran:#}");
 }
 
 #[test]
