@@ -129,6 +129,9 @@ pub struct CallContext {
     pub trace: TraceContext,
     /// What the caller said beside the arguments.
     pub control: Control,
+    /// What the caller said that means nothing here and may to whoever serves the call: fields
+    /// of an object, as they were spelled.
+    pub aside: Option<Arc<str>>,
     /// Answers to what this provider asked for before.
     pub responses: Option<InputResponses>,
     /// The toolsets outside of which nothing exists for the caller.

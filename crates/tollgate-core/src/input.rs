@@ -49,4 +49,7 @@ pub struct InputResponses {
     pub answers: BTreeMap<String, Payload>,
     /// The state of the request they answer.
     pub state: Vec<u8>,
+    /// Whether nobody answers any more: whatever is kept open for answers can be let go.
+    #[serde(default)]
+    pub given_up: bool,
 }

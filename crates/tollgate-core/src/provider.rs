@@ -59,6 +59,12 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Why a tool that would be its own is not there for now, if that is known. Asked about names
+    /// that nobody offers; it does not wait for anything.
+    fn missing(&self, _tool: &str) -> Option<ProviderError> {
+        None
+    }
+
     /// What it offers beside tools. Called at start-up and after a change.
     async fn offers(&self) -> Result<Offers, ProviderError> {
         Ok(Offers::default())

@@ -23,4 +23,5 @@ pub use json::JsonError;
 pub use rules::RulesError;
 pub use sanitizer::{Sanitizer, Sighting};
 pub use scope::{Identifiers, Scope};
+pub use strip::visible;
 pub use truncate::truncate_on_char_boundary;

@@ -60,7 +60,12 @@ fn next_suspect(bytes: &[u8], from: usize) -> Option<usize> {
         .map(|step| at + step)
 }
 
-/// Returns the text without what terminals obey and eyes cannot see.
+/// The text without what terminals obey and eyes cannot see.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    strip(text).0
+}
+
+/// The same, and how much of it there was.
 pub(crate) fn strip(text: &str) -> (Cow<'_, str>, Stripped) {
     let bytes = text.as_bytes();
     let mut stripped = Stripped::default();

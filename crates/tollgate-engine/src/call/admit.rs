@@ -192,6 +192,12 @@ pub(super) fn find(
     if let Some(listing) = catalog.find(name).filter(|listing| visible(listing)) {
         return Ok(Arc::clone(listing));
     }
+    // Whoever may see some toolsets only does not hear what else there could be.
+    if caller.scope.is_none()
+        && let Some(error) = catalog.missing(name)
+    {
+        return Err(error.into_failure(false).into());
+    }
     let nearest: Vec<String> = catalog
         .nearest(name, 12)
         .into_iter()

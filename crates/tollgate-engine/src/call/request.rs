@@ -69,6 +69,8 @@ pub struct Request {
     pub control: Control,
     /// The caller's trace.
     pub traceparent: Option<String>,
+    /// What the caller says to whoever serves the call: fields of an object, as they were spelled.
+    pub aside: Option<Arc<str>>,
     /// Answers to what the tool asked for before.
     pub responses: Option<InputResponses>,
     /// A human's consent that the front end itself obtained and vouches for.
@@ -112,6 +114,7 @@ impl Request {
             arguments,
             control: Control::default(),
             traceparent: None,
+            aside: None,
             responses: None,
             human: None,
             events: Arc::new(NoEvents),

@@ -42,6 +42,7 @@ pub(super) struct Valid {
     pub(super) effect: bool,
     pub(super) known: Arc<Known>,
     pub(super) human: Option<HumanConsent>,
+    pub(super) aside: Option<Arc<str>>,
     pub(super) responses: Option<InputResponses>,
     /// The question that `responses` answers, once it is known to be genuine.
     pub(super) resumes: Option<Resumed>,
@@ -124,6 +125,7 @@ pub(super) fn input(
         effect: known.effect,
         known,
         human: request.human,
+        aside: request.aside,
         responses: request.responses,
         resumes: None,
         events: request.events,

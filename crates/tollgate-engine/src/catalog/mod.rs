@@ -158,6 +158,12 @@ impl Catalog {
         self.tools.values()
     }
 
+    /// Why a tool that nobody offers is not there for now, if its provider knows.
+    pub(crate) fn missing(&self, name: &str) -> Option<ProviderError> {
+        let mut providers = self.providers.iter();
+        providers.find_map(|provider| provider.missing(name))
+    }
+
     /// Finds a tool by its canonical id, a spelling for clients, an alias or its service command.
     pub fn find(&self, name: &str) -> Option<&Arc<Listing>> {
         self.tools

@@ -120,6 +120,7 @@ impl Questions {
         let mut responses = InputResponses {
             answers: BTreeMap::new(),
             state: self.state.clone(),
+            given_up: false,
         };
         for (key, (id, _)) in &self.asks {
             responses

@@ -3,11 +3,17 @@
 //! A modern server ends the request with its question and gets everything back with the
 //! next one. An older server keeps the request open: it is held here until the same call
 //! comes again with the answers, and forgotten after a while.
+//!
+//! Invariants: a request that is held takes no turn from others, and its number is never
+//! another's, however often the server is started again.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     hash::{BuildHasher, Hasher, RandomState},
-    sync::{Arc, LazyLock, PoisonError},
+    sync::{
+        Arc, LazyLock, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -22,6 +28,8 @@ use tollgate_core::{
 use super::{
     Upstream,
     call::{Question, Running},
+    link::Exchange,
+    peer::Peer,
     rpc::{self, RpcError},
 };
 
@@ -33,9 +41,14 @@ const HELD: Duration = Duration::from_secs(600);
 /// Tells this process from those before it.
 static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
 
+/// The number of the next request that is held.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 /// A request of an older server that waits for an answer.
 pub(super) struct Held {
-    running: Running,
+    pub(super) peer: Arc<Peer>,
+    pub(super) id: u64,
+    pub(super) exchange: Exchange,
     question: Box<RawValue>,
 }
 
@@ -48,7 +61,7 @@ pub(super) enum Reached {
 /// What to do with answers.
 pub(super) enum Resumed {
     /// Go on with the request that is still open.
-    Held(Box<Running>),
+    Held(Box<Held>),
     /// Ask again with these fields added.
     Afresh(String),
     /// Go on with the task that asked.
@@ -213,6 +226,12 @@ pub(super) fn reached(server: &str, payload: Payload) -> Result<Reached, Provide
     }))
 }
 
+/// A question that nobody answered.
+pub(super) fn nobody(server: &str) -> ProviderError {
+    let message = format!("nobody answered what the server `{server}` asked");
+    ProviderError::new(ErrorCode::InputRequired, message)
+}
+
 impl Upstream {
     /// Takes up what answers belong to.
     pub(super) async fn resume(&self, cx: &CallContext) -> Result<Resumed, ProviderError> {
@@ -234,6 +253,10 @@ impl Upstream {
         if let Some(task) = state.task {
             return Ok(Resumed::Task(task));
         }
+        if responses.given_up && state.held.is_none() {
+            // Nothing is open there, and without an answer it is not called again.
+            return Err(nobody(&self.settings.name));
+        }
         match state.held {
             None => Ok(Resumed::Afresh(fields(
                 responses,
@@ -247,8 +270,11 @@ impl Upstream {
     }
 
     fn take(&self, process: u64, number: u64) -> Result<Held, ProviderError> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = held.remove(&number).filter(|_| process == *PROCESS);
+        let found = if process == *PROCESS {
+            self.held().remove(&number)
+        } else {
+            None
+        };
         found.ok_or_else(|| {
             let name = &self.settings.name;
             let message = format!(
@@ -263,41 +289,50 @@ impl Upstream {
         held: Held,
         responses: &InputResponses,
     ) -> Result<Resumed, ProviderError> {
-        let Held { running, question } = held;
         let message = match responses.answers.values().next() {
-            Some(answer) => rpc::answer(&question, answer.raw()),
-            None => rpc::refusal(&question, -32603, "nobody answered"),
+            Some(answer) => rpc::answer(&held.question, answer.raw()),
+            None => rpc::refusal(&held.question, -32603, "nobody answered"),
         };
-        let sent = running.peer.link.send(message).await;
+        let sent = held.peer.link.send(message).await;
         sent.map_err(|error| self.broken(error))?;
-        running.exchange.is_held(false);
-        Ok(Resumed::Held(Box::new(running)))
+        held.exchange.is_held(false);
+        Ok(Resumed::Held(Box::new(held)))
     }
 
     /// Keeps a request open while its question is on its way to the client.
-    pub(super) fn hold(
+    pub(super) async fn hold(
         self: &Arc<Self>,
         running: Running,
         question: Question,
     ) -> Result<Reached, ProviderError> {
         let name = &self.settings.name;
-        let number = running.id;
+        let Running {
+            peer, id, exchange, ..
+        } = running;
         let Some(ask) = kind(&question.method, question.params) else {
             let message = format!("the server `{name}` asks for something unknown here");
             return Err(ProviderError::new(ErrorCode::Unsupported, message));
         };
-        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST_HELD {
-            let message = format!("the server `{name}` has too many open questions");
-            return Err(ProviderError::new(ErrorCode::Overloaded, message));
-        }
-        running.exchange.is_held(true);
+        exchange.is_held(true);
         let held = Held {
-            running,
+            peer,
+            id,
+            exchange,
             question: question.id,
         };
-        all.insert(number, held);
-        drop(all);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        if let Err(held) = self.keep(number, held) {
+            let why = "too many questions are open";
+            let refusal = rpc::refusal(&held.question, -32603, why);
+            // Whoever is gone needs no answer.
+            drop(held.peer.link.send(refusal).await);
+            held.peer.cancel(held.id, why).await;
+            let message = format!("the server `{name}` has too many open questions");
+            return Err(ProviderError {
+                retry_after: Some(Duration::from_secs(1)),
+                ..ProviderError::new(ErrorCode::Overloaded, message)
+            });
+        }
         let own = Arc::clone(self);
         tokio::spawn(async move {
             tokio::time::sleep(HELD).await;
@@ -315,15 +350,31 @@ impl Upstream {
         }))
     }
 
-    async fn forget(&self, number: u64) {
-        let held = self
-            .held
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&number);
-        if let Some(Held { running, .. }) = held {
-            running.peer.cancel(running.id, "nobody answered").await;
+    /// Keeps a request if there is room for it.
+    fn keep(&self, number: u64, held: Held) -> Result<(), Box<Held>> {
+        let mut all = self.held();
+        if all.len() >= MOST_HELD {
+            return Err(Box::new(held));
         }
+        all.insert(number, held);
+        Ok(())
+    }
+
+    async fn forget(&self, number: u64) {
+        let held = self.held().remove(&number);
+        if let Some(held) = held {
+            held.peer.cancel(held.id, "nobody answered").await;
+        }
+    }
+
+    /// The connection is gone, and with it every request that was open on it.
+    pub(super) fn forget_all(&self) {
+        let gone = std::mem::take(&mut *self.held());
+        drop(gone);
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<u64, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -28,6 +28,7 @@ use super::{
     rewrite,
     rpc::{self, Heard, RpcError},
     tasks,
+    whose::Session,
 };
 
 /// How long a read or a prompt may be silent.
@@ -262,17 +263,24 @@ impl Upstream {
         let timeout = job.timeout;
         let resumed = self.resume(cx).await?;
         let running = match resumed {
-            ask::Resumed::Held(running) => *running,
+            ask::Resumed::Held(held) => Running {
+                peer: held.peer,
+                id: held.id,
+                exchange: held.exchange,
+                turn,
+            },
             ask::Resumed::Task(id) => {
                 return self.resume_task(id, peer, turn, cx).await;
             }
             ask::Resumed::Afresh(more) => {
                 let extras = Extras {
                     traceparent: Some(cx.trace.traceparent()),
+                    aside: cx.aside.clone(),
                     asks: cx.asks,
                     progress: true,
                     tasks: job.tasks,
                     headers: job.headers,
+                    whose: (!peer.says_what_it_means()).then(|| Session::of(cx)),
                 };
                 let fields = job.fields + &more;
                 let sent = peer.request(job.method, job.name.as_deref(), &fields, extras);
@@ -298,7 +306,7 @@ impl Upstream {
                 }
                 None => ask::reached(&self.settings.name, payload),
             },
-            Step::Asked(running, question) => self.hold(*running, question),
+            Step::Asked(running, question) => self.hold(*running, question).await,
             Step::Lacks(request) => Ok(ask::Reached::Asks(request)),
         }
     }

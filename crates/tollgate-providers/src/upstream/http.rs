@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     link::{LinkError, Next, Outgoing},
     oauth::{Token, Tokens},
+    older::{Calls, Older},
     rpc::{self, Heard, RpcError},
     settings::{OAuth, SecretSource},
     sse::Events,
@@ -34,10 +35,18 @@ const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const BROKEN: &str = "the stream broke before the answer";
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How long it takes until a stream that ended is opened again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// How long a server may take to say that it knows a session.
+const KNOWN: Duration = Duration::from_secs(5);
+/// How long a server may take to accept what wants no answer.
+const TAKEN: Duration = Duration::from_secs(10);
+/// The request by which an older server shows whether it knows our session.
+const PING: &str = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
 /// How much of an answer that is an error is read.
 const ERROR_BYTES: usize = 64 << 10;
 
@@ -49,6 +58,8 @@ pub(super) struct Http {
     chatter: mpsc::Sender<Heard>,
     lost: watch::Sender<Option<String>>,
     tokens: Option<Box<Tokens>>,
+    /// What is under way at an older server.
+    pub(super) calls: Calls,
 }
 
 /// What requests have to repeat.
@@ -69,6 +80,8 @@ pub(super) enum Exchange {
         response: Box<Arrival>,
         events: Events,
     },
+    /// It is an older server's.
+    Older(Box<Older>),
 }
 
 impl Http {
@@ -100,6 +113,7 @@ impl Http {
             message_bytes,
             chatter,
             lost: watch::channel(None).0,
+            calls: Calls::default(),
         })
     }
 
@@ -110,14 +124,24 @@ impl Http {
         said.modern = modern;
     }
 
-    pub(super) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Exchange, LinkError> {
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        outgoing: Outgoing<'_>,
+    ) -> Result<Exchange, LinkError> {
         let body = rpc::request(outgoing.id, outgoing.method, outgoing.params);
         let mut letter = self.post(body);
-        if self.said().modern {
-            address(&mut letter.headers, &outgoing).ok_or_else(|| {
-                LinkError::Nonsense("a header with this name cannot be sent".to_owned())
-            })?;
+        if !self.said().modern {
+            let older = Older::begin(self, letter, &outgoing);
+            return Ok(Exchange::Older(Box::new(older)));
         }
+        address(&mut letter.headers, &outgoing).ok_or_else(|| {
+            LinkError::Nonsense("a header with this name cannot be sent".to_owned())
+        })?;
+        self.exchange(letter, outgoing.id).await
+    }
+
+    /// Sends a request and waits for the beginning of its answer.
+    pub(super) async fn exchange(&self, letter: Letter, id: u64) -> Result<Exchange, LinkError> {
         let response = self.allowed(letter).await?;
         self.remember_session(&response);
         if !response.status.is_success() {
@@ -125,26 +149,49 @@ impl Http {
         }
         if is_stream(&response) {
             return Ok(Exchange::Stream {
-                id: outgoing.id,
+                id,
                 response: Box::new(response),
                 events: Events::new(self.message_bytes),
             });
         }
         let body = bounded(response, self.message_bytes).await?;
-        match rpc::read(&body) {
-            Some(Heard::Answered(_, result)) => Ok(Exchange::Whole(Some(result))),
-            Some(Heard::Told(..) | Heard::Asked(..)) | None => Err(LinkError::Nonsense(
-                "its answer is not the protocol".to_owned(),
-            )),
+        let odd = match rpc::read(&body) {
+            Some(Heard::Answered(own, result)) if own == id => {
+                return Ok(Exchange::Whole(Some(result)));
+            }
+            Some(Heard::Answered(..)) => "it answered something else than what was asked",
+            Some(Heard::Told(..) | Heard::Asked(..)) | None => "its answer is not the protocol",
+        };
+        Err(LinkError::Nonsense(odd.to_owned()))
+    }
+
+    /// Takes up a stream that broke, behind the event of this name.
+    pub(super) async fn resume(&self, id: u64, events: Events) -> Result<Exchange, LinkError> {
+        let broken = || LinkError::Lost(BROKEN.to_owned());
+        let last = events.last().and_then(|last| last.parse().ok());
+        let mut letter = self.listening();
+        letter.headers.insert(LAST_EVENT, last.ok_or_else(broken)?);
+        let response = self.allowed(letter).await?;
+        if !response.status.is_success() || !is_stream(&response) {
+            return Err(broken());
         }
+        Ok(Exchange::Stream {
+            id,
+            response: Box::new(response),
+            events: events.anew(),
+        })
     }
 
     pub(super) async fn send(&self, message: String) -> Result<(), LinkError> {
-        let response = self.allowed(self.post(message)).await?;
-        if response.status.is_success() {
-            return Ok(());
-        }
-        self.refused(response).await.map(|_| ())
+        let sent = async {
+            let response = self.allowed(self.post(message)).await?;
+            if response.status.is_success() {
+                return Ok(());
+            }
+            self.refused(response).await.map(|_| ())
+        };
+        let taken = tokio::time::timeout(TAKEN, sent).await;
+        taken.unwrap_or_else(|_| Err(LinkError::Lost("it does not take messages".to_owned())))
     }
 
     pub(super) async fn lost(&self) -> String {
@@ -155,10 +202,7 @@ impl Http {
 
     /// Hears what an older server says of its own accord; `false` if it never does.
     async fn overhear(&self) -> bool {
-        let mut letter = self.letter(Method::GET, Bytes::new());
-        let kind = HeaderValue::from_static("text/event-stream");
-        letter.headers.insert(ACCEPT, kind);
-        let Ok(mut response) = self.allowed(letter).await else {
+        let Ok(mut response) = self.allowed(self.listening()).await else {
             return true;
         };
         if !response.status.is_success() || !is_stream(&response) {
@@ -170,7 +214,7 @@ impl Http {
                 return true;
             }
             while let Some(event) = events.next() {
-                if let Some(heard) = rpc::read(&event) {
+                if let Some(heard) = rpc::read(&event).and_then(|heard| self.calls.deliver(heard)) {
                     drop(self.chatter.send(heard).await);
                 }
             }
@@ -193,6 +237,14 @@ impl Http {
         letter.headers.insert(CONTENT_TYPE, json);
         let both = HeaderValue::from_static("application/json, text/event-stream");
         letter.headers.insert(ACCEPT, both);
+        letter
+    }
+
+    /// The letter of whoever wants to hear what an older server says.
+    fn listening(&self) -> Letter {
+        let mut letter = self.letter(Method::GET, Bytes::new());
+        let kind = HeaderValue::from_static("text/event-stream");
+        letter.headers.insert(ACCEPT, kind);
         letter
     }
 
@@ -261,20 +313,43 @@ impl Http {
         let status = response.status;
         let wait = response.headers.get(RETRY_AFTER);
         let wait = wait.and_then(|wait| wait.to_str().ok()?.parse().ok());
-        let has_session = self.said().session.is_some();
         let body = bounded(response, ERROR_BYTES).await.unwrap_or_default();
-        if status == StatusCode::NOT_FOUND && has_session {
+        if self.is_forgotten(status).await {
             let why = "its session is over".to_owned();
             self.lost.send_replace(Some(why.clone()));
             return Err(LinkError::Lost(why));
         }
-        if let Ok(Body { error }) = serde_json::from_slice(&body) {
-            return Ok(Exchange::Whole(Some(Err(error))));
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(LinkError::Unauthorized),
+            StatusCode::TOO_MANY_REQUESTS => Err(LinkError::RateLimited(wait)),
+            other => match serde_json::from_slice(&body) {
+                Ok(Body { error }) => Ok(Exchange::Whole(Some(Err(error)))),
+                Err(_) => {
+                    let why = format!("it answered with status {}", other.as_u16());
+                    Err(LinkError::Nonsense(why))
+                }
+            },
         }
-        Err(match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => LinkError::Unauthorized,
-            StatusCode::TOO_MANY_REQUESTS => LinkError::RateLimited(wait),
-            other => LinkError::Nonsense(format!("it answered with status {}", other.as_u16())),
+    }
+
+    /// Whether this status means that a server does not know our session any more. Some say so
+    /// as they say that a message is bad, so they are asked something that is not.
+    async fn is_forgotten(&self, status: StatusCode) -> bool {
+        if self.said().session.is_none() {
+            return false;
+        }
+        if status != StatusCode::BAD_REQUEST {
+            return status == StatusCode::NOT_FOUND;
+        }
+        let asked = self.allowed(self.post(PING.to_owned()));
+        let known = tokio::time::timeout(KNOWN, asked).await;
+        known.is_ok_and(|answer| {
+            answer.is_ok_and(|answer| {
+                matches!(
+                    answer.status,
+                    StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND
+                )
+            })
         })
     }
 
@@ -298,9 +373,19 @@ fn address(headers: &mut HeaderMap, outgoing: &Outgoing<'_>) -> Option<()> {
 }
 
 impl Exchange {
-    pub(super) async fn next(&mut self) -> Result<Next, LinkError> {
-        let broken = || LinkError::Lost("the stream broke before the answer".to_owned());
+    /// Says whether it waits for an answer of ours.
+    pub(super) fn is_held(&self, held: bool) {
         match self {
+            Self::Older(older) => older.is_held(held),
+            // Their questions come on their own streams.
+            Self::Whole(_) | Self::Stream { .. } => {}
+        }
+    }
+
+    pub(super) async fn next(&mut self) -> Result<Next, LinkError> {
+        let broken = || LinkError::Lost(BROKEN.to_owned());
+        match self {
+            Self::Older(older) => Box::pin(older.next()).await,
             Self::Whole(answer) => answer.take().map(Next::Answer).ok_or_else(broken),
             Self::Stream {
                 id,
@@ -328,8 +413,10 @@ impl Exchange {
 }
 
 fn is_stream(response: &Arrival) -> bool {
+    const STREAM: &[u8] = b"text/event-stream";
     let kind = response.headers.get(CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+    let kind = kind.and_then(|kind| kind.as_bytes().get(..STREAM.len()));
+    kind.is_some_and(|kind| kind.eq_ignore_ascii_case(STREAM))
 }
 
 async fn bounded(mut response: Arrival, limit: usize) -> Result<Vec<u8>, LinkError> {

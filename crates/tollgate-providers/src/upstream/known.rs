@@ -12,7 +12,7 @@ use tollgate_core::{Offers, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec};
 
 use super::{
     Upstream,
-    lock::{Pinned, Standing},
+    lock::{Pinned, Standing, oddities},
     mirror,
     names::Names,
     peer::Listed,
@@ -47,6 +47,9 @@ pub(super) struct Entry {
 impl Upstream {
     /// Takes over what a server lists.
     pub(super) fn learn(&self, listed: Arc<Listed>) {
+        for unread in &listed.unread {
+            self.journal("mcp.list.failed", unread);
+        }
         let mut told = Vec::new();
         let mut seen = HashSet::new();
         for raw in &listed.tools {
@@ -56,6 +59,7 @@ impl Upstream {
                 continue;
             };
             if seen.insert(definition.name.clone()) {
+                self.look_twice(&definition.name, raw.get());
                 told.push((definition, &**raw));
             }
         }
@@ -70,6 +74,22 @@ impl Upstream {
         *place = Some(Arc::new(known));
         drop(place);
         *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+    }
+
+    /// Tells the operator of a tool that hides something or commands, once in this process.
+    fn look_twice(&self, name: &str, raw: &str) {
+        let odd = oddities(raw);
+        if odd.is_empty() {
+            return;
+        }
+        let name: String = name.chars().take(100).collect();
+        let said = format!("`{name}`: {}", odd.join(", "));
+        let mut told = self.odd.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = told.insert(said.clone());
+        drop(told);
+        if is_news {
+            self.journal("mcp.tool.odd", &said);
+        }
     }
 
     /// Looks again at what was listed: a human may have accepted something.

@@ -38,8 +38,10 @@ const WAITS: [Duration; 5] = [
     Duration::from_secs(8),
     Duration::from_secs(30),
 ];
-/// Failures in a row after which a server is only started again when somebody wants it.
+/// Failures in a row after which a server is only started again when somebody wants it, or
+/// after a long while: nobody can want what was never seen.
 const BREAKER: usize = WAITS.len();
+const LONG_WHILE: Duration = Duration::from_secs(300);
 /// How long a server may take to say that it is awake.
 const AWAKE: Duration = Duration::from_secs(5);
 /// How much of standard error is kept.
@@ -151,7 +153,8 @@ impl Upstream {
             let rest = async {
                 tokio::time::sleep(wait).await;
                 if failures >= BREAKER {
-                    self.wanted.notified().await;
+                    // Whether somebody wanted it or not, it is time.
+                    let _wanted = timeout(LONG_WHILE, self.wanted.notified()).await.is_ok();
                 }
             };
             tokio::select! {
@@ -178,6 +181,7 @@ impl Upstream {
         };
         let ended = self.while_up(&peer, &mut hears).await;
         end(&peer).await;
+        self.forget_all();
         ended
     }
 
@@ -357,7 +361,7 @@ impl Upstream {
                 headers,
                 oauth,
             } => Http::new(url, headers, oauth.as_ref(), limit, chatter.clone())
-                .map(|http| Arc::new(Link::Http(http)))
+                .map(|http| Arc::new(Link::Http(Arc::new(http))))
                 .map_err(|error| failed(error.to_string())),
         }
     }

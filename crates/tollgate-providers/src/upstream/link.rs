@@ -3,12 +3,15 @@
 //! Invariant: an exchange that is dropped is forgotten on both sides of the pipe; nothing
 //! waits for an answer that nobody wants.
 
+use std::sync::Arc;
+
 use tollgate_core::Payload;
 
 use super::{
     http,
     rpc::{Heard, RpcError},
     stdio,
+    whose::{Call, Session},
 };
 
 /// Why nothing came back.
@@ -40,7 +43,7 @@ pub(super) enum LinkError {
 /// One connection.
 pub(super) enum Link {
     Stdio(stdio::Stdio),
-    Http(http::Http),
+    Http(Arc<http::Http>),
 }
 
 /// A request on its way.
@@ -53,6 +56,18 @@ pub(super) struct Outgoing<'a> {
     pub(super) params: &'a str,
     /// Arguments that a header repeats.
     pub(super) headers: Vec<(String, String)>,
+    /// Whose call it is; none of what is no call of an older server.
+    pub(super) whose: Option<Session>,
+}
+
+impl Outgoing<'_> {
+    /// What is known of it while it is under way.
+    pub(super) fn call(&self) -> Option<Call> {
+        self.whose.map(|whose| Call {
+            whose,
+            is_held: false,
+        })
+    }
 }
 
 /// One request under way; dropping it is losing interest.
@@ -112,8 +127,7 @@ impl Exchange {
     pub(super) fn is_held(&self, held: bool) {
         match self {
             Self::Stdio(exchange) => exchange.is_held(held),
-            // Its questions come on its own stream.
-            Self::Http(_) => {}
+            Self::Http(exchange) => exchange.is_held(held),
         }
     }
 

@@ -18,6 +18,7 @@ mod lock;
 mod mirror;
 mod names;
 mod oauth;
+mod older;
 mod patience;
 mod peer;
 mod rewrite;
@@ -30,10 +31,11 @@ mod stdio;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod whose;
 mod wire;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -45,8 +47,8 @@ use async_trait::async_trait;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Answer, CallContext, ErrorCode, Health, Notice, NoticeSink, Offers, Provider, ProviderError,
-    ToolCall, ToolSpec,
+    Answer, CallContext, Deferral, ErrorCode, Health, Notice, NoticeSink, Offers, Provider,
+    ProviderError, ToolCall, ToolSpec,
 };
 
 pub use control::{Restarted, restart};
@@ -80,6 +82,8 @@ pub(crate) struct Upstream {
     lock: Option<Lock>,
     /// What it listed last, to be looked at again when something was accepted.
     listed: Mutex<Option<Arc<Listed>>>,
+    /// Tools that hide something or command, as the operator was told of them.
+    odd: Mutex<HashSet<String>>,
     notices: OnceLock<Arc<dyn NoticeSink>>,
     /// Somebody wants it although it keeps failing.
     wanted: Notify,
@@ -138,6 +142,7 @@ fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
                 known: Mutex::new(None),
                 lock: lock.clone().filter(|_| server.pin != Pinning::Off),
                 listed: Mutex::new(None),
+                odd: Mutex::default(),
                 notices: OnceLock::new(),
                 wanted: Notify::new(),
                 restart: Notify::new(),
@@ -358,12 +363,42 @@ impl Provider for Handle {
         self.0.serve(call, cx).await
     }
 
+    fn deferral(&self, call: &ToolCall, has_answers: bool) -> Deferral {
+        let known = self.0.known();
+        let entry = known.and_then(|known| known.tools.get(call.tool.as_str()).cloned());
+        // What goes on by itself there goes on by itself here, for whoever can wait.
+        if !has_answers && entry.is_some_and(|entry| entry.tasks.load(Ordering::Relaxed)) {
+            Deferral::Possible
+        } else {
+            Deferral::Never
+        }
+    }
+
     fn refuses(&self, tool: &str) -> Option<ProviderError> {
         if matches!(self.0.phase(), Phase::Closed) {
             return Some(closed(&self.0.settings.name));
         }
         let is_known = self.0.known()?.tools.contains_key(tool);
         is_known.then(|| self.0.usable(tool).err()).flatten()
+    }
+
+    fn missing(&self, tool: &str) -> Option<ProviderError> {
+        let server = &self.0;
+        if server.known().is_some() || !server.names.is_own(tool) {
+            return None;
+        }
+        match server.phase() {
+            Phase::Up(_) => None,
+            Phase::Closed => Some(closed(&server.settings.name)),
+            Phase::Idle | Phase::Starting => {
+                let why = "it is still starting";
+                Some(server.unavailable(why, ErrorCode::Unavailable, SOON))
+            }
+            Phase::Down(down) => {
+                let left = down.until.saturating_duration_since(Instant::now());
+                Some(server.unavailable(&down.reason, down.code, left))
+            }
+        }
     }
 
     fn watch(&self, notices: Arc<dyn NoticeSink>) {

@@ -39,6 +39,25 @@ impl Names {
         ToolName::new(spelled).ok()
     }
 
+    /// The id of a tool without our prefix.
+    pub(super) fn bare(&self, name: &ToolName) -> String {
+        let name = name.as_str();
+        let own = name.strip_prefix("mcp.").filter(|_| self.prefix);
+        let own = own.and_then(|own| own.strip_prefix(self.server.as_str())?.strip_prefix('.'));
+        own.unwrap_or(name).to_owned()
+    }
+
+    /// Whether a tool with this name, in any spelling, could only be this server's.
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        let rest = |between: char| {
+            let own = name.strip_prefix("mcp")?.strip_prefix(between)?;
+            own.strip_prefix(self.server.as_str())?
+                .strip_prefix(between)
+        };
+        let own = rest('.').or_else(|| rest('_'));
+        self.prefix && own.is_some_and(|own| !own.is_empty())
+    }
+
     /// The name of a prompt.
     pub(super) fn prompt(&self, own: &str) -> String {
         if self.prefix {
@@ -100,8 +119,20 @@ mod tests {
         }
         assert_eq!(names.own_prompt(&names.prompt("a.b")), Some("a.b"));
         assert_eq!(names.own_uri("mcp://other/x"), None);
+        for (name, is_own) in [
+            ("mcp.files.read", true),
+            ("mcp_files_read", true),
+            ("mcp.files", false),
+            ("mcp.files.", false),
+            ("mcp.filesystem.read", false),
+            ("mcp.files_x.read", false),
+            ("files.read", false),
+        ] {
+            assert_eq!(names.is_own(name), is_own, "{name}");
+        }
         let bare = Names::new("files", false);
         assert_eq!(bare.tool("echo").unwrap().as_str(), "echo");
         assert_eq!(bare.own_uri("x://y"), Some("x://y"));
+        assert!(!bare.is_own("mcp.files.read"));
     }
 }

@@ -18,6 +18,7 @@ use super::{
     link::{Exchange, Link, LinkError, Next, Outgoing},
     rpc::{self, Heard, RpcError},
     tasks,
+    whose::Session,
 };
 
 pub(super) const MODERN: &str = "2026-07-28";
@@ -27,6 +28,10 @@ const LEGACY_VERSIONS: [&str; 4] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11
 const MAX_ENTRIES: usize = 10_000;
 /// Room for what a request says about itself, so that it is not moved while it grows.
 const USUAL_META: usize = 384;
+/// How long it may take to say that nobody waits for an answer any more, and how long of that
+/// is waited for.
+const FAREWELL: Duration = Duration::from_secs(5);
+const MOMENT: Duration = Duration::from_millis(250);
 /// The most pages of one list that are read.
 const MAX_PAGES: usize = 1_000;
 
@@ -45,11 +50,15 @@ pub(super) struct Peer {
 #[derive(Debug, Default)]
 pub(super) struct Extras {
     pub(super) traceparent: Option<String>,
+    /// What the caller said to the server beside everything else.
+    pub(super) aside: Option<Arc<str>>,
     pub(super) asks: AskKinds,
     pub(super) progress: bool,
     /// Whether an answer may be a task.
     pub(super) tasks: bool,
     pub(super) headers: Vec<(String, String)>,
+    /// The session that a call belongs to.
+    pub(super) whose: Option<Session>,
 }
 
 /// Why a request failed.
@@ -71,6 +80,8 @@ pub(super) struct Listed {
     pub(super) templates: Vec<Box<RawValue>>,
     pub(super) prompts: Vec<Box<RawValue>>,
     pub(super) completes: bool,
+    /// Lists beside that of its tools that could not be read, and why.
+    pub(super) unread: Vec<String>,
 }
 
 impl Peer {
@@ -102,8 +113,14 @@ impl Peer {
             name,
             params: &params,
             headers: extras.headers,
+            whose: extras.whose,
         };
         Ok((id, self.link.request(outgoing).await?))
+    }
+
+    /// Whether its words come with the request that they are about.
+    pub(super) fn says_what_it_means(&self) -> bool {
+        self.modern && matches!(&*self.link, Link::Http(_))
     }
 
     fn params(&self, id: u64, fields: &str, extras: &Extras) -> String {
@@ -133,6 +150,9 @@ impl Peer {
         }
         if let Some(traceparent) = &extras.traceparent {
             add(&[r#""traceparent":""#, traceparent, r#"""#]);
+        }
+        if let Some(aside) = &extras.aside {
+            add(&[aside]);
         }
         if text.len() > empty {
             text.push_str("}}");
@@ -222,19 +242,28 @@ impl Peer {
             other => other?,
         };
         // What is listed beside tools is worth having, but not worth failing for.
-        if can("resources") {
-            listed.resources = self
-                .pages("resources/list", patience)
-                .await
-                .unwrap_or_default();
-            let templates = self.pages("resources/templates/list", patience).await;
-            listed.templates = templates.unwrap_or_default();
-        }
-        if can("prompts") {
-            listed.prompts = self
-                .pages("prompts/list", patience)
-                .await
-                .unwrap_or_default();
+        for (what, method) in [
+            ("resources", "resources/list"),
+            ("resources", "resources/templates/list"),
+            ("prompts", "prompts/list"),
+        ] {
+            if !can(what) {
+                continue;
+            }
+            let pages = self.pages(method, patience).await.unwrap_or_else(|error| {
+                let is_none = matches!(&error, AskError::Refused(error)
+                    if error.code == RpcError::METHOD_NOT_FOUND);
+                // Some have resources and no templates, and do not know the question.
+                if !is_none {
+                    listed.unread.push(format!("`{method}`: {error}"));
+                }
+                Vec::new()
+            });
+            match method {
+                "resources/list" => listed.resources = pages,
+                "prompts/list" => listed.prompts = pages,
+                _ => listed.templates = pages,
+            }
         }
         Ok(listed)
     }
@@ -282,7 +311,15 @@ impl Peer {
             let reason = rpc::quoted(reason);
             let params = format!(r#"{{"requestId":{id},"reason":{reason}}}"#);
             let message = rpc::notification("notifications/cancelled", &params);
-            drop(self.link.send(message).await);
+            match &*self.link {
+                Link::Stdio(stdio) => drop(stdio.send(message)),
+                // A server that takes no note of it does not keep anybody waiting.
+                Link::Http(_) => {
+                    let link = Arc::clone(&self.link);
+                    let said = async move { timeout(FAREWELL, link.send(message)).await };
+                    drop(timeout(MOMENT, tokio::spawn(said)).await);
+                }
+            }
         }
     }
 }
@@ -392,6 +429,7 @@ async fn once(link: &Link, id: u64, method: &str, params: String) -> Result<Payl
         name: None,
         params: &params,
         headers: Vec::new(),
+        whose: None,
     };
     let mut exchange = link.request(outgoing).await?;
     loop {

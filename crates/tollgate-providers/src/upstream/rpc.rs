@@ -72,9 +72,12 @@ fn number(id: &RawValue) -> Option<u64> {
     id.get().trim_matches('"').parse().ok()
 }
 
-/// The id of an answer of which only the beginning is known.
+/// The id of an answer of which only the beginning is known; lines of a log have ids as well.
 pub(super) fn early_id(beginning: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(&beginning[..beginning.len().min(256)]).into_owned();
+    if !text.contains("\"jsonrpc\"") {
+        return None;
+    }
     let (_, after) = text.split_once("\"id\"")?;
     let after = after.trim_start().strip_prefix(':')?.trim_start();
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
@@ -147,6 +150,7 @@ mod tests {
             early_id(br#"{"jsonrpc":"2.0", "id" : 42,"result":"#),
             Some(42)
         );
-        assert_eq!(early_id(br#"{"result":{"#), None);
+        assert_eq!(early_id(br#"{"jsonrpc":"2.0","result":{"#), None);
+        assert_eq!(early_id(br#"{"level":30,"id":42,"msg":"started"}"#), None);
     }
 }

@@ -1,8 +1,12 @@
-//! Server-sent events, as far as MCP uses them: the data of each, one after the other.
+//! Server-sent events, as far as MCP uses them: the data of each, one after the other, and
+//! where a stream that breaks can be taken up again.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use super::link::LinkError;
+
+/// The longest name of an event that is kept.
+const LONGEST_NAME: usize = 1024;
 
 /// Puts events together from pieces.
 pub(super) struct Events {
@@ -12,6 +16,10 @@ pub(super) struct Events {
     has_data: bool,
     ready: VecDeque<Vec<u8>>,
     after_cr: bool,
+    /// The name of the event that is being read, and of the last one that was read.
+    name: Option<String>,
+    last: Option<String>,
+    retry: Option<Duration>,
 }
 
 impl Events {
@@ -24,7 +32,30 @@ impl Events {
             has_data: false,
             ready: VecDeque::new(),
             after_cr: false,
+            name: None,
+            last: None,
+            retry: None,
         }
+    }
+
+    /// The same stream on another connection.
+    pub(super) fn anew(self) -> Self {
+        Self {
+            last: self.last,
+            retry: self.retry,
+            ready: self.ready,
+            ..Self::new(self.limit)
+        }
+    }
+
+    /// The name of the last event that had one: where to go on.
+    pub(super) fn last(&self) -> Option<&str> {
+        self.last.as_deref()
+    }
+
+    /// How long to wait before going on, if the server says so.
+    pub(super) fn retry(&self) -> Option<Duration> {
+        self.retry
     }
 
     /// Takes the next piece of the stream.
@@ -61,13 +92,14 @@ impl Events {
     fn line(&mut self) {
         let line = std::mem::take(&mut self.line);
         if line.is_empty() {
+            self.last = self.name.take().or_else(|| self.last.take());
             if std::mem::take(&mut self.has_data) {
                 self.ready.push_back(std::mem::take(&mut self.data));
             }
             return;
         }
         let Some(rest) = line.strip_prefix(b"data:") else {
-            return;
+            return self.about(&line);
         };
         let rest = rest.strip_prefix(b" ").unwrap_or(rest);
         if std::mem::replace(&mut self.has_data, true) {
@@ -79,6 +111,22 @@ impl Events {
             self.data.drain(..6);
         } else {
             self.data.extend_from_slice(rest);
+        }
+    }
+
+    /// Reads a line that says something about the stream itself.
+    fn about(&mut self, line: &[u8]) {
+        let Ok(line) = std::str::from_utf8(line) else {
+            return;
+        };
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "id" if value.len() <= LONGEST_NAME && !value.contains('\0') => {
+                self.name = Some(value.to_owned());
+            }
+            "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
+            _ => {}
         }
     }
 }
@@ -101,5 +149,23 @@ mod tests {
         }
         let mut events = Events::new(10);
         assert!(events.push(&[b'x'; 20]).is_err());
+    }
+
+    #[test]
+    fn where_to_go_on_is_known_once_an_event_is_whole() {
+        let mut events = Events::new(100);
+        assert_eq!((events.last(), events.retry()), (None, None));
+        events.push(b"id: 7\nretry: 250\ndata: \n\nid:8\n").unwrap();
+        assert_eq!(events.last(), Some("7"));
+        assert_eq!(events.retry(), Some(Duration::from_millis(250)));
+        events.push(b"data: x\n\nretry: soon\ndata: y\n\n").unwrap();
+        assert_eq!(events.last(), Some("8"));
+        assert_eq!(events.retry(), Some(Duration::from_millis(250)));
+        events.push(b"id: 9\ndata: half").unwrap();
+        let mut events = events.anew();
+        assert_eq!(events.last(), Some("8"), "half an event is none");
+        events.push(b"data: z\n\n").unwrap();
+        let found: Vec<_> = std::iter::from_fn(|| events.next()).collect();
+        assert_eq!(found, [&b""[..], b"x", b"y", b"z"]);
     }
 }

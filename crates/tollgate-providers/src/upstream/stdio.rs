@@ -24,6 +24,7 @@ use super::{
     lines::{Line, Lines},
     link::{LinkError, Next, Outgoing},
     rpc::{self, Heard, RpcError},
+    whose::{self, Call},
 };
 
 /// Messages to the server that may wait.
@@ -65,9 +66,8 @@ struct Waiting {
 
 struct Caller {
     slot: Arc<Slot>,
-    is_call: bool,
-    /// Whether it waits for an answer of ours.
-    is_held: bool,
+    /// None of what is no call: nobody is asked anything because of it.
+    call: Option<Call>,
 }
 
 /// What has come for one request.
@@ -184,8 +184,7 @@ impl Stdio {
         let slot = Arc::<Slot>::default();
         let caller = Caller {
             slot: Arc::clone(&slot),
-            is_call: outgoing.name.is_some(),
-            is_held: false,
+            call: outgoing.call(),
         };
         let mut waiting = self.shared.waiting();
         if let Some(why) = &waiting.lost {
@@ -250,8 +249,10 @@ impl Shared {
 
 impl Exchange {
     pub(super) fn is_held(&self, held: bool) {
-        if let Some(caller) = self.shared.waiting().calls.get_mut(&self.id) {
-            caller.is_held = held;
+        let mut waiting = self.shared.waiting();
+        let caller = waiting.calls.get_mut(&self.id);
+        if let Some(call) = caller.and_then(|caller| caller.call.as_mut()) {
+            call.is_held = held;
         }
     }
 
@@ -395,7 +396,7 @@ impl<J: Fn(&str)> Reader<J> {
                 None => return self.count(),
             },
             Heard::Told(method, params) => {
-                let known = token(&method, &params).or_else(|| self.only_call(&method));
+                let known = whose::token(&method, &params).or_else(|| self.concerned(&method));
                 let heard = Heard::Told(method, params);
                 match known {
                     Some(id) => self.say(id, heard),
@@ -404,7 +405,7 @@ impl<J: Fn(&str)> Reader<J> {
                 return self.count();
             }
             Heard::Asked(id, method, params) => {
-                let known = self.only_call(&method);
+                let known = self.concerned(&method);
                 let heard = Heard::Asked(id, method, params);
                 match known {
                     Some(id) => self.say(id, heard),
@@ -422,27 +423,10 @@ impl<J: Fn(&str)> Reader<J> {
         }
     }
 
-    /// An older server does not say which call its words belong to; with one call there is
-    /// no doubt.
-    fn only_call(&self, method: &str) -> Option<u64> {
-        let concerns_calls = matches!(
-            method,
-            "notifications/message"
-                | "elicitation/create"
-                | "sampling/createMessage"
-                | "roots/list"
-        );
-        if !concerns_calls {
-            return None;
-        }
+    fn concerned(&self, method: &str) -> Option<u64> {
         let waiting = self.shared.waiting();
-        // Whoever waits for our answer has asked already.
-        let mut calls = waiting
-            .calls
-            .iter()
-            .filter(|(_, one)| one.is_call && !one.is_held);
-        let (id, _) = calls.next()?;
-        calls.next().is_none().then_some(*id)
+        let calls = waiting.calls.iter();
+        whose::concerned(method, calls.filter_map(|(id, one)| Some((*id, one.call?))))
     }
 
     fn count(&mut self) -> bool {
@@ -452,18 +436,5 @@ impl<J: Fn(&str)> Reader<J> {
         }
         self.said += 1;
         self.said <= CHATTER
-    }
-}
-
-/// The request that a word is about, if it says so.
-fn token(method: &str, params: &Payload) -> Option<u64> {
-    let params = params.value();
-    match method {
-        "notifications/progress" => params["progressToken"].as_u64(),
-        _ => {
-            let key = "io.modelcontextprotocol/subscriptionId";
-            let id = &params["_meta"][key];
-            id.as_u64().or_else(|| id.as_str()?.parse().ok())
-        }
     }
 }

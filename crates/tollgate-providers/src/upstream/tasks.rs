@@ -20,6 +20,7 @@ use super::{
     cancelled,
     peer::{AskError, Extras, Peer},
     rpc::{self, RpcError},
+    whose::Session,
 };
 
 /// The extension of modern servers.
@@ -133,6 +134,12 @@ impl Upstream {
         cx: &CallContext,
     ) -> Result<Reached, ProviderError> {
         let answers = cx.responses.as_ref();
+        if answers.is_some_and(|answers| answers.given_up) {
+            let fields = format!(r#""taskId":{}"#, rpc::quoted(&id));
+            let task = Task { id, wait: USUAL };
+            drop(about(&peer, "tasks/cancel", &task, &fields).await);
+            return Err(ask::nobody(&self.settings.name));
+        }
         let answers = answers.map_or_else(String::new, |answers| ask::fields(answers, None));
         let fields = format!(r#""taskId":{}{answers}"#, rpc::quoted(&id));
         let task = Task { id, wait: USUAL };
@@ -207,11 +214,12 @@ impl Upstream {
         cx: &CallContext,
     ) -> Result<Reached, ProviderError> {
         let fields = format!(r#""taskId":{}"#, rpc::quoted(&task.id));
+        // Questions on the way belong to it.
         let extras = Extras {
             progress: true,
+            whose: Some(Session::of(cx)),
             ..Extras::default()
         };
-        // What has a name is a call, and questions on the way belong to it.
         let asked = peer
             .request("tasks/result", Some(&task.id), &fields, extras)
             .await;
@@ -224,7 +232,7 @@ impl Upstream {
         };
         match self.follow(waits, self.settings.max_timeout, cx).await {
             Ok(Step::Answered(payload, _)) => Ok(Reached::Answer(payload)),
-            Ok(Step::Asked(running, question)) => self.hold(*running, question),
+            Ok(Step::Asked(running, question)) => self.hold(*running, question).await,
             Ok(Step::Lacks(request)) => Ok(Reached::Asks(request)),
             Err(error) => {
                 if matches!(error.code, ErrorCode::Cancelled | ErrorCode::TimedOut) {

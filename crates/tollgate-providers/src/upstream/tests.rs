@@ -1,6 +1,9 @@
 //! How long a server is waited for, by a clock that moves only when everybody waits.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -8,7 +11,7 @@ use tollgate_core::{ErrorCode, Payload, ProviderError};
 use tollgate_testkit::fakes::context;
 
 use super::{
-    Server, Settings, Transport,
+    Journal, Server, Settings, Transport,
     call::{Running, Step},
     http::Http,
     link::{Exchange, Link},
@@ -45,7 +48,7 @@ async fn follow<F: Future<Output = ()> + Send + 'static>(
     let (exchange, pretended) = stdio::Exchange::pretended(7);
     let running = Running {
         peer: Arc::new(Peer::modern(
-            Arc::new(Link::Http(link)),
+            Arc::new(Link::Http(Arc::new(link))),
             &Payload::empty_object(),
         )),
         id: 7,
@@ -109,4 +112,47 @@ async fn no_progress_extends_the_wait_beyond_the_cap() {
     assert_eq!(error.code, ErrorCode::TimedOut);
     assert!(error.message.contains("60000 ms"), "{error}");
     assert_eq!(took, WHOLE);
+}
+
+/// When something was noted.
+#[derive(Default)]
+struct Notes(Mutex<Vec<Instant>>);
+
+impl Journal for Notes {
+    fn note(&self, event: &'static str, _: &str, message: &str) {
+        assert_eq!(event, "mcp.spawn.failed", "{message}");
+        self.0.lock().unwrap().push(Instant::now());
+    }
+
+    fn said(&self, _: &str, _: u32, _: u64, _: &str) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_keeps_failing_is_tried_less_and_less_but_never_given_up() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", closed.local_addr().unwrap());
+    drop(closed);
+    let transport = Transport::Http {
+        url,
+        headers: Vec::new(),
+        oauth: None,
+    };
+    let notes = Arc::new(Notes::default());
+    let journal: Arc<dyn Journal> = notes.clone();
+    let upstream = upstreams(Settings {
+        servers: vec![Server::new("s", transport)],
+        journal: Some(journal),
+        ..Settings::default()
+    });
+    let begun = Instant::now();
+    upstream[0].begin();
+    sleep(Duration::from_secs(1200)).await;
+    let tried = notes.0.lock().unwrap();
+    let tried: Vec<u64> = tried
+        .iter()
+        .map(|at| at.duration_since(begun).as_secs())
+        .collect();
+    assert_eq!(tried[..5], [0, 0, 0, 2, 10], "{tried:?}");
+    // From the fifth time on it waits for somebody who wants it, or for a long while.
+    assert_eq!(tried[5..], [340, 670, 1000], "{tried:?}");
 }

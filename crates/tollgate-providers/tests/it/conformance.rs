@@ -38,6 +38,7 @@ fn heard(state: &str, answers: &[(&str, Value)]) -> Option<InputResponses> {
     Some(InputResponses {
         answers: answers.collect(),
         state: state.as_bytes().to_vec(),
+        given_up: false,
     })
 }
 

@@ -35,6 +35,7 @@ pub fn context() -> CallContext {
             sampled: true,
         },
         control: Control::default(),
+        aside: None,
         responses: None,
         scope: None,
         spelling: tollgate_core::Spelling::default(),

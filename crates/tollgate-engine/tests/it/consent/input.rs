@@ -31,6 +31,7 @@ async fn a_question_is_an_ending_and_the_answer_goes_on_with_it() {
         Some(InputResponses {
             answers: BTreeMap::from([("name".to_owned(), Payload::from(json!("Ann")))]),
             state: b"page 2".to_vec(),
+            given_up: false,
         })
     );
     world.check(2).await;
@@ -224,6 +225,7 @@ fn answering(tool: &str, arguments: &str, input: &InputRequest) -> Request {
         responses: Some(InputResponses {
             answers: BTreeMap::from([("name".to_owned(), Payload::from(json!("Ann")))]),
             state: input.state.clone(),
+            given_up: false,
         }),
         ..request(tool, arguments)
     }

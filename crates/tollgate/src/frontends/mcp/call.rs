@@ -57,6 +57,7 @@ fn request(exchange: &mut Exchange) -> Result<Request, RpcError> {
     }
     request.control = exchange.said.control.clone();
     request.traceparent.clone_from(&exchange.said.traceparent);
+    request.aside.clone_from(&exchange.said.aside);
     request.cancel = exchange.cancel.clone();
     request.events = std::sync::Arc::new(Live {
         outlet: std::sync::Arc::clone(&exchange.outlet),
@@ -149,7 +150,12 @@ async fn legacy(server: &Server, exchange: &Exchange, mut request: Request) -> R
         match &outcome.disposition {
             Disposition::NeedsInput(asks) => match input::asked(exchange, asks).await {
                 Ok(responses) => request.responses = Some(responses),
-                Err(error) => return error.into(),
+                Err(unanswered) => {
+                    return match input::let_go(server, exchange, &request, unanswered).await {
+                        Ok(outcome) => finished(server, exchange, &request.tool, outcome).await,
+                        Err(error) => error.into(),
+                    };
+                }
             },
             Disposition::NeedsConsent => {
                 let Some(question) = consent::question(server, exchange, &outcome).await else {

@@ -110,7 +110,7 @@ pub(super) fn required(exchange: &Exchange, question: &Question) -> Result<Strin
     let ask = json!({"method": "elicitation/create", "params": question.params});
     asks.insert(QUESTION.to_owned(), ask);
     let state = input::consent_state(&question.sealed);
-    Ok(input::asking(exchange, asks, state))
+    Ok(input::asking(exchange, &asks, state))
 }
 
 /// What the answers say to our question; `None` if they do not answer it.

@@ -2,7 +2,7 @@
 //!
 //! From 2026-07-28 on every request says all of it; before that a handshake did, once.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
@@ -197,6 +197,8 @@ pub(super) fn level(name: &str) -> Option<LogLevel> {
 pub(super) struct Said {
     pub(super) progress_token: Option<Value>,
     pub(super) traceparent: Option<String>,
+    /// What means nothing here, for whoever serves the request: fields as they were spelled.
+    pub(super) aside: Option<Arc<str>>,
     pub(super) control: Control,
     pub(super) session: Option<String>,
 }
@@ -234,6 +236,7 @@ impl Said {
         Ok(Self {
             progress_token: token.filter(|it| it.is_string() || it.is_number()),
             traceparent: meta::text(meta.traceparent).map(Cow::into_owned),
+            aside: meta.aside(),
             control,
             session,
         })

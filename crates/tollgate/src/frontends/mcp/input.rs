@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tollgate_core::{AskKinds, InputAsk, InputRequest, InputResponses, Payload};
+use tollgate_engine::{Disposition, Outcome, Request};
 
 use super::{
-    Exchange,
+    Exchange, Server,
     outlet::AskFailed,
-    params::{Member, Params},
+    params::{self, Member, Params},
     reply,
     rpc::{RpcError, code},
 };
@@ -50,42 +51,32 @@ impl Given {
                 State::Tool(state) => state,
                 State::None | State::Consent(_) => Vec::new(),
             },
+            given_up: false,
         }
     }
 }
 
 /// Reads the answers and the state that a request brings along; most bring nothing.
 pub(super) fn given(params: &Params) -> Result<Given, RpcError> {
-    if params.get(Member::Answers)?.is_none() && params.get(Member::State)?.is_none() {
-        return Ok(Given {
-            answers: BTreeMap::new(),
-            state: State::None,
-        });
-    }
-    let params = params.value();
-    let answers = match params.get("inputResponses") {
+    let (answers, state) = (params.get(Member::Answers)?, params.get(Member::State)?);
+    let answers = match answers {
         None => BTreeMap::new(),
-        Some(Value::Object(answers)) => answers
-            .iter()
-            .map(|(id, answer)| (id.clone(), Payload::from(answer.clone())))
-            .collect(),
-        Some(_) => {
-            return Err(RpcError::invalid_params(
-                "`inputResponses` must be an object",
-            ));
-        }
+        Some(raw) => Some(raw)
+            .filter(|raw| raw.starts_with('{'))
+            .and_then(|raw| serde_json::from_str(raw).ok())
+            .ok_or_else(|| RpcError::invalid_params("`inputResponses` must be an object"))?,
     };
     let foreign = || RpcError::invalid_params("`requestState` is not one of ours");
-    let state = match params.get("requestState") {
+    let state = match state.map(params::text) {
         None => State::None,
-        Some(Value::String(text)) => match (text.strip_prefix(CONSENT), text.strip_prefix(TOOL)) {
+        Some(Some(text)) => match (text.strip_prefix(CONSENT), text.strip_prefix(TOOL)) {
             (Some(sealed), _) => State::Consent(sealed.to_owned()),
             (None, Some(state)) => {
                 State::Tool(URL_SAFE_NO_PAD.decode(state).map_err(|_| foreign())?)
             }
             (None, None) => return Err(foreign()),
         },
-        Some(_) => return Err(foreign()),
+        Some(None) => return Err(foreign()),
     };
     Ok(Given { answers, state })
 }
@@ -104,10 +95,10 @@ fn method(ask: &InputAsk) -> (&'static str, &'static str, &Payload) {
     }
 }
 
-/// A question as the protocol spells it.
-pub(super) fn spelled(ask: &InputAsk) -> Value {
+/// A question as the protocol spells it: the method, and what is asked.
+pub(super) fn spelled(ask: &InputAsk) -> (&'static str, &Payload) {
     let (method, _, params) = method(ask);
-    json!({"method": method, "params": params.value()})
+    (method, params)
 }
 
 pub(super) fn offers(asks: AskKinds, ask: &InputAsk) -> bool {
@@ -138,42 +129,84 @@ fn check(exchange: &Exchange, request: &InputRequest) -> Result<(), RpcError> {
 /// The answer that asks for more.
 pub(super) fn required(exchange: &Exchange, request: &InputRequest) -> Result<String, RpcError> {
     check(exchange, request)?;
-    let asks: Map<String, Value> = request
+    #[derive(Serialize)]
+    struct Question<'a> {
+        method: &'static str,
+        params: &'a Payload,
+    }
+    let asks: BTreeMap<&String, Question<'_>> = request
         .asks
         .iter()
-        .map(|(id, ask)| (id.clone(), spelled(ask)))
+        .map(|(id, ask)| {
+            let (method, params) = spelled(ask);
+            (id, Question { method, params })
+        })
         .collect();
     let state = format!("{TOOL}{}", URL_SAFE_NO_PAD.encode(&request.state));
-    Ok(asking(exchange, asks, state))
+    Ok(asking(exchange, &asks, state))
 }
 
 /// An answer that asks for more, with the state to bring back.
-pub(super) fn asking(exchange: &Exchange, asks: Map<String, Value>, state: String) -> String {
+pub(super) fn asking(exchange: &Exchange, asks: &impl Serialize, state: String) -> String {
     let mut result = Map::new();
     result.insert("resultType".to_owned(), json!("input_required"));
-    result.insert("inputRequests".to_owned(), Value::Object(asks));
     result.insert("requestState".to_owned(), Value::String(state));
-    reply::dressed(exchange, result)
+    let result = reply::dressed(exchange, result);
+    let asks = serde_json::to_string(asks).unwrap_or_else(|_| "{}".to_owned());
+    reply::with(result, "inputRequests", &asks)
+}
+
+/// A question that was put to the client and not answered.
+pub(super) struct Unanswered {
+    error: RpcError,
+    /// What is kept open for the answer, if the client was asked at all.
+    state: Option<Vec<u8>>,
+}
+
+/// Lets a tool know that nobody answers, so that nothing stays open for it. How it ends then is
+/// how the call ends, unless it asks again.
+pub(super) async fn let_go(
+    server: &Server,
+    exchange: &Exchange,
+    request: &Request,
+    unanswered: Unanswered,
+) -> Result<Outcome, RpcError> {
+    let Some(state) = unanswered.state else {
+        return Err(unanswered.error);
+    };
+    let mut request = request.clone();
+    request.responses = Some(InputResponses {
+        answers: BTreeMap::new(),
+        state,
+        given_up: true,
+    });
+    let outcome = server.gateway.call(&exchange.caller, request).await;
+    match outcome.disposition {
+        Disposition::NeedsInput(_) | Disposition::NeedsConsent => Err(unanswered.error),
+        Disposition::Done | Disposition::Failed(_) | Disposition::Denied => Ok(outcome),
+    }
 }
 
 /// Asks the client while its request is open.
 pub(super) async fn asked(
     exchange: &Exchange,
     request: &InputRequest,
-) -> Result<InputResponses, RpcError> {
-    check(exchange, request)?;
+) -> Result<InputResponses, Unanswered> {
+    check(exchange, request).map_err(|error| Unanswered { error, state: None })?;
     let mut answers = BTreeMap::new();
     for (id, ask) in &request.asks {
-        let (method, _, params) = method(ask);
-        let answer = exchange
-            .ask(method, params)
-            .await
-            .map_err(|failed| unanswered(method, &failed))?;
+        let (method, params) = spelled(ask);
+        let answer = exchange.ask(method, params).await;
+        let answer = answer.map_err(|failed| Unanswered {
+            error: unanswered(method, &failed),
+            state: Some(request.state.clone()),
+        })?;
         answers.insert(id.clone(), answer);
     }
     Ok(InputResponses {
         answers,
         state: request.state.clone(),
+        given_up: false,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Resources, prompts and completions: reads through the same door as calls.
 
 use serde_json::{Map, Value, json};
-use tollgate_core::{Payload, ResourceSpec, Warning};
+use tollgate_core::{Fields, Payload, ResourceSpec, Warning};
 use tollgate_engine::{Disposition, Outcome, Request, policy::Action};
 
 use super::{
@@ -106,6 +106,7 @@ pub(super) async fn complete(server: &Server, exchange: &Exchange) -> Reply {
 async fn looked(server: &Server, exchange: &Exchange, action: Action, arguments: Payload) -> Reply {
     let mut request = Request::look(action, arguments);
     request.traceparent.clone_from(&exchange.said.traceparent);
+    request.aside.clone_from(&exchange.said.aside);
     request.cancel = exchange.cancel.clone();
     request.events = std::sync::Arc::new(Live {
         outlet: std::sync::Arc::clone(&exchange.outlet),
@@ -127,34 +128,44 @@ async fn looked(server: &Server, exchange: &Exchange, action: Action, arguments:
             }
             Disposition::NeedsInput(asks) => match input::asked(exchange, asks).await {
                 Ok(responses) => request.responses = Some(responses),
-                Err(error) => return error.into(),
+                Err(unanswered) => {
+                    return match input::let_go(server, exchange, &request, unanswered).await {
+                        Ok(outcome) => ended(exchange, &outcome),
+                        Err(error) => error.into(),
+                    };
+                }
             },
-            Disposition::Done => return Ok(shown(exchange, &outcome)).into(),
-            Disposition::Failed(_) | Disposition::NeedsConsent | Disposition::Denied => {
-                let failure = outcome.envelope.get().error.as_ref();
-                return match failure {
-                    Some(failure) => reply::error(exchange, failure).into(),
-                    None => Ok(shown(exchange, &outcome)).into(),
-                };
-            }
+            Disposition::Done
+            | Disposition::Failed(_)
+            | Disposition::NeedsConsent
+            | Disposition::Denied => return ended(exchange, &outcome),
         }
     }
     RpcError::invalid_params("there are too many questions").into()
 }
 
-/// The provider's own object, with what every result carries.
+fn ended(exchange: &Exchange, outcome: &Outcome) -> Reply {
+    let failure = outcome.envelope.get().error.as_ref();
+    match failure.filter(|_| !matches!(outcome.disposition, Disposition::Done)) {
+        Some(failure) => reply::error(exchange, failure).into(),
+        None => Ok(shown(exchange, outcome)).into(),
+    }
+}
+
+/// The provider's own object as it is spelled, with what every result carries.
 fn shown(exchange: &Exchange, outcome: &Outcome) -> String {
     let envelope = outcome.envelope.get();
-    let data = envelope.data.as_ref().map(Payload::value);
-    let mut result = data.and_then(Value::as_object).cloned().unwrap_or_default();
+    let data = envelope.data.as_ref().map_or("{}", |data| data.raw());
+    let mut result: Fields<'_> = serde_json::from_str(data).unwrap_or_default();
     if exchange.asked.method == "resources/read" {
         reply::read_reusable(exchange, &mut result);
     }
-    let meta = reply::meta(&mut result);
-    meta["tollgate/call_id"] = Value::String(envelope.meta.call_id.clone());
-    if envelope.meta.tainted || envelope.warnings.contains(&Warning::TaintedContent) {
-        meta["tollgate/tainted"] = Value::Bool(true);
-    }
-    meta["traceparent"] = Value::String(outcome.traceparent.clone());
-    reply::dressed(exchange, result)
+    let is_tainted = envelope.meta.tainted || envelope.warnings.contains(&Warning::TaintedContent);
+    let said = [
+        ("tollgate/call_id", json!(envelope.meta.call_id)),
+        ("traceparent", json!(outcome.traceparent)),
+        ("tollgate/tainted", Value::Bool(true)),
+    ];
+    let said = if is_tainted { &said[..] } else { &said[..2] };
+    reply::dressed_as_it_is(exchange, result, said)
 }

@@ -1,55 +1,92 @@
 //! What a request says about itself in `_meta`.
 //!
-//! Every modern request carries it, so only what means something here is read.
+//! Every modern request carries it, so only what means something here is read; what means
+//! nothing here is handed on to whoever serves the request.
 //! Invariants: an entry that is `null` was said, and is told from one that was not. What cannot
 //! be read, or is there twice, is refused: nobody's `dry_run` or session is passed over.
 
-use std::{borrow::Cow, fmt::Display};
+use std::{
+    borrow::Cow,
+    fmt::{self, Display},
+    sync::Arc,
+};
 
-use serde::Deserialize;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, MapAccess, Visitor},
+};
 use serde_json::value::RawValue;
 
 use super::{
+    era::{CAPABILITIES_KEY, VERSION_KEY},
     params::{self, Member, Params},
-    rpc::{RpcError, present},
+    rpc::RpcError,
 };
 
-/// The entries that mean something; others are left unread.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+const CLIENT_KEY: &str = "io.modelcontextprotocol/clientInfo";
+const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
+const PROGRESS_KEY: &str = "progressToken";
+const TRACE_KEY: &str = "traceparent";
+const CALL_KEY: &str = "tollgate/call";
+const SESSION_KEY: &str = "tollgate/session";
+/// Beginnings of names that are the protocol's or ours, and nobody else's to hear.
+const RESERVED: [&str; 2] = ["io.modelcontextprotocol/", "tollgate/"];
+
+/// The entries that mean something, and what is for others.
+#[derive(Debug, Default)]
 pub(super) struct Meta<'a> {
-    #[serde(
-        borrow,
-        rename = "io.modelcontextprotocol/protocolVersion",
-        deserialize_with = "present"
-    )]
     pub(super) version: Option<&'a RawValue>,
-    #[serde(
-        borrow,
-        rename = "io.modelcontextprotocol/clientCapabilities",
-        deserialize_with = "present"
-    )]
     pub(super) capabilities: Option<&'a RawValue>,
-    #[serde(
-        borrow,
-        rename = "io.modelcontextprotocol/clientInfo",
-        deserialize_with = "present"
-    )]
     pub(super) client: Option<&'a RawValue>,
-    #[serde(
-        borrow,
-        rename = "io.modelcontextprotocol/logLevel",
-        deserialize_with = "present"
-    )]
     pub(super) log_level: Option<&'a RawValue>,
-    #[serde(borrow, rename = "progressToken", deserialize_with = "present")]
     pub(super) progress_token: Option<&'a RawValue>,
-    #[serde(borrow, deserialize_with = "present")]
     pub(super) traceparent: Option<&'a RawValue>,
-    #[serde(borrow, rename = "tollgate/call", deserialize_with = "present")]
     pub(super) call: Option<&'a RawValue>,
-    #[serde(borrow, rename = "tollgate/session", deserialize_with = "present")]
     pub(super) session: Option<&'a RawValue>,
+    /// Most requests have none of these.
+    others: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Meta<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut meta = Meta::default();
+                while let Some(Name(name)) = map.next_key()? {
+                    let value: &RawValue = map.next_value()?;
+                    let place = match &*name {
+                        VERSION_KEY => &mut meta.version,
+                        CAPABILITIES_KEY => &mut meta.capabilities,
+                        CLIENT_KEY => &mut meta.client,
+                        LEVEL_KEY => &mut meta.log_level,
+                        PROGRESS_KEY => &mut meta.progress_token,
+                        TRACE_KEY => &mut meta.traceparent,
+                        CALL_KEY => &mut meta.call,
+                        SESSION_KEY => &mut meta.session,
+                        _ => {
+                            meta.others.push((name, value));
+                            continue;
+                        }
+                    };
+                    if place.replace(value).is_some() {
+                        return Err(A::Error::custom(format!("`{name}` is there twice")));
+                    }
+                }
+                Ok(meta)
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
 }
 
 impl<'a> Meta<'a> {
@@ -68,6 +105,17 @@ impl<'a> Meta<'a> {
         }
         let meta = serde_json::from_str(meta).map_err(|error| unreadable(&error))?;
         Ok(Some(meta))
+    }
+
+    /// What is for whoever serves the request, as fields of an object.
+    pub(super) fn aside(&self) -> Option<Arc<str>> {
+        let is_ours = |name: &str| RESERVED.iter().any(|prefix| name.starts_with(prefix));
+        let others = self.others.iter().filter(|(name, _)| !is_ours(name));
+        let fields: Vec<String> = others
+            .map(|(name, value)| Ok(format!("{}:{value}", serde_json::to_string(name)?)))
+            .collect::<serde_json::Result<_>>()
+            .ok()?;
+        (!fields.is_empty()).then(|| fields.join(",").into())
     }
 
     /// The version it names.
@@ -106,8 +154,21 @@ mod tests {
         assert_eq!(said.capabilities.map(RawValue::get), Some("{}"));
         assert_eq!(said.call.map(RawValue::get), Some("null"));
         assert!(said.session.is_none());
+        assert_eq!(said.aside().as_deref(), Some(r#""other":[1]"#));
         assert!(Meta::of(&params(Value::Null)).unwrap().is_none());
         assert!(Meta::of(&Payload::empty_object().into()).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_for_others_is_kept_as_it_is_spelled() {
+        let text = r#"{"_meta": {"progressToken": 1, "b\"": {"n": 1.50}, "tollgate/x": 1,
+            "a": 1e2, "io.modelcontextprotocol/new": 1, "traceparent": "t"}}"#;
+        let asked = Payload::parse(text.to_owned()).unwrap().into();
+        let said = Meta::of(&asked).unwrap().unwrap();
+        let aside = said.aside();
+        assert_eq!(aside.as_deref(), Some(r#""b\"":{"n": 1.50},"a":1e2"#));
+        let nothing = params(json!({"progressToken": 1}));
+        assert_eq!(Meta::of(&nothing).unwrap().unwrap().aside(), None);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! How answers are dressed: what every result carries, and which failure is which code.
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json, value::to_raw_value};
 use tollgate_core::{
-    ErrorCode, Failure,
+    ErrorCode, Failure, Fields,
     print::{ObjectText, Print},
 };
 
@@ -50,13 +51,49 @@ pub(super) fn dressed(exchange: &Exchange, mut result: Map<String, Value>) -> St
     Value::Object(result).to_string()
 }
 
-/// The `_meta` of a result, an object whatever somebody else put in its place.
-pub(super) fn meta(result: &mut Map<String, Value>) -> &mut Value {
-    let meta = result.entry("_meta").or_insert_with(|| json!({}));
-    if !meta.is_object() {
-        *meta = json!({});
+/// Adds a field to an object that is printed already, as it is spelled.
+pub(super) fn with(mut object: String, name: &str, text: &str) -> String {
+    object.pop();
+    object.push_str(&format!(",\"{name}\":{text}}}"));
+    object
+}
+
+/// The same of somebody else's result, whose fields stay as they are spelled; `said` is what we
+/// say about it in `_meta`.
+pub(super) fn dressed_as_it_is(
+    exchange: &Exchange,
+    mut result: Fields<'_>,
+    said: &[(&str, Value)],
+) -> String {
+    let theirs = result.get("_meta").map(|meta| meta.get().to_owned());
+    // An object, whatever somebody else put in its place.
+    let meta = theirs
+        .as_deref()
+        .and_then(|meta| serde_json::from_str(meta).ok());
+    let mut meta: Fields<'_> = meta.unwrap_or_default();
+    for (name, value) in said {
+        set(&mut meta, name, value);
     }
-    meta
+    if exchange.client.era == Era::Modern {
+        if result.get("resultType").is_none() {
+            set(&mut result, "resultType", "complete");
+        }
+        set(&mut meta, SERVER_KEY, &server_info());
+    }
+    set(&mut result, "_meta", &meta);
+    serde_json::to_string(&result).unwrap_or_else(|_| "{}".to_owned())
+}
+
+/// Gives a field a value of ours.
+fn set<T: Serialize + ?Sized>(fields: &mut Fields<'_>, name: &str, value: &T) {
+    if let Ok(value) = to_raw_value(value) {
+        fields.set(name, value);
+    }
+}
+
+/// The `_meta` of a result of ours.
+pub(super) fn meta(result: &mut Map<String, Value>) -> &mut Value {
+    result.entry("_meta").or_insert_with(|| json!({}))
 }
 
 /// Marks a result as one caller's own, to be reused for a while.
@@ -69,7 +106,7 @@ pub(super) fn reusable(exchange: &Exchange, result: &mut Map<String, Value>) {
 
 /// Marks what was read as one caller's own. Documents of the gate that only change with its
 /// lists may be reused; for anything else it is what its owner says, or not at all.
-pub(super) fn read_reusable(exchange: &Exchange, result: &mut Map<String, Value>) {
+pub(super) fn read_reusable(exchange: &Exchange, result: &mut Fields<'_>) {
     const LIVE: [&str; 3] = ["session/", "audit/", "policy"];
     if exchange.client.era != Era::Modern {
         return;
@@ -78,11 +115,12 @@ pub(super) fn read_reusable(exchange: &Exchange, result: &mut Map<String, Value>
     let is_steady = uri
         .strip_prefix("tollgate://")
         .is_some_and(|own| !LIVE.iter().any(|live| own.starts_with(live)));
-    if is_steady || !result.get("ttlMs").is_some_and(Value::is_u64) {
+    let theirs = result.get("ttlMs").map(|ttl| ttl.get().parse::<u64>());
+    if is_steady || !matches!(theirs, Some(Ok(_))) {
         let ttl = if is_steady { TTL_MS } else { 0 };
-        result.insert("ttlMs".to_owned(), json!(ttl));
+        set(result, "ttlMs", &ttl);
     }
-    result.insert("cacheScope".to_owned(), json!("private"));
+    set(result, "cacheScope", "private");
 }
 
 /// The failure of anything but a tool call, which has results of its own for most of them.

@@ -180,7 +180,12 @@ pub(super) async fn get(server: &Server, exchange: &Exchange) -> Reply {
         TaskState::Over => over(server, exchange, &task.id).await,
     };
     match ended {
-        Ok(text) => Ok(with(reply::dressed(exchange, result), "result", &text)).into(),
+        Ok(text) => Ok(reply::with(
+            reply::dressed(exchange, result),
+            "result",
+            &text,
+        ))
+        .into(),
         Err(error) => {
             result.insert("error".to_owned(), json!(error));
             Ok(reply::dressed(exchange, result)).into()
@@ -198,13 +203,6 @@ async fn over(server: &Server, exchange: &Exchange, id: &str) -> Result<String, 
         .result
 }
 
-/// Adds a field to an object that is printed already, as it is spelled.
-fn with(mut object: String, name: &str, text: &str) -> String {
-    object.pop();
-    object.push_str(&format!(",\"{name}\":{text}}}"));
-    object
-}
-
 /// Open questions, as far as this client can be asked.
 fn requests(exchange: &Exchange, asks: &[TaskAsk]) -> Value {
     let mut all = Map::new();
@@ -216,7 +214,9 @@ fn requests(exchange: &Exchange, asks: &[TaskAsk]) -> Value {
                 all.insert(waiting.approval_id.clone(), ask);
             }
             TaskAsk::Caller { id, ask } if input::offers(exchange.client.asks, ask) => {
-                all.insert(id.clone(), input::spelled(ask));
+                let (method, params) = input::spelled(ask);
+                let ask = json!({"method": method, "params": params.value()});
+                all.insert(id.clone(), ask);
             }
             TaskAsk::Human(_) | TaskAsk::Caller { .. } => {}
         }

@@ -1,10 +1,5 @@
 //! Servers at an address: what goes over the wire, and every way it can fail.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
-
 use serde_json::{Value, json};
 
 use super::{
@@ -112,6 +107,9 @@ fn a_connection_that_breaks_within_an_answer_costs_that_call() {
         let web = with_bad(move |_| Then::Break(broken.clone()));
         let failed = failure(&web, "");
         assert_eq!(failed["kind"], "connection_error", "{failed:#}");
+        // What may have happened is not tried again.
+        let calls = web.of("tools/call");
+        assert_eq!(calls.iter().filter(|got| is_call(got, "bad")).count(), 1);
     }
     let events = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n\
                   data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}\n\n";
@@ -128,12 +126,20 @@ fn statuses_mean_what_they_say() {
         (401, vec![], "unauthorized"),
         (403, vec![], "unauthorized"),
     ] {
-        let told = headers.clone();
-        let web = with_bad(move |_| Then::Answer(status, told.clone(), "<html>".to_owned()));
-        let failed = failure(&web, "");
-        assert_eq!(failed["kind"], kind, "{status}: {failed:#}");
-        if kind == "rate_limited" {
-            assert_eq!(failed["retry_after_seconds"], 7);
+        let message = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"go away"}}"#;
+        for body in ["<html>", message] {
+            // What the protocol calls a failure is one of the tool, unless the status says more.
+            let kind = match kind {
+                "unavailable" if body == message => "tool_failed",
+                other => other,
+            };
+            let told = headers.clone();
+            let web = with_bad(move |_| Then::Answer(status, told.clone(), body.to_owned()));
+            let failed = failure(&web, "");
+            assert_eq!(failed["kind"], kind, "{status}: {failed:#}");
+            if kind == "rate_limited" {
+                assert_eq!(failed["retry_after_seconds"], 7);
+            }
         }
     }
 }
@@ -154,6 +160,25 @@ fn what_is_not_the_protocol_is_told() {
         let message = failed["message"].as_str().unwrap();
         assert!(message.contains("not the protocol"), "{message}");
     }
+    for status in [202, 204] {
+        let web = with_bad(move |_| Then::Answer(status, Vec::new(), String::new()));
+        assert_eq!(failure(&web, "")["kind"], "unavailable", "{status}");
+    }
+}
+
+#[test]
+fn an_answer_to_something_else_is_none() {
+    let web = with_bad(move |got| {
+        let id = got.body["id"].as_u64().unwrap() + 1000;
+        let theirs = json!({"content": [{"type": "text", "text": "somebody else's"}]});
+        Then::json(200, &json!({"jsonrpc": "2.0", "id": id, "result": theirs}))
+    });
+    let failed = failure(&web, "");
+    assert_eq!(failed["kind"], "unavailable", "{failed:#}");
+    assert!(
+        !failed.to_string().contains("somebody else's"),
+        "{failed:#}"
+    );
 }
 
 #[test]
@@ -226,67 +251,94 @@ fn numbers_unknown_fields_and_order_survive_in_both_kinds_of_answers() {
     }
 }
 
-/// A server of the era with handshakes and sessions.
-fn legacy(got: &Got, expired: &AtomicBool) -> Then {
-    let id = &got.body["id"];
-    let answer =
-        |result: Value| Then::json(200, &json!({"jsonrpc": "2.0", "id": id, "result": result}));
-    match got.rpc() {
-        "initialize" => {
-            let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
-                                "serverInfo": {"name": "old", "version": "1"}});
-            let kind = ("content-type", "application/json".to_owned());
-            let session = ("mcp-session-id", "session-1".to_owned());
-            let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
-            Then::Answer(200, vec![kind, session], body)
-        }
-        "notifications/initialized" => Then::Answer(202, Vec::new(), String::new()),
-        "tools/list" => answer(json!({"tools": [tool("good")]})),
-        "tools/call" if expired.swap(false, Ordering::SeqCst) => {
-            Then::Answer(404, Vec::new(), String::new())
-        }
-        "tools/call" => answer(json!({"content": [{"type": "text", "text": "well"}]})),
-        _ if got.method == "DELETE" => Then::Answer(200, Vec::new(), String::new()),
-        _ if got.method == "GET" => Then::Answer(405, Vec::new(), String::new()),
-        _ => Then::json(
-            400,
-            &json!({"jsonrpc": "2.0", "id": id,
-            "error": {"code": -32600, "message": "no valid session"}}),
+/// Answers `bad` with these bytes, in which `ID` and `LENGTH` are filled in.
+fn written(head: &str, body: &str) -> Web {
+    let (head, body) = (head.to_owned(), body.to_owned());
+    with_bad(move |got| {
+        let body = body.replace("ID", &got.body["id"].to_string());
+        let length = body.split("END").next().unwrap_or_default().len();
+        let length = format!("{length:x}");
+        let (head, body) = (head.replace("LENGTH", &length), body.replace("END", ""));
+        Then::Raw(format!("{head}{body}"))
+    })
+}
+
+#[test]
+fn answers_may_be_written_in_every_way_that_http_allows() {
+    let result =
+        r#"{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"well"}]}}"#;
+    let told = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+    let chunked = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n\
+                   HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\
+                   Transfer-Encoding: Chunked\r\n\r\nLENGTH;odd=\"1\"\r\n";
+    let events = "HTTP/1.1 200 OK\r\nContent-Type: Text/Event-Stream; charset=utf-8\r\n\
+                  connection: close\r\n\r\n";
+    let closing = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nconnection: close\r\n\r\n";
+    for (head, body, ends) in [
+        (
+            chunked,
+            format!("{result}END\r\n0\r\nx-trailer: y\r\n\r\n"),
+            false,
         ),
-    }
-}
-
-#[test]
-fn an_older_server_has_its_session_repeated_and_ended() {
-    let expired = AtomicBool::new(false);
-    let web = Web::start(move |got| legacy(got, &expired));
-    let env = env_of(&web, "");
-    env.ok("mcp.s.good", "{}");
-    let call = web.of("tools/call").remove(0);
-    assert_eq!(call.header("mcp-session-id"), Some("session-1"));
-    assert_eq!(call.header("mcp-protocol-version"), Some("2025-06-18"));
-    assert!(call.header("mcp-method").is_none());
-    let got = web.got.lock().unwrap();
-    let ended = got.iter().find(|one| one.method == "DELETE").unwrap();
-    assert_eq!(ended.header("mcp-session-id"), Some("session-1"));
-}
-
-#[test]
-fn a_session_that_is_over_is_begun_again() {
-    let expired = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&expired);
-    let web = Web::start(move |got| legacy(got, &seen));
-    let env = env_of(&web, "");
-    let mut session = Session::with_tool(&env, "mcp.s.good");
-    expired.store(true, Ordering::SeqCst);
-    let answer = session.call("mcp.s.good", json!({}));
-    let failed = &answer["structuredContent"]["error"];
-    assert_eq!(failed["kind"], "connection_error", "{answer:#}");
-    loop {
-        let answer = session.call("mcp.s.good", json!({}));
-        if answer["isError"] != true {
-            break;
+        // A sign of life, an event that only says where to go on, several events, every line end.
+        (
+            events,
+            format!(
+                ": hi\n\nid: 1\ndata: \n\nevent: message\r\ndata: {told}\r\n\r\ndata:{result}\r\r"
+            ),
+            true,
+        ),
+        (closing, result.to_owned(), true),
+    ] {
+        let web = if ends {
+            let (head, body) = (head.to_owned(), body.clone());
+            with_bad(move |got| {
+                let body = body.replace("ID", &got.body["id"].to_string());
+                Then::Break(format!("{head}{body}"))
+            })
+        } else {
+            written(head, &body)
+        };
+        let env = env_of(&web, "");
+        let mut session = Session::with_tool(&env, "mcp.s.bad");
+        for _ in 0..2 {
+            let answer = session.call("mcp.s.bad", json!({}));
+            assert_eq!(text(&answer), "well", "{head}");
         }
     }
-    assert_eq!(web.of("initialize").len(), 2);
+}
+
+#[test]
+fn what_is_no_end_of_an_answer_is_not_waited_for() {
+    let long = format!("HTTP/1.1 200 OK\r\nx: {}", "a".repeat(1 << 20));
+    let web = with_bad(move |_| Then::Raw(long.clone()));
+    let failed = failure(&web, "");
+    assert_eq!(failed["kind"], "connection_error", "{failed:#}");
+    for (kind, piece) in [
+        ("application/json", "x".repeat(1000)),
+        ("text/event-stream", format!("data: {}\n", "x".repeat(1000))),
+    ] {
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n\r\n");
+        let web = with_bad(move |_| Then::Endless(head.clone(), piece.clone()));
+        let failed = failure(&web, "message_bytes = 100000");
+        assert_eq!(failed["kind"], "output_too_large", "{failed:#}");
+        while web.left.lock().unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_was_closed_while_nobody_used_it_is_replaced() {
+    let web = with_bad(move |got| {
+        let well = json!({"content": [{"type": "text", "text": "well"}]});
+        let body = json!({"jsonrpc": "2.0", "id": got.body["id"], "result": well});
+        let kind = ("content-type", "application/json".to_owned());
+        Then::Last(200, vec![kind], body.to_string())
+    });
+    let env = env_of(&web, "");
+    let mut session = Session::with_tool(&env, "mcp.s.bad");
+    for _ in 0..5 {
+        assert_eq!(text(&session.call("mcp.s.bad", json!({}))), "well");
+    }
 }

@@ -138,6 +138,35 @@ fn one_bad_server_takes_nothing_from_another() {
 }
 
 #[test]
+fn a_tool_of_a_server_that_never_came_says_why_it_is_not_there() {
+    let config = [
+        section("exits", "exits", ""),
+        section("sleeps", "sleeps", ""),
+    ];
+    let env = TestEnv::with_config(&config.concat());
+    let mut session = Session::start(&env);
+    for (tool, why) in [
+        ("mcp.exits.echo", "no such file: config"),
+        ("mcp_exits_echo", "no such file: config"),
+        ("mcp.sleeps.echo", "still starting"),
+    ] {
+        let failed = loop {
+            let answer = session.call(tool, json!({}));
+            let failed = failure(&answer).clone();
+            // It takes a moment until it has failed.
+            if failed["message"].as_str().unwrap_or_default().contains(why) {
+                break failed;
+            }
+            thread::sleep(Duration::from_millis(20));
+        };
+        assert_eq!(failed["kind"], "unavailable", "{failed:#}");
+        assert!(failed["retry_after_seconds"].as_u64().unwrap() >= 1);
+    }
+    let unknown = session.ask("tools/call", json!({"name": "mcp.other.echo"}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown:#}");
+}
+
+#[test]
 fn a_slow_server_appears_when_it_is_there() {
     let env = TestEnv::new();
     let file = env.path("begin");

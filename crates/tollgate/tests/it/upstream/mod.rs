@@ -3,13 +3,16 @@
 mod address;
 mod calls;
 mod configuration;
+mod eras;
 mod faults;
 mod import;
 mod limits;
 mod oauth;
 mod offers;
+mod older;
 mod operator;
 mod others;
+mod questions;
 mod through;
 mod trust;
 mod web;
@@ -99,15 +102,25 @@ impl Session {
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
+        self.raw(&message.to_string());
+    }
+
+    /// Sends a message as it is spelled.
+    pub(crate) fn raw(&mut self, message: &str) {
         writeln!(self.input, "{message}").unwrap();
         self.input.flush().unwrap();
     }
 
     pub(crate) fn line(&mut self) -> Value {
+        serde_json::from_str(&self.text()).unwrap()
+    }
+
+    /// The next message as it is spelled.
+    pub(crate) fn text(&mut self) -> String {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         assert!(!line.is_empty(), "the stream ended too early");
-        serde_json::from_str(&line).unwrap()
+        line
     }
 
     /// Sends a request without waiting for its answer.
@@ -187,6 +200,20 @@ impl Drop for Session {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Parameters of a request as a modern client sends them, which a connection of either era
+/// takes; what they say of themselves stays.
+pub(crate) fn modern(mut params: Value) -> Value {
+    let mut meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+    });
+    for (name, value) in params["_meta"].as_object().into_iter().flatten() {
+        meta[name] = value.clone();
+    }
+    params["_meta"] = meta;
+    params
 }
 
 /// The text of a result.

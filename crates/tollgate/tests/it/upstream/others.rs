@@ -101,17 +101,23 @@ fn everything(session: &mut Session) {
     );
 }
 
+/// All that is called of it needs no human.
+const OPEN: &str = "default_capability = \"L0\"\n\
+                    [mcp.servers.tools.trigger-elicitation-request]\ncapability = \"L0\"\n\
+                    [mcp.servers.tools.simulate-research-query]\ncapability = \"L0\"";
+
 #[test]
 fn everything_works_over_stdio() {
     let peers = Peers::installed();
     let args = [package(&peers, "everything"), "stdio".to_owned()];
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let more = "default_capability = \"L0\"\n\
-                [mcp.servers.tools.trigger-elicitation-request]\ncapability = \"L0\"\n\
-                [mcp.servers.tools.simulate-research-query]\ncapability = \"L0\"";
-    let env = TestEnv::with_config(&program("all", &peers.path(NODE), &args, more));
+    let env = TestEnv::with_config(&program("all", &peers.path(NODE), &args, OPEN));
     let mut session = Session::with_tool(&env, "mcp.all.echo");
     everything(&mut session);
+    questions_and_tasks(&mut session);
+}
+
+fn questions_and_tasks(session: &mut Session) {
     // A question in the middle of a call, of a server that keeps the request open.
     let asked = session.call("mcp.all.trigger-elicitation-request", json!({}));
     assert!(asked.to_string().contains("Ada"), "{asked:#}");
@@ -125,18 +131,30 @@ fn everything_works_over_stdio() {
 #[test]
 fn everything_works_over_http() {
     let (peers, port) = (Peers::installed(), nobody());
-    let config = format!(
-        "[[mcp.servers]]\nname = \"all\"\nurl = \"http://127.0.0.1:{port}/mcp\"\ndefault_capability = \"L0\"\n"
-    );
+    let config =
+        format!("[[mcp.servers]]\nname = \"all\"\nurl = \"http://127.0.0.1:{port}/mcp\"\n{OPEN}\n");
     let env = TestEnv::with_config(&config);
-    let mut command = env.other(
-        &peers.path(NODE),
-        &[&package(&peers, "everything"), "streamableHttp"],
-    );
-    command.env("PORT", port.to_string());
-    let _running = Running::at(command, port);
+    let start = || {
+        let server = package(&peers, "everything");
+        let mut command = env.other(&peers.path(NODE), &[&server, "streamableHttp"]);
+        command.env("PORT", port.to_string());
+        Running::at(command, port)
+    };
+    let running = start();
     let mut session = Session::with_tool(&env, "mcp.all.echo");
     everything(&mut session);
+    questions_and_tasks(&mut session);
+    // Another one at its place knows nothing of our session.
+    drop(running);
+    let _running = start();
+    loop {
+        let echo = session.call("mcp.all.echo", json!({"message": "again"}));
+        if echo["isError"] != true {
+            assert_eq!(text(&echo), "Echo: again");
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, mpsc::Receiver},
     thread,
 };
 
@@ -36,6 +36,14 @@ impl Got {
 pub(crate) enum Then {
     /// A status, headers and a body.
     Answer(u16, Vec<(&'static str, String)>, String),
+    /// The same, and the connection is closed without a word about it.
+    Last(u16, Vec<(&'static str, String)>, String),
+    /// These bytes, and the connection stays.
+    Raw(String),
+    /// These bytes, then the others until the other side leaves.
+    Endless(String, String),
+    /// These bytes, then whatever comes, until nobody says more.
+    Feed(String, Receiver<String>),
     /// These bytes, then the connection breaks.
     Break(String),
     /// These bytes, and nothing more until the other side leaves, which is noted.
@@ -121,15 +129,28 @@ fn serve(stream: TcpStream, got: &Mutex<Vec<Got>>, left: &Mutex<Vec<Got>>, handl
         got.lock().unwrap().push(one.clone());
         match handler(&one) {
             Then::Answer(status, headers, body) => {
-                let mut text = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len());
-                for (name, value) in headers {
-                    text.push_str(&format!("{name}: {value}\r\n"));
-                }
-                text.push_str("\r\n");
-                text.push_str(&body);
+                let text = answer(status, &headers, &body);
                 if stream.write_all(text.as_bytes()).is_err() {
                     return;
                 }
+            }
+            Then::Last(status, headers, body) => {
+                drop(stream.write_all(answer(status, &headers, &body).as_bytes()));
+                return;
+            }
+            Then::Raw(text) => drop(stream.write_all(text.as_bytes())),
+            Then::Endless(text, piece) => {
+                drop(stream.write_all(text.as_bytes()));
+                while stream.write_all(piece.as_bytes()).is_ok() {}
+                left.lock().unwrap().push(one);
+                return;
+            }
+            Then::Feed(text, pieces) => {
+                drop(stream.write_all(text.as_bytes()));
+                for piece in pieces {
+                    drop(stream.write_all(piece.as_bytes()));
+                }
+                return;
             }
             Then::Break(text) => {
                 drop(stream.write_all(text.as_bytes()));
@@ -145,6 +166,16 @@ fn serve(stream: TcpStream, got: &Mutex<Vec<Got>>, left: &Mutex<Vec<Got>>, handl
             }
         }
     }
+}
+
+fn answer(status: u16, headers: &[(&'static str, String)], body: &str) -> String {
+    let mut text = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len());
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("\r\n");
+    text.push_str(body);
+    text
 }
 
 fn read(reader: &mut BufReader<TcpStream>) -> Option<Got> {

@@ -5,11 +5,17 @@ mod logs;
 mod pins;
 mod restart;
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tollgate_core::Health;
-use tollgate_providers::upstream::{Lock, Pin};
+use tollgate_providers::upstream::{Lock, Pin, Pinned, oddities};
 
-use super::{Exit, Scene, Stop, arguments::McpAction, console::visible};
+use super::{
+    Exit, Scene, Stop,
+    arguments::McpAction,
+    console::{Paint, visible},
+};
 use crate::{config::Reach, upstream, wire};
 
 pub(super) async fn run(action: &McpAction, scene: &Scene<'_>) -> Result<Exit, Stop> {
@@ -78,35 +84,60 @@ fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
             let waits = |pin: &&Pin| pin.waiting.is_some();
             pinned.tools.values().filter(waits).count()
         });
-        (server.name.clone(), place, tools, waiting)
+        let odd = pinned.map(odd).unwrap_or_default();
+        (server.name.clone(), place, tools, waiting, odd)
     });
     let servers: Vec<_> = servers.collect();
     if scene.console.is_json() {
         let all: Vec<Value> = servers
             .iter()
-            .map(|(name, place, tools, waiting)| {
+            .map(|(name, place, tools, waiting, odd)| {
+                let odd: Vec<Value> = odd
+                    .iter()
+                    .map(|(tool, notes)| json!({"tool": tool, "notes": notes}))
+                    .collect();
                 json!({"name": name, "provider": format!("mcp_{name}"), "reached_at": place,
-                       "pinned_tools": tools, "waiting_tools": waiting})
+                       "pinned_tools": tools, "waiting_tools": waiting, "odd_tools": odd})
             })
             .collect();
         scene.console.json(&json!({"servers": all}))?;
         return Ok(Exit::Ok);
     }
     let rows: Vec<Vec<String>> = servers
-        .into_iter()
-        .map(|(name, place, tools, waiting)| {
+        .iter()
+        .map(|(name, place, tools, waiting, _)| {
             vec![
-                name,
+                name.clone(),
                 tools.to_string(),
                 waiting.to_string(),
-                visible(&place),
+                visible(place),
             ]
         })
         .collect();
     scene
         .console
         .table(&["SERVER", "PINNED", "WAITING", "REACHED AT"], &rows)?;
+    for (name, .., odd) in &servers {
+        for (tool, notes) in odd {
+            let line = format!("! {} of {name}: {}", visible(tool), notes.join(", "));
+            scene
+                .console
+                .line(&scene.console.paint(Paint::Warn, &line))?;
+        }
+    }
     Ok(Exit::Ok)
+}
+
+/// The tools of a server that hide something or command, whether they are in use or wait.
+fn odd(pinned: &Pinned) -> Vec<(String, Vec<&'static str>)> {
+    let tools = pinned.tools.iter().map(|(tool, pin)| {
+        let told = pin.waiting.iter().chain(&pin.accepted);
+        let notes: BTreeSet<_> = told
+            .flat_map(|told| oddities(told.definition.get()))
+            .collect();
+        (tool.clone(), notes.into_iter().collect::<Vec<_>>())
+    });
+    tools.filter(|(_, notes)| !notes.is_empty()).collect()
 }
 
 /// Starts every server and says how each is.

@@ -1,0 +1,250 @@
+//! Older servers at an address: sessions, a second stream, and answers that are taken up later.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+    mpsc,
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    Session, text,
+    web::{Got, Then, Web, tool},
+};
+use crate::support::TestEnv;
+
+const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+fn env_of(web: &Web, more: &str) -> TestEnv {
+    TestEnv::with_config(&web.section(more))
+}
+
+/// How a session that is over is told.
+#[derive(Clone, Copy)]
+enum Over {
+    NotFound,
+    /// As the official library's examples do it.
+    BadRequest,
+}
+
+/// A server of the era with handshakes and sessions.
+fn legacy(got: &Got, expired: &AtomicBool, over: Over) -> Then {
+    let id = &got.body["id"];
+    let answer =
+        |result: Value| Then::json(200, &json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    match got.rpc() {
+        "initialize" => {
+            expired.store(false, Ordering::SeqCst);
+            let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                                "serverInfo": {"name": "old", "version": "1"}});
+            let kind = ("content-type", "application/json".to_owned());
+            let session = ("mcp-session-id", "session-1".to_owned());
+            let body = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+            Then::Answer(200, vec![kind, session], body)
+        }
+        "notifications/initialized" => Then::Answer(202, Vec::new(), String::new()),
+        "tools/list" => answer(json!({"tools": [tool("good")]})),
+        "tools/call" | "ping" if expired.load(Ordering::SeqCst) => match over {
+            Over::NotFound => Then::Answer(404, Vec::new(), String::new()),
+            Over::BadRequest => no_session(id),
+        },
+        "tools/call" if got.body["params"]["arguments"]["bad"] == true => no_session(id),
+        "ping" => answer(json!({})),
+        "tools/call" => answer(json!({"content": [{"type": "text", "text": "well"}]})),
+        _ if got.method == "DELETE" => Then::Answer(200, Vec::new(), String::new()),
+        _ if got.method == "GET" => Then::Answer(405, Vec::new(), String::new()),
+        _ => no_session(id),
+    }
+}
+
+fn no_session(id: &Value) -> Then {
+    let error = json!({"code": -32600, "message": "no valid session"});
+    Then::json(400, &json!({"jsonrpc": "2.0", "id": id, "error": error}))
+}
+
+#[test]
+fn an_older_server_has_its_session_repeated_and_ended() {
+    let expired = AtomicBool::new(false);
+    let web = Web::start(move |got| legacy(got, &expired, Over::NotFound));
+    let env = env_of(&web, "");
+    env.ok("mcp.s.good", "{}");
+    let call = web.of("tools/call").remove(0);
+    assert_eq!(call.header("mcp-session-id"), Some("session-1"));
+    assert_eq!(call.header("mcp-protocol-version"), Some("2025-06-18"));
+    assert!(call.header("mcp-method").is_none());
+    let got = web.got.lock().unwrap();
+    let ended = got.iter().find(|one| one.method == "DELETE").unwrap();
+    assert_eq!(ended.header("mcp-session-id"), Some("session-1"));
+}
+
+#[test]
+fn a_session_that_is_over_is_begun_again() {
+    for over in [Over::NotFound, Over::BadRequest] {
+        let expired = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&expired);
+        let web = Web::start(move |got| legacy(got, &seen, over));
+        let env = env_of(&web, "");
+        let mut session = Session::with_tool(&env, "mcp.s.good");
+        // A message that is refused for itself is no end of the session.
+        let refused = session.call("mcp.s.good", json!({"bad": true}));
+        let failed = &refused["structuredContent"]["error"];
+        assert_eq!(failed["kind"], "tool_failed", "{refused:#}");
+        expired.store(true, Ordering::SeqCst);
+        let answer = session.call("mcp.s.good", json!({}));
+        let failed = &answer["structuredContent"]["error"];
+        assert_eq!(failed["kind"], "connection_error", "{answer:#}");
+        loop {
+            let answer = session.call("mcp.s.good", json!({}));
+            if answer["isError"] != true {
+                break;
+            }
+        }
+        assert_eq!(web.of("initialize").len(), 2);
+    }
+}
+
+/// A server whose tool `bad` does something of its own, and whose second stream is fed.
+fn with_bad(
+    feed: mpsc::Receiver<String>,
+    bad: impl Fn(&Got) -> Option<Then> + Send + Sync + 'static,
+) -> Web {
+    let (expired, feed) = (AtomicBool::new(false), Mutex::new(Some(feed)));
+    Web::start(move |got| {
+        if let Some(then) = bad(got) {
+            return then;
+        }
+        if got.method == "GET" {
+            let feed = feed.lock().unwrap().take();
+            return feed.map_or_else(
+                || Then::Answer(405, Vec::new(), String::new()),
+                |feed| Then::Feed(EVENTS.to_owned(), feed),
+            );
+        }
+        legacy(got, &expired, Over::NotFound)
+    })
+}
+
+fn is_call(got: &Got) -> bool {
+    got.rpc() == "tools/call"
+}
+
+fn event(message: &Value) -> String {
+    format!("data: {message}\n\n")
+}
+
+fn done(id: &Value, said: &str) -> Value {
+    let result = json!({"content": [{"type": "text", "text": said}]});
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+#[test]
+fn a_question_on_the_second_stream_reaches_the_client() {
+    for streams in [true, false] {
+        let (tell, feed) = mpsc::channel();
+        let (answered, answers) = mpsc::channel::<Value>();
+        let answers = Mutex::new(answers);
+        let web = with_bad(feed, move |got| {
+            if got.rpc().is_empty() && got.method == "POST" {
+                answered.send(got.body.clone()).unwrap();
+                return Some(Then::Answer(202, Vec::new(), String::new()));
+            }
+            if !is_call(got) {
+                return None;
+            }
+            let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
+            let question = json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create",
+                "params": {"message": "Who?", "requestedSchema": schema}});
+            tell.send(event(&question)).unwrap();
+            let answer = answers.lock().unwrap().recv().unwrap();
+            let name = answer["result"]["content"]["name"].clone();
+            let answer = done(&got.body["id"], &format!("hello {name}"));
+            Some(if streams {
+                Then::Break(format!("{EVENTS}{}", event(&answer)))
+            } else {
+                Then::json(200, &answer)
+            })
+        });
+        let env = env_of(&web, "");
+        let mut session = Session::with_tool(&env, "mcp.s.good");
+        let answer = session.call("mcp.s.good", json!({}));
+        assert_eq!(text(&answer), "hello \"Ada\"", "{answer:#}");
+    }
+}
+
+#[test]
+fn an_answer_is_taken_up_where_its_stream_broke() {
+    let (_tell, feed) = mpsc::channel();
+    let asked = Mutex::new(Value::Null);
+    let web = with_bad(feed, move |got| {
+        if is_call(got) {
+            *asked.lock().unwrap() = got.body["id"].clone();
+            return Some(Then::Break(format!("{EVENTS}id: 1\nretry: 20\ndata: \n\n")));
+        }
+        let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+            "params": {"progressToken": *asked.lock().unwrap(), "progress": 1}});
+        match got.header("last-event-id") {
+            Some("1") => Some(Then::Break(format!("{EVENTS}id: 2\n{}", event(&progress)))),
+            Some("2") => {
+                let answer = done(&asked.lock().unwrap(), "at last");
+                Some(Then::Break(format!("{EVENTS}id: 3\n{}", event(&answer))))
+            }
+            _ => None,
+        }
+    });
+    let env = env_of(&web, "");
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    let answer = session.call("mcp.s.good", json!({}));
+    assert_eq!(text(&answer), "at last", "{answer:#}");
+    let progress = |one: &&Value| one["method"] == "notifications/progress";
+    assert_eq!(session.said.iter().filter(progress).count(), 1);
+    assert_eq!(web.of("tools/call").len(), 1, "it is not called again");
+}
+
+#[test]
+fn a_stream_that_cannot_be_taken_up_costs_its_call() {
+    let (_tell, feed) = mpsc::channel();
+    let web = with_bad(feed, move |got| {
+        let named = || Then::Break(format!("{EVENTS}id: 1\nretry: 20\ndata: \n\n"));
+        match got.header("last-event-id") {
+            Some(_) => Some(Then::Answer(404, Vec::new(), String::new())),
+            None => is_call(got).then(named),
+        }
+    });
+    let env = env_of(&web, "");
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    let answer = session.call("mcp.s.good", json!({}));
+    let failed = &answer["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "connection_error", "{answer:#}");
+    assert_eq!(web.of("tools/call").len(), 1, "it is not called again");
+}
+
+/// Giving up has to be said to an older server, and one that does not even hear that keeps
+/// nobody waiting.
+#[test]
+fn giving_up_is_said_whether_or_not_anything_came_back() {
+    for begun in ["", EVENTS] {
+        for deaf in [false, true] {
+            let (_tell, feed) = mpsc::channel();
+            let web = with_bad(feed, move |got| {
+                let hears_nothing = deaf && got.rpc() == "notifications/cancelled";
+                let hangs = is_call(got) || hears_nothing;
+                hangs.then(|| Then::Hang(begun.to_owned()))
+            });
+            let env = env_of(&web, "timeout_ms = 300\nmax_timeout_ms = 60000");
+            let mut session = Session::with_tool(&env, "mcp.s.good");
+            let answer = session.call("mcp.s.good", json!({}));
+            let failed = &answer["structuredContent"]["error"];
+            assert_eq!(failed["kind"], "timeout", "{answer:#}");
+            let message = failed["message"].as_str().unwrap();
+            assert!(message.contains("within 300 ms"), "{message}");
+            let call = web.of("tools/call").remove(0);
+            let told = loop {
+                if let Some(told) = web.of("notifications/cancelled").pop() {
+                    break told;
+                }
+            };
+            assert_eq!(told.body["params"]["requestId"], call.body["id"]);
+        }
+    }
+}

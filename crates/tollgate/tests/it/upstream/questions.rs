@@ -1,0 +1,225 @@
+//! Questions of servers in the middle of a call, whoever asks and whoever answers.
+
+use serde_json::{Value, json};
+
+use super::{Session, modern, section, text, with};
+use crate::support::TestEnv;
+
+/// A modern call over a connection that can speak either era.
+fn modern_call(session: &mut Session, tool: &str, more: &Value) -> Value {
+    let id = begin(session, tool, more);
+    session.answer(id)
+}
+
+/// Sends one without waiting for its answer.
+fn begin(session: &mut Session, tool: &str, more: &Value) -> u64 {
+    let mut params = json!({"name": tool, "arguments": {}});
+    for (name, value) in more.as_object().unwrap() {
+        params[name] = value.clone();
+    }
+    session.begin("tools/call", modern(params))
+}
+
+/// What a client sends that answers the question in a result.
+fn answering(asked: &Value, name: &str) -> Value {
+    let ids = asked["inputRequests"].as_object();
+    let ids = ids.unwrap_or_else(|| panic!("{asked:#}"));
+    let answer = json!({"action": "accept", "content": {"name": name}});
+    let answers: Value = ids.keys().map(|id| (id.clone(), answer.clone())).collect();
+    json!({"inputResponses": answers, "requestState": asked["requestState"]})
+}
+
+#[test]
+fn a_question_of_an_older_server_is_answered_by_a_repeated_call() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.ask");
+        let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
+        assert_eq!(asked["resultType"], "input_required", "{era}: {asked:#}");
+        let state = asked["requestState"].as_str().unwrap();
+        assert!(!state.contains("kept-by-upstream"), "it is sealed: {state}");
+        let id = asked["inputRequests"]
+            .as_object()
+            .unwrap()
+            .keys()
+            .next()
+            .unwrap();
+        let answers = json!({id: {"action": "accept", "content": {"name": "Ada"}}});
+        let again = json!({"inputResponses": answers, "requestState": state});
+        let done = modern_call(&mut session, "mcp.s.ask", &again);
+        assert_eq!(text(&done["result"]), "hello Ada", "{era}: {done:#}");
+    }
+}
+
+#[test]
+fn a_question_whose_process_is_gone_says_so() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
+    let id = asked["inputRequests"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .next()
+        .unwrap()
+        .clone();
+    drop(session);
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let answers = json!({id: {"action": "accept", "content": {"name": "Ada"}}});
+    let again = json!({"inputResponses": answers, "requestState": asked["requestState"]});
+    let gone = modern_call(&mut session, "mcp.s.ask", &again);
+    let failure = &gone["error"]["data"]["tollgate/error"];
+    assert_eq!(failure["kind"], "state_rejected", "{gone:#}");
+}
+
+#[test]
+fn answers_for_one_server_are_worth_nothing_at_another() {
+    let own = "trust_annotations = true";
+    let config = [section("one", "modern", own), section("two", "modern", own)];
+    let env = TestEnv::with_config(&config.concat());
+    let mut session = Session::with_tool(&env, "mcp.one.ask");
+    while session.tool("mcp.two.ask").is_none() {
+        session.until("notifications/tools/list_changed");
+    }
+    let asked = modern_call(&mut session, "mcp.one.ask", &json!({}))["result"].clone();
+    let answers = json!({"who": {"action": "accept", "content": {"name": "Ada"}}});
+    let again = json!({"inputResponses": answers, "requestState": asked["requestState"]});
+    let other = modern_call(&mut session, "mcp.two.ask", &again);
+    assert!(other["error"].is_object(), "{other:#}");
+    assert!(!other.to_string().contains("hello"), "{other:#}");
+}
+
+#[test]
+fn whoever_waits_for_an_answer_takes_no_turn_from_others() {
+    let env = with("legacy", "concurrent_calls = 1\nqueued_calls = 1");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
+    assert_eq!(text(&session.call("mcp.s.echo", json!({}))), "{}");
+    let again = answering(&asked, "Ada");
+    let done = modern_call(&mut session, "mcp.s.ask", &again);
+    assert_eq!(text(&done["result"]), "hello Ada", "{done:#}");
+    // The same of a client whose request stays open meanwhile.
+    assert_eq!(text(&session.call("mcp.s.ask", json!({}))), "hello Ada");
+}
+
+#[test]
+fn an_answer_never_reaches_the_question_of_another_life() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let ask = |session: &mut Session, number: u64, more: &Value| {
+        let mut more = more.clone();
+        more["arguments"] = json!({"number": number});
+        modern_call(session, "mcp.s.ask", &more)
+    };
+    let first = ask(&mut session, 1, &json!({}))["result"].clone();
+    env.run(&["mcp", "restart", "s"]).exits(0);
+    // The server counts from the beginning, and so do its requests.
+    let second = ask(&mut session, 2, &json!({}))["result"].clone();
+    let gone = ask(&mut session, 1, &answering(&first, "Eve"));
+    let failure = &gone["error"]["data"]["tollgate/error"];
+    assert_eq!(failure["kind"], "state_rejected", "{gone:#}");
+    let done = ask(&mut session, 2, &answering(&second, "Ada"));
+    assert_eq!(text(&done["result"]), "hello Ada", "{done:#}");
+}
+
+#[test]
+fn a_question_reaches_the_client_also_while_it_makes_other_calls() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let silent = begin(
+        &mut session,
+        "mcp.s.silent",
+        &json!({"_meta": {"progressToken": 1}}),
+    );
+    session.until("notifications/progress");
+    let mut asking = vec![silent];
+    // Which of the calls asks, an older server does not say; whoever is asked is the same.
+    asking.push(begin(&mut session, "mcp.s.ask", &json!({})));
+    let (mut id, mut asked) = (0, Value::Null);
+    while asked["inputRequests"].is_null() {
+        let line = session.line();
+        if let Some(own) = asking.iter().find(|own| line["id"] == **own) {
+            (id, asked) = (*own, line["result"].clone());
+        }
+    }
+    assert_eq!(asked["resultType"], "input_required", "{asked:#}");
+    let tool = if id == silent {
+        "mcp.s.silent"
+    } else {
+        "mcp.s.ask"
+    };
+    let mut more = answering(&asked, "Ada");
+    more["_meta"] = json!({"progressToken": 2});
+    let again = begin(&mut session, tool, &more);
+    let wanted = if id == silent { asking[1] } else { again };
+    let done = session.answer(wanted);
+    assert_eq!(text(&done["result"]), "hello Ada", "{done:#}");
+}
+
+#[test]
+fn more_questions_than_can_be_kept_open_are_refused_there_and_here() {
+    const ROOM: usize = 32;
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    for _ in 0..ROOM {
+        let asked = modern_call(&mut session, "mcp.s.ask", &json!({}));
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked:#}");
+    }
+    let refused = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
+    let failed = &refused["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "overloaded", "{refused:#}");
+    assert!(failed["retry_after_seconds"].as_u64().unwrap() >= 1);
+    let seen = text(&session.call("mcp.s.cancelled", json!({})));
+    let seen: Value = serde_json::from_str(&seen).unwrap();
+    assert_eq!(seen["cancelled"].as_array().unwrap().len(), 1, "{seen}");
+}
+
+/// Reads up to the question in the middle of an open request.
+fn question(session: &mut Session) -> Value {
+    loop {
+        let line = session.line();
+        if line["method"] == "elicitation/create" {
+            return line["id"].clone();
+        }
+    }
+}
+
+#[test]
+fn a_server_hears_that_nobody_answers() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.ask");
+        let ask = json!({"name": "mcp.s.ask", "arguments": {}});
+        let call = session.begin("tools/call", ask.clone());
+        let id = question(&mut session);
+        let error = json!({"code": -1, "message": "not now"});
+        session.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+        let answer = session.answer(call);
+        if era == "legacy" {
+            // It does without, and says so itself.
+            assert_eq!(text(&answer["result"]), "hello nobody: nobody answered");
+        } else {
+            let failed = &answer["result"]["structuredContent"]["error"];
+            assert_eq!(failed["kind"], "input_required", "{answer:#}");
+        }
+    }
+}
+
+#[test]
+fn taking_back_a_call_that_waits_for_an_answer_reaches_the_server() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let call = session.begin("tools/call", json!({"name": "mcp.s.ask", "arguments": {}}));
+    question(&mut session);
+    session.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": {"requestId": call}}),
+    );
+    loop {
+        let seen = text(&session.call("mcp.s.cancelled", json!({})));
+        let seen: Value = serde_json::from_str(&seen).unwrap();
+        if seen["cancelled"].as_array().unwrap().len() == 1 {
+            break;
+        }
+    }
+}
