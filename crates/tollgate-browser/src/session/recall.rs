@@ -14,9 +14,10 @@ use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Entry, NEXT_TAB, PATIENCE, Place, Session, Slot,
+    PATIENCE, Place, Session,
     kept::{Kept, KeptTab, essential, presentable},
     memory::{Memory, Stored},
+    tabs::{Entry, NEXT_TAB, Slot},
 };
 use crate::{
     error::Error,
