@@ -159,6 +159,7 @@ impl Hub {
             return;
         };
         if tab.session == session_id {
+            tab.left(None);
             tab.end();
             let sessions: Vec<_> = self
                 .lock()

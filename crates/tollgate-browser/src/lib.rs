@@ -36,8 +36,9 @@ pub use session::{Cookie, Download, Keeper, Kept, KeptTab, Options, Session};
 pub use tab::{
     Tab,
     act::{Clicked, Direction, Scrolled},
+    going::Loaded,
     keys::{KeyError, Stroke},
-    load::{Loaded, Stability, WaitFor},
+    load::{Stability, WaitFor},
     logs::{ConsoleEntry, Dialog, NetworkEntry},
     picture::{Format, Picture},
 };

@@ -122,7 +122,9 @@ pub(crate) struct Target {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequestPattern {
-    pub(crate) url_pattern: String,
+    pub(crate) url_pattern: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) resource_type: Option<&'static str>,
 }
 
 /// A header of an answer.
@@ -157,6 +159,7 @@ pub(crate) struct Entries {
 #[derive(Debug, Deserialize)]
 pub(crate) struct HistoryEntry {
     pub(crate) id: i64,
+    pub(crate) url: String,
 }
 
 /// A part of the page.

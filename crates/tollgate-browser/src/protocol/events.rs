@@ -72,6 +72,16 @@ pub(crate) struct WithinDocument {
     pub(crate) url: String,
 }
 
+/// A frame is about to show another document, or another place of the same one.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Departing {
+    pub(crate) frame_id: String,
+    pub(crate) url: String,
+    pub(crate) loader_id: String,
+    pub(crate) navigation_type: String,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LifecycleEvent {
@@ -185,6 +195,8 @@ pub(crate) struct DownloadProgress {
 pub(crate) struct RequestPaused {
     pub(crate) request_id: String,
     pub(crate) request: Request,
+    pub(crate) frame_id: String,
+    pub(crate) resource_type: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -22,11 +22,15 @@ use crate::protocol::{
 
 /// How much pages of one session may store and have kept, in bytes.
 const ROOM: usize = 8 << 20;
+/// How many origins are looked at again.
+const MOST_UNSURE: usize = 100;
 
 /// What is known of a session's state.
 #[derive(Default)]
 pub(crate) struct Memory {
     known: Mutex<Known>,
+    /// Whether somebody writes it down as it changes.
+    pub(crate) is_kept: bool,
     /// Wakes whoever writes it down.
     pub(crate) changed: Notify,
     /// Tells whoever waits until an origin's storage is known.
@@ -43,10 +47,19 @@ pub(super) struct Known {
     pub(super) is_loaded: bool,
     /// Origins that store too much.
     left_out: BTreeSet<String>,
+    /// Origins that may have stored more than is known.
+    unsure: BTreeSet<String>,
     bytes: usize,
 }
 
 impl Memory {
+    pub(super) fn new(is_kept: bool) -> Self {
+        Self {
+            is_kept,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,6 +67,28 @@ impl Memory {
     /// Something happened after which cookies may be different.
     pub(crate) fn touch(&self) {
         self.changed.notify_one();
+    }
+
+    /// Pages of these origins went away, and nobody asked them what they stored last.
+    pub(crate) fn lose(&self, origins: impl IntoIterator<Item = String>) {
+        {
+            let mut known = self.lock();
+            for origin in origins {
+                if known.unsure.len() < MOST_UNSURE {
+                    known.unsure.insert(origin);
+                }
+            }
+        }
+        self.touch();
+    }
+
+    /// The origins that have to be looked at; whoever takes them does, or puts it off.
+    pub(super) fn take_unsure(&self) -> BTreeSet<String> {
+        std::mem::take(&mut self.lock().unsure)
+    }
+
+    pub(super) fn put_off(&self, origins: BTreeSet<String>) {
+        self.lock().unsure.extend(origins);
     }
 
     /// Takes an event about what pages store.

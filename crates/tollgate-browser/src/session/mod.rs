@@ -8,6 +8,7 @@ mod kept;
 pub(crate) mod memory;
 mod opening;
 mod recall;
+mod stage;
 mod tabs;
 
 use std::{
@@ -88,7 +89,8 @@ impl Session {
         let id = crate::random_hex(16).map_err(Error::io("make an id"))?;
         let id = format!("sess_{id}");
         let ttl = Self::ttl(browser, &options);
-        let (memory, over) = (Arc::<Memory>::default(), CancellationToken::new());
+        let memory = Arc::new(Memory::new(options.keeper.is_some()));
+        let over = CancellationToken::new();
         let session = Arc::new(Self {
             folder: browser.settings.downloads.join(&id),
             id,
@@ -229,8 +231,7 @@ impl Session {
     /// Ends it and everything in it; its downloads go too. `for_good` says that it was closed
     /// itself, and not the whole program.
     pub(crate) async fn end(&self, for_good: bool) {
-        // What cannot be kept now was kept a moment ago.
-        let _ = self.save().await;
+        self.save_at_last().await;
         if let Some(keeper) = self.options.keeper.clone().filter(|_| for_good) {
             let _ = tokio::task::spawn_blocking(move || keeper.ended()).await;
         }

@@ -35,7 +35,7 @@ impl Session {
         let mut place = self.place.lock().await;
         let place = self.settled(&mut place).await?;
         self.check_room()?;
-        let tab = self.make(place).await?;
+        let tab = self.make(place, false).await?;
         let mut tabs = self.tabs();
         let entry = tabs.all.iter_mut().find(|it| Arc::ptr_eq(&it.tab, &tab));
         let entry = entry.ok_or(Error::Crashed)?;
@@ -61,11 +61,12 @@ impl Session {
         Ok(())
     }
 
-    /// Makes a tab; one that dies before it has begun (its process was dying) is made again.
-    pub(super) async fn make(&self, place: &Place) -> Result<Arc<Tab>, Error> {
+    /// Makes a tab, behind the others or in front; one that dies before it has begun (its process
+    /// was dying) is made again.
+    pub(super) async fn make(&self, place: &Place, is_behind: bool) -> Result<Arc<Tab>, Error> {
         let mut tries = 0;
         loop {
-            let tab = self.make_once(place).await?;
+            let tab = self.make_once(place, is_behind).await?;
             tries += 1;
             match tab.begun().await {
                 Ok(()) => return Ok(tab),
@@ -82,13 +83,13 @@ impl Session {
 
     /// Tabs of a session lie in one window, of which Chromium draws only the one in front:
     /// drawing all of them costs as much again as loading their pages.
-    async fn make_once(&self, place: &Place) -> Result<Arc<Tab>, Error> {
+    async fn make_once(&self, place: &Place, is_behind: bool) -> Result<Arc<Tab>, Error> {
         let has_window = self.tabs().all.iter().any(|it| !it.tab.has_ended());
         let mut create = CreateTarget {
             url: "about:blank".to_owned(),
             browser_context_id: place.context.clone(),
             new_window: Some(!has_window),
-            background: None,
+            background: is_behind.then_some(true),
         };
         let connection = &place.running.process.connection;
         let mut made = connection.ask(None, &create, PATIENCE).await;
@@ -127,7 +128,7 @@ impl Session {
             (Some(found), _) => found,
             (None, Some(id)) => return Err(Error::TabNotFound(id.to_owned())),
             (None, None) => {
-                let tab = self.make(place).await?;
+                let tab = self.make(place, false).await?;
                 let mut tabs = self.tabs();
                 let id = tabs.id_of(&tab).ok_or(Error::Crashed)?;
                 tabs.active = Some(id.clone());
@@ -166,7 +167,7 @@ impl Session {
             }
             position
         };
-        let fresh = self.make(place).await?;
+        let fresh = self.make(place, false).await?;
         let mut tabs = self.tabs();
         if let Some(at) = tabs
             .all
@@ -195,7 +196,7 @@ impl Session {
     pub async fn close_tab(&self, id: &str) -> Result<bool, Error> {
         let open = self.list().1.into_iter().find(|(it, _)| it == id);
         if let Some((_, tab)) = open {
-            tab.remember().await;
+            tab.take_leave().await;
         }
         let (tab, is_last) = {
             let mut tabs = self.tabs();

@@ -9,35 +9,39 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
 use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     PATIENCE, Place, Session,
     kept::{Kept, KeptTab, essential, presentable},
-    memory::{Memory, Stored},
+    memory::Memory,
     tabs::{Entry, NEXT_TAB, Slot},
 };
 use crate::{
     error::Error,
     protocol::{
         WireError,
-        commands::{CloseTarget, EnableFetch, GetCookies, RequestPattern, SetCookies},
+        commands::{GetCookies, SetCookies},
     },
     tab::{Fresh, Tab},
 };
 
 /// How long changes are collected before they are written down.
 const COLLECT: Duration = Duration::from_millis(250);
-
-/// Stores what was stored before.
-const STORE: &str = "(items) => { for (const [name, value] of Object.entries(items)) localStorage.setItem(name, value); }";
+/// How long it is waited before what could not be written down is tried again; twice as long
+/// each time.
+const AGAIN: Duration = Duration::from_millis(500);
+/// The longest of these times.
+const SELDOM: Duration = Duration::from_secs(60);
+/// How often it is tried when the session ends and there is no later.
+const LAST_TRIES: u32 = 3;
 
 impl Session {
     /// What the session would need to be known again, as of now.
     pub async fn kept(&self) -> Result<Kept, Error> {
         self.remember().await;
+        self.look_back().await?;
         self.look().await?;
         Ok(self.memory.lock().now.clone())
     }
@@ -73,31 +77,48 @@ impl Session {
         self.write_down().await
     }
 
+    /// Writes down what changed while there still is somebody who knows it.
+    pub(super) async fn save_at_last(&self) {
+        let mut saved = self.save().await;
+        for turn in 1..LAST_TRIES {
+            // A browser that does not answer will not do so a moment later.
+            if !matches!(saved, Err(Error::NotKept(_))) {
+                return;
+            }
+            sleep(COLLECT * turn).await;
+            saved = self.save().await;
+        }
+    }
+
     /// Sees to it that what its pages stored so far is known.
     async fn remember(&self) {
         let (_, tabs) = self.list();
         let asked = tabs.into_iter().filter(|(_, tab)| !tab.has_ended());
         let asked = asked.map(|(_, tab)| async move { tab.remember().await });
-        asked.collect::<JoinSet<()>>().join_all().await;
+        asked.collect::<JoinSet<bool>>().join_all().await;
     }
 
     /// Writes down what is known to have changed.
     async fn write_down(&self) -> Result<(), Error> {
         let _one = self.saving.lock().await;
-        self.look().await?;
+        let Some(keeper) = self.options.keeper.clone() else {
+            return self.look().await;
+        };
+        // What a browser that does not answer has told so far is worth keeping, too.
+        let looked = self.look_back().await.and(self.look().await);
         let (before, now) = {
             let known = self.memory.lock();
+            if known.saved == known.now {
+                return looked;
+            }
             (known.saved.clone(), known.now.clone())
-        };
-        let Some(keeper) = self.options.keeper.clone().filter(|_| before != now) else {
-            return Ok(());
         };
         let kept = now.clone();
         let saved = tokio::task::spawn_blocking(move || keeper.save(&before, &now)).await;
         let saved = saved.unwrap_or_else(|_| Err("it was broken off".to_owned()));
         saved.map_err(Error::NotKept)?;
         self.memory.lock().saved = kept;
-        Ok(())
+        looked
     }
 
     async fn load(&self) -> Result<(), Error> {
@@ -130,36 +151,6 @@ impl Session {
         if is_first {
             for kept in &now.tabs {
                 self.lay_down(place, kept)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Stores what pages had stored: each origin is shown as an empty page that no server gave.
-    async fn store(&self, place: &Place, origins: &Stored) -> Result<(), Error> {
-        let tab = self.make(place).await?;
-        let stored = self.store_in(&tab, origins).await;
-        self.forget(&tab.target);
-        tab.end();
-        let target_id = tab.target.clone();
-        let connection = &place.running.process.connection;
-        connection.tell(None, &CloseTarget { target_id });
-        stored
-    }
-
-    async fn store_in(&self, tab: &Tab, origins: &Stored) -> Result<(), Error> {
-        tab.lock().is_stage = true;
-        let all = RequestPattern {
-            url_pattern: "*".to_owned(),
-        };
-        let patterns = vec![all];
-        tab.ask(&EnableFetch { patterns }).await?;
-        for (origin, items) in origins {
-            match tab.navigate(&format!("{origin}/")).await {
-                Ok(_) => tab.run::<()>(STORE, vec![json!(items)]).await?,
-                // An address that is none any more keeps nobody from the others.
-                Err(Error::Invalid(_) | Error::Load(_)) => {}
-                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -267,22 +258,32 @@ async fn set_cookies(place: &Place, cookies: &[super::Cookie]) -> Result<(), Err
     Ok(())
 }
 
-/// Writes down what changes, until the session is over.
+/// Writes down what changes, until the session is over. What cannot be written is tried again
+/// with the next change, after a while without one, and when the session is closed, where
+/// somebody is told.
 pub(super) fn follow(session: &Arc<Session>, memory: Arc<Memory>, over: CancellationToken) {
     let session: Weak<Session> = Arc::downgrade(session);
     tokio::spawn(async move {
+        let mut again: Option<Duration> = None;
         loop {
+            let pause = async {
+                match again {
+                    Some(pause) => sleep(pause).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
-                () = memory.changed.notified() => {}
+                () = memory.changed.notified() => sleep(COLLECT).await,
+                () = pause => {}
                 () = over.cancelled() => return,
             }
-            sleep(COLLECT).await;
             let Some(session) = session.upgrade() else {
                 return;
             };
-            // What cannot be written now is tried again with the next change, and when the
-            // session is closed, where somebody is told.
-            let _ = session.write_down().await;
+            again = match session.write_down().await {
+                Ok(()) => None,
+                Err(_) => Some(again.map_or(AGAIN, |pause| (pause * 2).min(SELDOM))),
+            };
         }
     });
 }

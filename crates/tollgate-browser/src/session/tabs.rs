@@ -101,10 +101,8 @@ impl Session {
     /// Its tabs, and the active one.
     pub fn list(&self) -> (Option<String>, Vec<(String, Arc<Tab>)>) {
         let tabs = self.tabs();
-        let all = tabs
-            .all
-            .iter()
-            .map(|entry| (entry.id.clone(), Arc::clone(&entry.tab)));
+        let own = tabs.all.iter().filter(|entry| !entry.tab.lock().is_stage);
+        let all = own.map(|entry| (entry.id.clone(), Arc::clone(&entry.tab)));
         (tabs.active.clone(), all.collect())
     }
 

@@ -7,9 +7,12 @@ use tokio::time::{Instant, sleep};
 use super::{
     Tab,
     logs::{ConsoleEntry, Dialog, NetworkEntry, cut, level},
-    state::KnownFrame,
+    state::{Journey, KnownFrame},
 };
-use crate::protocol::{commands, events, pipe::Event};
+use crate::{
+    page::address,
+    protocol::{commands, events, pipe::Event},
+};
 
 /// The longest text of one entry.
 const LONGEST: usize = 2000;
@@ -51,6 +54,9 @@ impl Tab {
             | "Page.frameAttached"
             | "Page.frameDetached"
             | "Page.lifecycleEvent" => self.take_frame(session, event),
+            "Page.frameStartedNavigating" => {
+                self.take_departing(event);
+            }
             "Page.javascriptDialogOpening" => self.take_dialog(event),
             "Page.javascriptDialogClosed" => {
                 let accepted = event
@@ -89,7 +95,10 @@ impl Tab {
                 self.take_console(event);
                 return;
             }
-            "Inspector.targetCrashed" if session == self.session => self.end(),
+            "Inspector.targetCrashed" if session == self.session => {
+                self.left(None);
+                self.end();
+            }
             "Fetch.requestPaused" => {
                 self.take_paused(session, event);
                 return;
@@ -116,6 +125,9 @@ impl Tab {
         match event.method {
             "Page.frameNavigated" => {
                 if let Some(it) = event.read::<events::FrameNavigated>() {
+                    if session == self.session && it.frame.parent_id.is_none() {
+                        self.left(Some(&it.frame.url));
+                    }
                     self.lock().navigated(session, &it.frame);
                     self.memory.touch();
                 }
@@ -311,9 +323,31 @@ impl Tab {
         }
     }
 
-    /// Only requests for files are held back; they pass if they lie below a root. Where pages
-    /// are ours alone, everything is.
-    fn take_paused(&self, session: &str, event: &Event<'_>) {
+    fn take_departing(&self, event: &Event<'_>) {
+        let Some(it) = event.read::<events::Departing>() else {
+            return;
+        };
+        let mut state = self.lock();
+        if it.frame_id != state.main_frame {
+            return;
+        }
+        if let Some(kind) = it.navigation_type.strip_prefix("history") {
+            state.journey = Some(Journey {
+                loader: it.loader_id,
+                is_within: kind == "SameDocument",
+            });
+        }
+        // Whoever was asked before another departure may have stored more since. If the departure
+        // is ours and its request is not held back, the page was asked just now.
+        let is_held = self.memory.is_kept && address::origin(&it.url).is_some();
+        if is_held || !state.leaving {
+            state.parted = None;
+        }
+    }
+
+    /// Requests for files pass if these lie below a root, those for documents once the page that
+    /// they replace has been asked. Where pages are ours alone, everything is held back.
+    fn take_paused(self: &Arc<Self>, session: &str, event: &Event<'_>) {
         let Some(it) = event.read::<events::RequestPaused>() else {
             return;
         };
@@ -338,7 +372,16 @@ impl Tab {
         if !is_file || is_below(&it.request.url, &roots) {
             let request_id = it.request_id;
             let go = commands::ContinueRequest { request_id };
-            self.connection.tell(Some(session), &go);
+            let is_ours = it.resource_type == "Document" && it.frame_id == self.lock().main_frame;
+            if is_ours && self.is_left_for(&it.request.url) {
+                let (tab, session) = (Arc::clone(self), session.to_owned());
+                tokio::spawn(async move {
+                    tab.take_leave().await;
+                    tab.connection.tell(Some(&session), &go);
+                });
+            } else {
+                self.connection.tell(Some(session), &go);
+            }
         } else {
             let why = "files outside of the configured folders are not shown";
             self.refusals
@@ -354,7 +397,7 @@ impl Tab {
 
 /// Whether a `file:` address leads below one of the roots, links followed.
 pub(crate) fn is_below(url: &str, roots: &[std::path::PathBuf]) -> bool {
-    let Some(path) = crate::page::address::file_path(url) else {
+    let Some(path) = address::file_path(url) else {
         return false;
     };
     let Ok(path) = Path::new(&path).canonicalize() else {

@@ -5,6 +5,7 @@
 
 pub(crate) mod act;
 mod events;
+pub(crate) mod going;
 pub(crate) mod keys;
 pub(crate) mod load;
 pub(crate) mod logs;
@@ -41,6 +42,22 @@ use state::State;
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Where our own scripts run in a page, apart from the page's.
 pub(crate) const WORLD: &str = "tollgate";
+
+/// Which requests are held back: those for files, because not all may be shown, and where what
+/// pages store is kept those for documents of the tab, until the page that they replace has said
+/// what it stored. That takes time, so nobody else waits for it.
+fn held_back(is_kept: bool) -> Vec<commands::RequestPattern> {
+    let files = commands::RequestPattern {
+        url_pattern: "file://*",
+        resource_type: None,
+    };
+    let documents = commands::RequestPattern {
+        url_pattern: "*",
+        resource_type: Some("Document"),
+    };
+    let documents = is_kept.then_some(documents);
+    [files].into_iter().chain(documents).collect()
+}
 
 /// One tab of a session.
 pub struct Tab {
@@ -158,13 +175,10 @@ impl Tab {
             run_immediately: Some(true),
         };
         connection.tell(to, &watching);
-        let files = commands::RequestPattern {
-            url_pattern: "file://*".to_owned(),
-        };
         connection.tell(
             to,
             &commands::EnableFetch {
-                patterns: vec![files],
+                patterns: held_back(is_page && self.memory.is_kept),
             },
         );
         if is_page {

@@ -28,6 +28,15 @@ pub(crate) struct KnownFrame {
     pub(crate) parent: Option<String>,
 }
 
+/// A way through the history of a tab.
+#[derive(Debug)]
+pub(crate) struct Journey {
+    /// The document it leads to.
+    pub(crate) loader: String,
+    /// Whether it leads to another place of the document that is shown.
+    pub(crate) is_within: bool,
+}
+
 /// What is known of a tab.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -38,6 +47,10 @@ pub(crate) struct State {
     pub(crate) loader: String,
     /// How often another entry of its history was shown.
     pub(crate) moves: u64,
+    /// The document that was asked what it stored because it was to be left.
+    pub(crate) parted: Option<String>,
+    /// The last way through its history.
+    pub(crate) journey: Option<Journey>,
     /// Documents that were shown before.
     pub(crate) past: VecDeque<String>,
     pub(crate) dom_loaded: bool,
@@ -65,6 +78,12 @@ pub(crate) struct State {
 
 impl State {
     /// The last entry of a request.
+    pub(crate) fn requested(&self, id: &str) -> Option<&NetworkEntry> {
+        let mut newest_first = self.network.iter().rev();
+        newest_first.find(|entry| entry.request_id == id)
+    }
+
+    /// The same, to be changed.
     pub(crate) fn request(&mut self, id: &str) -> Option<&mut NetworkEntry> {
         let mut newest_first = self.network.iter_mut().rev();
         newest_first.find(|entry| entry.request_id == id)
@@ -82,6 +101,8 @@ impl State {
             session,
             loader: String::new(),
             moves: 0,
+            parted: None,
+            journey: None,
             past: VecDeque::new(),
             dom_loaded: true,
             loaded: true,

@@ -7,7 +7,7 @@ use tollgate_browser::{Error, Limits};
 
 use crate::world::{World, eventually, id};
 
-fn kill(pid: u32) {
+pub(crate) fn kill(pid: u32) {
     let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     // It may have ended by itself.
     let _ = kill_process(pid, Signal::KILL);

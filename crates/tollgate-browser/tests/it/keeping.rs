@@ -7,7 +7,10 @@ use std::{
 
 use tollgate_browser::{Browser, Keeper, Kept, Options, Session, Tab};
 
-use crate::world::{World, eventually, id, owner};
+use crate::{
+    faults::{descendants, kill},
+    world::{World, eventually, id, owner},
+};
 
 /// Keeps in memory what others keep on disk.
 #[derive(Default)]
@@ -149,16 +152,24 @@ async fn a_kept_session_is_known_again_by_another_browser() {
     second.browser.close().await;
 }
 
+/// Stores so much that events that tell of it come long after it, and does one thing more.
+async fn store(tab: &Tab, word: &str, then: &str) {
+    let script = format!(
+        "for (let i = 0; i < 5000; i++) localStorage.setItem('word', i); localStorage.setItem('word', '{word}'); {then}"
+    );
+    let patience = Duration::from_secs(10);
+    tab.execute(&script, patience).await.unwrap();
+}
+
+async fn comes_to(tab: &Tab, url: &str) {
+    eventually("the page leaves", || async {
+        tab.url() == url && tab.title().await.is_ok()
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_page_stores_before_it_is_left_is_kept() {
-    // Events that tell of so much come long after it.
-    async fn store(tab: &Tab, word: &str) {
-        let script = format!(
-            "for (let i = 0; i < 5000; i++) localStorage.setItem('word', i); localStorage.setItem('word', '{word}')"
-        );
-        let patience = Duration::from_secs(10);
-        tab.execute(&script, patience).await.unwrap();
-    }
     let world = World::new().await;
     let (shop, other) = (world.site.url(""), world.site.at("other.test", ""));
     let (note, elsewhere) = (format!("{shop}/note"), format!("{other}/note"));
@@ -168,21 +179,185 @@ async fn what_a_page_stores_before_it_is_left_is_kept() {
 
     let (_, tab) = session.tab(None, true).await.unwrap();
     tab.navigate(&note).await.unwrap();
-    store(&tab, "led away").await;
+    store(&tab, "led away", "").await;
     tab.navigate(&elsewhere).await.unwrap();
     assert_eq!(kept(&shop).await, "led away");
-    store(&tab, "led back").await;
+    store(&tab, "led back", "").await;
     assert!(tab.go_back().await.unwrap());
     assert_eq!(kept(&other).await, "led back");
     let (id, second) = session.open().await.unwrap();
     second.navigate(&elsewhere).await.unwrap();
-    store(&second, "tab closed").await;
+    store(&second, "tab closed", "").await;
     assert!(session.close_tab(&id).await.unwrap());
     assert_eq!(kept(&other).await, "tab closed");
-    store(&tab, "session closed").await;
+    store(&tab, "session closed", "").await;
     world.browser.close_session(session.id()).await;
     let kept = shelf.kept.lock().unwrap().clone();
     assert_eq!(kept.origins[&shop]["word"], "session closed");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_page_stores_before_it_leaves_by_itself_is_kept() {
+    let world = World::new().await;
+    let (shop, other) = (world.site.url(""), world.site.at("other.test", ""));
+    let (near, note) = (format!("{other}/near"), format!("{shop}/note"));
+    let shelf = Arc::<Shelf>::default();
+    let session = session(&world, &world.browser, &shelf);
+    let kept = async || session.kept().await.unwrap().origins[&shop]["word"].clone();
+
+    let (_, tab) = session.tab(None, true).await.unwrap();
+    tab.navigate(&note).await.unwrap();
+    store(&tab, "a link", &format!("location.href = '{near}'")).await;
+    comes_to(&tab, &near).await;
+    assert_eq!(kept().await, "a link");
+    tab.navigate(&note).await.unwrap();
+    store(&tab, "a redirect", "location.href = '/to-other'").await;
+    comes_to(&tab, &near).await;
+    assert_eq!(kept().await, "a redirect");
+    tab.navigate(&note).await.unwrap();
+    store(&tab, "our redirect", "").await;
+    tab.navigate(&format!("{shop}/to-other")).await.unwrap();
+    assert_eq!(tab.url(), near);
+    assert_eq!(kept().await, "our redirect");
+
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_page_stores_that_nobody_could_ask_is_kept() {
+    let world = World::new().await;
+    let (shop, other) = (world.site.url(""), world.site.at("other.test", ""));
+    let note = format!("{shop}/note");
+    let shelf = Arc::<Shelf>::default();
+    let session = session(&world, &world.browser, &shelf);
+    let kept = async || session.kept().await.unwrap().origins[&shop]["word"].clone();
+
+    // A page that a service worker gives is nobody's request.
+    let app = world.site.at("app.localhost", "/offline");
+    let (_, tab) = session.tab(None, true).await.unwrap();
+    tab.navigate(&app).await.unwrap();
+    eventually("the worker works", || async {
+        tab.title().await.is_ok_and(|it| it == "ready")
+    })
+    .await;
+    tab.navigate(&note).await.unwrap();
+    store(&tab, "a worker", &format!("location.href = '{app}'")).await;
+    comes_to(&tab, &app).await;
+    assert_eq!(tab.title().await.unwrap(), "from the worker");
+    assert_eq!(kept().await, "a worker");
+
+    // A window that closes itself leaves nobody behind to be asked.
+    tab.navigate(&format!("{other}/note")).await.unwrap();
+    let patience = Duration::from_secs(10);
+    let button = format!(
+        "document.body.innerHTML = `<button onclick=\"window.open('{note}')\">Open</button>`"
+    );
+    tab.execute(&button, patience).await.unwrap();
+    tab.click(&id(&tab, "Open").await).await.unwrap();
+    eventually("a window opens", || async {
+        session.list().1.iter().any(|(_, it)| it.url() == note)
+    })
+    .await;
+    let (_, all) = session.list();
+    let (_, window) = all.into_iter().find(|(_, it)| it.url() == note).unwrap();
+    store(&window, "a window", "setTimeout(close), 1").await;
+    eventually("it closes", || async { session.list().1.len() == 1 }).await;
+    assert_eq!(kept().await, "a window");
+
+    // Nor does a page whose process dies. It is kept without anybody's asking.
+    tab.navigate(&note).await.unwrap();
+    let pid = world.browser.processes().await[0];
+    store(&tab, "a crash", "").await;
+    for renderer in descendants(pid, "--type=renderer") {
+        kill(renderer);
+    }
+    eventually("it is kept", || async {
+        let kept = shelf.kept.lock().unwrap();
+        kept.origins[&shop]["word"] == "a crash"
+    })
+    .await;
+    assert_eq!(session.list().1.len(), 1);
+    let asked = world.site.seen();
+    assert!(
+        !asked.iter().any(|it| it.ends_with(" /")),
+        "no server was asked for it: {asked:?}"
+    );
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_kept_is_kept_later_without_another_change() {
+    /// A disk that is full until somebody makes room.
+    #[derive(Default)]
+    struct Full {
+        shelf: Shelf,
+        tries: Mutex<u32>,
+        has_room: Mutex<bool>,
+    }
+    impl Keeper for Full {
+        fn load(&self) -> Result<Kept, String> {
+            self.shelf.load()
+        }
+        fn save(&self, before: &Kept, now: &Kept) -> Result<(), String> {
+            *self.tries.lock().unwrap() += 1;
+            match *self.has_room.lock().unwrap() {
+                true => self.shelf.save(before, now),
+                false => Err("there is no room".to_owned()),
+            }
+        }
+        fn ended(&self) {}
+        fn keeps_tabs(&self) -> bool {
+            false
+        }
+    }
+    let world = World::new().await;
+    let full = Arc::<Full>::default();
+    let options = Options {
+        keeper: Some(full.clone()),
+        ..world.options()
+    };
+    let session = world.browser.create(&owner("ada"), options).unwrap();
+    let (_, tab) = session.tab(None, true).await.unwrap();
+    tab.navigate(&world.site.url("/note")).await.unwrap();
+    let patience = Duration::from_secs(10);
+    tab.execute("localStorage.word = 'first'", patience)
+        .await
+        .unwrap();
+    // Nothing changes any more, and it is tried all the same.
+    let tries = || *full.tries.lock().unwrap();
+    eventually("it was tried", || async { tries() > 0 }).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let begun = tries();
+    eventually("it is tried again", || async { tries() > begun }).await;
+    let word = || {
+        let kept = full.shelf.kept.lock().unwrap();
+        Some(kept.origins.get(&world.site.url(""))?["word"].clone())
+    };
+    assert_eq!(word(), None);
+    *full.has_room.lock().unwrap() = true;
+    eventually("it is kept", || async {
+        word().as_deref() == Some("first")
+    })
+    .await;
+
+    // At the end there is no later, but a moment more.
+    *full.has_room.lock().unwrap() = false;
+    tab.execute("localStorage.word = 'last'", patience)
+        .await
+        .unwrap();
+    let begun = tries();
+    eventually("it fails", || async { tries() > begun }).await;
+    let refused = session.save().await.unwrap_err();
+    assert!(refused.to_string().contains("no room"), "{refused}");
+    let begun = tries();
+    let closing = world.browser.close_session(session.id());
+    let making_room = async {
+        eventually("it is tried at the end", || async { tries() > begun }).await;
+        *full.has_room.lock().unwrap() = true;
+    };
+    tokio::join!(closing, making_room);
+    assert_eq!(word().as_deref(), Some("last"));
     world.browser.close().await;
 }
 

@@ -79,6 +79,40 @@ async fn a_page_that_leaves_at_the_same_time_does_not_decide_where_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nor_does_it_decide_where_back_is() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/again").await;
+    tab.navigate(&world.site.url("/restless-back"))
+        .await
+        .unwrap();
+    tab.click(&id(&tab, "Touch").await).await.unwrap();
+    assert!(tab.go_back().await.unwrap());
+    assert_eq!(tab.title().await.unwrap(), "again");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn back_leads_through_one_document_and_says_what_did_not_come() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/near").await;
+    let patience = std::time::Duration::from_secs(10);
+    tab.execute("history.pushState({}, '', '?further')", patience)
+        .await
+        .unwrap();
+    assert!(tab.url().ends_with("/near?further"), "{}", tab.url());
+    assert!(tab.go_back().await.unwrap());
+    assert_eq!(tab.url(), world.site.url("/near"));
+    // The page before is not to be had any more.
+    tab.navigate(&world.site.at("rebinding.test", "/rebind"))
+        .await
+        .unwrap();
+    tab.navigate(&world.site.url("/form")).await.unwrap();
+    let refused = tab.go_back().await.unwrap_err();
+    assert!(refused.to_string().contains("out of bounds"), "{refused}");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_a_page_is_said_and_nothing_is_left() {
     let world = World::new().await;
     let (_session, tab) = world.show("/near").await;

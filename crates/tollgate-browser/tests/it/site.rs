@@ -92,7 +92,11 @@ async fn serve(mut stream: TcpStream, port: u16, seen: Arc<Mutex<Vec<String>>>) 
         let host = header(&head, "host").unwrap_or_default();
         let name = host.split(':').next().unwrap_or_default().to_owned();
         seen.lock().unwrap().push(format!("{method} {name} {path}"));
-        let answer = answer(&method, &path, &head, &body, port);
+        let times = |path: &str| {
+            let seen = seen.lock().unwrap();
+            seen.iter().filter(|it| it.ends_with(path)).count()
+        };
+        let answer = answer(&method, &path, &head, &body, port, times(" /again"));
         match answer {
             Answer::Page(extra, page) => {
                 let text = format!(
@@ -108,16 +112,12 @@ async fn serve(mut stream: TcpStream, port: u16, seen: Arc<Mutex<Vec<String>>>) 
                     return;
                 }
             }
-            Answer::Once(wanted, page) => {
-                let times = || {
-                    let seen = seen.lock().unwrap();
-                    seen.iter().filter(|it| it.ends_with(" /late")).count()
-                };
-                while times() < wanted {
+            Answer::Once(path, wanted, page) => {
+                while times(path) < wanted {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
                 let text = format!(
-                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n{page}",
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncache-control: no-store\r\ncontent-length: {}\r\n\r\n{page}",
                     page.len()
                 );
                 if stream.write_all(text.as_bytes()).await.is_err() {
@@ -161,8 +161,8 @@ fn header(head: &str, wanted: &str) -> Option<String> {
 enum Answer {
     Page(String, String),
     Raw(String),
-    /// Once `/late` was asked for so often.
-    Once(usize, &'static str),
+    /// Once another page was asked for so often.
+    Once(&'static str, usize, &'static str),
     Never,
     Endless,
     Stream,
@@ -188,7 +188,7 @@ fn redirect(to: &str) -> Answer {
     ))
 }
 
-fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer {
+fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: usize) -> Answer {
     let is_in = header(head, "cookie").is_some_and(|it| it.contains("user=ada"));
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     match path {
@@ -219,8 +219,14 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
         "/restless" => page("<title>restless</title><button>Touch</button><script>\
             const go = () => { location.href = '/near'; setTimeout(() => fetch('/late'), 3000) };\
             addEventListener('click', () => setTimeout(() => fetch('/asked-late').then(go), 300))</script>"),
-        "/asked-late" => Answer::Once(1, ""),
-        "/late" => Answer::Once(2, "<title>late</title>"),
+        "/asked-late" => Answer::Once(" /late", 1, ""),
+        "/late" => Answer::Once(" /late", 2, "<title>late</title>"),
+        "/restless-back" => page("<title>restless</title><button>Touch</button><script>\
+            const go = () => { location.href = '/near'; setTimeout(() => fetch('/again'), 3000) };\
+            addEventListener('click', () => setTimeout(() => fetch('/asked-again').then(go), 300))</script>"),
+        "/asked-again" => Answer::Once(" /again", 2, ""),
+        // Every other time it comes only when it is asked for once more.
+        "/again" => Answer::Once(" /again", again | 1, "<title>again</title>"),
         "/popup" => page("<title>popup</title><a href=/near target=_blank>Open near</a><button onclick=\"for(let i=0;i<100;i++)open('/near?'+i)\">Flood</button>"),
         "/small" => page("<title>small</title><button onclick=\"open('/near','','width=300,height=300')\">Small</button>"),
         "/form" => page("<title>form</title><form action=/near><input aria-label=Query name=q><select aria-label=Colour><option value=r>Red<option value=g>Green</select><textarea aria-label=Note></textarea><div contenteditable aria-label=Rich role=textbox>old</div><label><input type=checkbox>Agree</label><input type=file aria-label=Attachment><button>Go</button></form><div style='height:3000px'></div><p id=hover onmouseover=\"this.textContent='hovered'\">below</p>"),
@@ -247,7 +253,7 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
         "/log" => page("<title>log</title><script>console.error('bad thing', 7);console.log('quiet');fetch('/near');fetch('/missing')</script>"),
         "/rebind" => Answer::Raw({
             let page = "<title>rebind</title><script>fetch('/near?again').then(() => 'reached', () => 'failed').then(it => document.title = it)</script>";
-            format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{page}", page.len())
+            format!("HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncache-control: no-store\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{page}", page.len())
         }),
         "/worker" => page("<title>worker</title><link rel=prefetch href='http://10.9.8.21/ahead'><script>\
             navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready).then((it) => {\
@@ -255,6 +261,9 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16) -> Answer
                 it.active.postMessage('go'); }, (e) => { document.title = String(e); });</script>"),
         "/sw.js" => script("self.onmessage = (e) => fetch('http://10.9.8.22/deep', {mode: 'no-cors'}).then(() => 'reached', () => 'failed').then(it => e.source.postMessage('worker ' + it)); \
             self.onactivate = (e) => e.waitUntil(clients.claim());"),
+        "/offline" => page("<title>begins</title><script>navigator.serviceWorker.register('/offline.js').then(() => navigator.serviceWorker.ready).then(() => { document.title = 'ready'; })</script>"),
+        "/offline.js" => script("self.onactivate = (e) => e.waitUntil(clients.claim()); \
+            self.onfetch = (e) => { if (e.request.mode === 'navigate') e.respondWith(new Response('<title>from the worker</title>', {headers: {'content-type': 'text/html'}})); };"),
         "/blob" => page("<title>blob</title><script>\
             const inner = new Blob([\"<script>fetch('http://10.9.8.23/blob',{mode:'no-cors'}).then(()=>parent.postMessage('blob reached','*'),()=>parent.postMessage('blob failed','*'))</\" + 'script>'], {type: 'text/html'});\
             addEventListener('message', (e) => { document.title = e.data; });\

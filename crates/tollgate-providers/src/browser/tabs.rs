@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tollgate_browser::{Download, Error, Keeper as _, Kept};
+use tollgate_browser::{Download, Error, Keeper as _, Kept, Session};
 use tollgate_core::{CallContext, ErrorCode, NewContent, ProviderError, TrustLevel};
 
 use super::{
@@ -176,14 +176,22 @@ pub(super) async fn close_session(
             reason: Some("somebody may be looking at it; `force` closes it"),
         });
     }
-    // Whoever names a profile is told if it is not kept.
-    session.save().await.map_err(told)?;
+    save(&session).await?;
     desk.browser.close_session(session.id()).await;
     Ok(Closed {
         success: true,
         kept: false,
         reason: None,
     })
+}
+
+/// Whoever closes a session is told if what it keeps is not kept. A browser that does not answer
+/// keeps nobody from closing it.
+async fn save(session: &Session) -> Result<(), ProviderError> {
+    match session.save().await {
+        Err(error @ Error::NotKept(_)) => Err(told(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -318,6 +326,7 @@ pub(super) async fn close_tab(
     let session = desk.session(&cx, args.place.session_id.as_deref()).await?;
     let is_left = session.close_tab(&args.tab_id).await.map_err(told)?;
     if !is_left {
+        save(&session).await?;
         desk.browser.close_session(session.id()).await;
     }
     Ok(Done { success: true })
