@@ -37,6 +37,7 @@ pub use tab::{
     Tab,
     act::{Clicked, Direction, Scrolled},
     going::Loaded,
+    headers::Headers,
     keys::{KeyError, Stroke},
     load::{Stability, WaitFor},
     logs::{ConsoleEntry, Dialog, NetworkEntry},

@@ -6,6 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{
     Tab,
+    headers::Headers,
     logs::{ConsoleEntry, Dialog, NetworkEntry, cut, level},
     state::{Journey, KnownFrame},
 };
@@ -18,32 +19,6 @@ use crate::{
 const LONGEST: usize = 2000;
 /// A document that shows more dialogs than this is not asked about any more.
 const MOST_DIALOGS: u32 = 20;
-
-/// What the name of a header has in it whose value is a secret.
-const SECRET_HEADERS: &[&str] = &[
-    "auth",
-    "cookie",
-    "credential",
-    "csrf",
-    "key",
-    "password",
-    "secret",
-    "session",
-    "signature",
-    "token",
-    "xsrf",
-];
-/// Names of that kind that say nothing secret.
-const PLAIN_HEADERS: &[&str] = &[
-    ":authority",
-    "sec-websocket-key",
-    "www-authenticate",
-    "proxy-authenticate",
-];
-
-fn is_secret_header(name: &str) -> bool {
-    !PLAIN_HEADERS.contains(&name) && SECRET_HEADERS.iter().any(|word| name.contains(word))
-}
 
 impl Tab {
     /// Takes an event about this tab; `session` is the conversation it came in.
@@ -254,6 +229,7 @@ impl Tab {
                     .in_flight
                     .insert(it.request_id.clone(), Instant::now());
                 let kind = it.r#type.unwrap_or_default().to_ascii_lowercase();
+                let sent = state.said.share(&it.request.headers);
                 state.network.push(NetworkEntry {
                     request_id: it.request_id,
                     url: cut(&it.request.url, LONGEST),
@@ -265,7 +241,10 @@ impl Tab {
                     duration_ms: None,
                     size: None,
                     error: None,
-                    headers: headers(&it.request.headers),
+                    headers: Headers {
+                        sent,
+                        received: None,
+                    },
                 });
             }
             "Network.responseReceived" => {
@@ -276,10 +255,11 @@ impl Tab {
                 if is_main && it.r#type == "Document" && it.request_id == it.loader_id {
                     state.status = Some(it.response.status);
                 }
+                let received = state.said.share(&it.response.headers);
                 if let Some(entry) = state.request(&it.request_id) {
                     entry.status = Some(it.response.status);
                     entry.mime_type = Some(it.response.mime_type).filter(|it| !it.is_empty());
-                    entry.headers.extend(headers(&it.response.headers));
+                    entry.headers.received = received;
                 }
             }
             _ => {
@@ -409,20 +389,6 @@ pub(crate) fn is_below(url: &str, roots: &[std::path::PathBuf]) -> bool {
         .any(|root| path.starts_with(root))
 }
 
-fn headers(all: &std::collections::BTreeMap<String, serde_json::Value>) -> Vec<(String, String)> {
-    all.iter()
-        .map(|(name, value)| {
-            let name = name.to_ascii_lowercase();
-            let value = if is_secret_header(&name) {
-                "********".to_owned()
-            } else {
-                cut(value.as_str().unwrap_or_default(), 500)
-            };
-            (name, value)
-        })
-        .collect()
-}
-
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -430,46 +396,4 @@ fn headers(all: &std::collections::BTreeMap<String, serde_json::Value>) -> Vec<(
 )]
 fn whole(number: f64) -> u64 {
     number.max(0.0) as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn headers_that_tell_of_a_secret_are_hidden() {
-        let all = [
-            "Authorization",
-            "Cookie",
-            "Set-Cookie",
-            "Proxy-Authorization",
-            "X-Api-Key",
-            "apikey",
-            "X-Auth-Token",
-            "X-CSRF-Token",
-            "X-XSRF-TOKEN",
-            "X-Amz-Security-Token",
-            "X-Session-Id",
-            "X-Client-Secret",
-            "X-Hub-Signature-256",
-        ];
-        let sent = all.map(|name| (name.to_owned(), json!("sesame")));
-        let shown = headers(&sent.into_iter().collect());
-        for (name, value) in shown {
-            assert_eq!(value, "********", "{name}");
-        }
-        let plain = [
-            "accept",
-            "content-type",
-            "user-agent",
-            "www-authenticate",
-            "etag",
-        ];
-        let sent = plain.map(|name| (name.to_owned(), json!("plain")));
-        for (name, value) in headers(&sent.into_iter().collect()) {
-            assert_eq!(value, "plain", "{name}");
-        }
-    }
 }

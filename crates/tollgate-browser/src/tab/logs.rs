@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
+use super::headers::Headers;
+
 /// A list that forgets its oldest entries.
 #[derive(Debug)]
 pub(crate) struct Recent<T> {
@@ -84,7 +86,7 @@ pub struct NetworkEntry {
     pub error: Option<String>,
     /// What was sent and received beside the bodies, secrets left out.
     #[serde(skip)]
-    pub headers: Vec<(String, String)>,
+    pub headers: Headers,
 }
 
 impl NetworkEntry {

@@ -6,6 +6,7 @@
 pub(crate) mod act;
 mod events;
 pub(crate) mod going;
+pub(crate) mod headers;
 pub(crate) mod keys;
 pub(crate) mod load;
 pub(crate) mod logs;

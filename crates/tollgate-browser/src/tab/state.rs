@@ -10,6 +10,7 @@ use std::{
 use tokio::time::Instant;
 
 use super::{
+    headers::Said,
     logs::{ConsoleEntry, Dialog, NetworkEntry, Recent},
     worlds::Worlds,
 };
@@ -64,6 +65,7 @@ pub(crate) struct State {
     pub(crate) in_flight: HashMap<String, Instant>,
     pub(crate) console: Recent<ConsoleEntry>,
     pub(crate) network: Recent<NetworkEntry>,
+    pub(crate) said: Said,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) dialogs: Recent<Dialog>,
     /// Dialogs of this document.
@@ -112,6 +114,7 @@ impl State {
             in_flight: HashMap::new(),
             console: Recent::new(100),
             network: Recent::new(200),
+            said: Said::default(),
             dialog: None,
             dialogs: Recent::new(20),
             dialogs_here: 0,

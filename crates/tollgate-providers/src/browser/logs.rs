@@ -73,12 +73,11 @@ pub(super) async fn get_network_logs(
     };
     let wanted: Vec<NetworkEntry> = all.into_iter().filter(is_wanted).collect();
     let logs = wanted.into_iter().map(|entry| {
-        let headers = entry.headers.clone();
         let mut shown = json!(entry);
         if args.include_headers {
+            let headers = entry.headers.iter();
             shown["headers"] = headers
-                .into_iter()
-                .map(|(name, value)| (name, json!(value)))
+                .map(|(name, value)| (name.to_owned(), json!(value)))
                 .collect();
         }
         shown
