@@ -32,6 +32,17 @@ impl Timestamp {
     }
 }
 
+/// How far the clocks of two processes may differ.
+pub const SLACK: Duration = Duration::from_secs(5);
+
+impl Timestamp {
+    /// Whether this lies between a beginning and an end. A clock that jumped back before the
+    /// beginning does not make old things new, nor let them last.
+    pub fn is_within(self, begins: Self, ends: Self) -> bool {
+        self >= begins.minus(SLACK) && self < ends
+    }
+}
+
 /// RFC 3339 in UTC with milliseconds.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

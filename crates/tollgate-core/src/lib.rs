@@ -38,7 +38,7 @@ pub use call::{
     Answer, Block, CallContext, CallId, Control, ServiceInfo, Shape, Standing, Status, ToolCall,
     ToolResult, TraceContext, Usage,
 };
-pub use clock::{Clock, HeldClock, SystemClock, Timestamp};
+pub use clock::{Clock, HeldClock, SLACK, SystemClock, Timestamp};
 pub use envelope::{Envelope, Meta};
 pub use error::{ErrorCode, Failure, Kind, Retry};
 pub use event::{Event, EventSink, LogLevel, NoEvents};

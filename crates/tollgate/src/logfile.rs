@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use tollgate_engine::record::{LogEvent, LogLine, LogSink};
+use tollgate_engine::record::{LogEvent, LogLine, LogSink, Trouble};
 
 use crate::config::{Level, Log, LogTarget};
 
@@ -167,6 +167,15 @@ impl LogSink for LogFile {
 
     fn warn(&self, event: &'static str, provider: &str, message: &str) {
         self.note(Level::Warn, event, provider, message);
+    }
+
+    fn trouble(&self, trouble: Trouble, message: &str) {
+        let level = match trouble {
+            Trouble::EndingsLost => Level::Error,
+            Trouble::EndingsDeferred => Level::Warn,
+            Trouble::EndingsWritten => Level::Info,
+        };
+        self.note(level, trouble.as_str(), "gate", message);
     }
 }
 

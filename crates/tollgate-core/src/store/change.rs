@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Changes that become true together.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// What changes.
     pub changes: Vec<Change>,
@@ -38,7 +38,7 @@ pub enum Durability {
 }
 
 /// One change. A refused change undoes its whole batch.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Change {
     /// Creates the session if it is not there; otherwise changes nothing.
     OpenSession(Session),

@@ -11,6 +11,8 @@ mod read;
 mod records;
 mod runs;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::{audit::Place, error::ErrorCode};
@@ -31,7 +33,12 @@ pub trait Store:
     Sessions + Cache + Approvals + Reviews + AuditLog + Credentials + Intents + States + Runs
 {
     /// Commits the whole batch or nothing, and says where it stands in the chain.
-    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError>;
+    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError> {
+        self.commit_shared(Arc::new(batch)).await
+    }
+
+    /// The same for whoever still needs the batch if it is refused.
+    async fn commit_shared(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError>;
 }
 
 /// Where a batch ended up, and what it changed.
@@ -45,7 +52,8 @@ pub struct Receipt {
     pub version: Option<u64>,
 }
 
-/// Why the store did not do it. Nothing of the batch was written.
+/// Why the store did not do it. Nothing of the batch was written, or it is not known to be
+/// on disk; [`StoreError::is_certain`] tells which.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The estimate does not fit what is left.
@@ -84,6 +92,24 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the state itself says no: the same batch would be refused again.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Budget { .. }
+            | Self::ApprovalGone
+            | Self::AlreadyEnded
+            | Self::Conflict
+            | Self::Missing => true,
+            Self::Busy | Self::Full | Self::ReadOnly | Self::Corrupt(_) | Self::Failed(_) => false,
+        }
+    }
+
+    /// Whether nothing was written for certain. A disk that fails while a batch is synced leaves
+    /// it where it may still be read.
+    pub fn is_certain(&self) -> bool {
+        self.is_refusal() || matches!(self, Self::Busy)
+    }
+
     /// The stable code a caller sees.
     pub fn code(&self) -> ErrorCode {
         match self {

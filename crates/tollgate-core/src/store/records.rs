@@ -154,14 +154,10 @@ impl ApprovalState {
     }
 }
 
-/// How far the clocks of two processes may differ.
-const SLACK: std::time::Duration = std::time::Duration::from_secs(5);
-
 impl Approval {
-    /// Whether `at` lies between its beginning and its end; a clock that jumped
-    /// back does not make an old answer new.
+    /// Whether `at` lies between its beginning and its end; see [`Timestamp::is_within`].
     pub fn in_time(&self, at: Timestamp) -> bool {
-        at >= self.created.minus(SLACK) && at < self.expires
+        at.is_within(self.created, self.expires)
     }
 }
 
@@ -190,9 +186,9 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Whether `at` lies between its beginning and its end; see [`Approval::in_time`].
+    /// Whether `at` lies between its beginning and its end; see [`Timestamp::is_within`].
     pub fn in_time(&self, at: Timestamp) -> bool {
-        at >= self.at.minus(SLACK) && at < self.expires
+        at.is_within(self.at, self.expires)
     }
 }
 
@@ -376,9 +372,10 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// Whether it still counts.
+    /// Whether it still counts; what ends also begins, see [`Timestamp::is_within`].
     pub fn is_live(&self, at: Timestamp) -> bool {
-        self.revoked.is_none() && self.expires.is_none_or(|expires| at < expires)
+        let in_time = |expires| at.is_within(self.created, expires);
+        self.revoked.is_none() && self.expires.is_none_or(in_time)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Invariant: an effect is announced on disk, and its approval used up, in the
 //! same transaction. A call that costs nothing, changes nothing and needs no approval
-//! needs neither.
+//! needs neither. The answer to a question is used up in the same transaction, or in one of
+//! its own, so that a call which cannot be announced leaves it as it was.
 
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use tollgate_core::{
 };
 
 use super::{
-    Inner, Stop,
+    Inner, Stage, Stop,
     admit::Permitted,
     cache::{self, Keeping},
-    consent,
+    consent, state,
     validate::Valid,
 };
 use crate::{
@@ -53,14 +54,35 @@ pub(super) async fn announce(
 ) -> Result<Announced, Stop> {
     let estimate = permitted.estimate();
     let costs = estimate.estimated > 0 || estimate.worst_case > 0;
+    let resumed = permitted.valid().resumes.as_ref();
+    let answer = resumed
+        .filter(|_| !trail.effect)
+        .map(|resumed| state::using_up(inner, session.key(), resumed));
+    let answers = answer.is_some();
     if trail.effect || costs || permitted.approval().is_some() {
-        let batch = batch(inner, session, &permitted, trail, costs);
-        match inner.store.commit(batch).await {
+        let mut batch = batch(inner, session, &permitted, trail, costs);
+        batch.changes.extend(answer);
+        let committed = inner.store.commit(batch).await;
+        trail.doubtful = committed.as_ref().is_err_and(|error| !error.is_certain());
+        if committed.is_ok() || trail.doubtful {
+            trail.intent = true;
+            trail.reserved = costs.then_some(estimate.estimated);
+        }
+        match committed {
             Ok(receipt) => session.learn(receipt.session),
+            Err(StoreError::Conflict) if answers => return Err(state::used_up()),
             Err(error) => return Err(refused(&error, &permitted)),
         }
-        trail.intent = true;
-        trail.reserved = costs.then_some(estimate.estimated);
+    } else if let Some(answer) = answer {
+        let batch = Batch {
+            changes: vec![answer],
+            ..Batch::default()
+        };
+        match inner.store.commit(batch).await {
+            Ok(_) => inner.probe(trail, Stage::UseUp),
+            Err(StoreError::Conflict) => return Err(state::used_up()),
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(Announced {
         keeping: cache::keeping(&permitted, inner.clock.now()),
@@ -148,9 +170,11 @@ fn refused(error: &StoreError, permitted: &Permitted) -> Stop {
         | StoreError::Full
         | StoreError::ReadOnly
         | StoreError::Corrupt(_)
-        | StoreError::Failed(_) => Stop::new(
-            error.code(),
-            format!("nothing was called, because it could not be announced: {error}"),
-        ),
+        | StoreError::Failed(_) => {
+            let message = format!("nothing was called, because it could not be announced: {error}");
+            let mut stop = Stop::new(error.code(), message);
+            stop.failure.consumed = Some(0);
+            stop
+        }
     }
 }

@@ -98,11 +98,16 @@ pub(super) fn answer(
 
 /// The answer when even the ending could not be written.
 pub(super) fn without_store(inner: &Inner, trail: &Trail, stop: Stop) -> Outcome {
-    let shown = Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone());
-    let ledger = tollgate_core::BudgetLedger::default();
-    let outcome = assemble(trail, ledger, shown, None, Vec::new(), false);
+    let outcome = unreported(inner, trail, stop);
     report(inner, trail, &outcome);
     outcome
+}
+
+/// The same for a call that broke where others would hear of it.
+pub(super) fn unreported(inner: &Inner, trail: &Trail, stop: Stop) -> Outcome {
+    let shown = Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone());
+    let ledger = tollgate_core::BudgetLedger::default();
+    assemble(trail, ledger, shown, None, Vec::new(), false)
 }
 
 /// What a caller is told when its ending could not be written.

@@ -16,7 +16,7 @@ use super::{Inner, Stop, admit::Permitted, validate::Valid};
 use crate::{
     catalog::Listing,
     record::{CacheUse, Trail},
-    session::{Kept, Lifetime, Recalled, SessionState},
+    session::{Kept, Lasts, Lifetime, Recalled, SessionState},
 };
 
 /// Names whose values are secrets, for the commands of the origin.
@@ -60,6 +60,7 @@ pub(super) struct Peeked {
 pub(super) struct Keeping {
     pub(super) place: Place,
     pub(super) until: Option<Timestamp>,
+    from: Timestamp,
 }
 
 /// The key a service command with these parameters has, as the origin makes it.
@@ -220,7 +221,9 @@ pub(super) async fn peek(
     valid: &Valid,
     trail: &mut Trail,
 ) -> Result<Peeked, Stop> {
-    let Some(place) = valid.known.place().cloned() else {
+    // What a tool makes of the answer to its question is for whoever gave that answer.
+    let place = valid.known.place().filter(|_| valid.responses.is_none());
+    let Some(place) = place.cloned() else {
         return Ok(Peeked {
             place: None,
             answered: false,
@@ -289,7 +292,11 @@ pub(super) fn keeping(permitted: &Permitted, now: Timestamp) -> Option<Keeping> 
         Caching::Session => None,
         Caching::For(duration) => Some(now.plus(duration)),
     };
-    Some(Keeping { place, until })
+    Some(Keeping {
+        place,
+        until,
+        from: now,
+    })
 }
 
 impl Keeping {
@@ -303,8 +310,11 @@ impl Keeping {
 
 /// Puts a clean answer where the rest of this process finds it.
 pub(super) fn remember(session: &SessionState, keeping: Option<&Keeping>, kept: &Arc<Kept>) {
-    if let Some(Keeping { place, until }) = keeping.filter(|_| kept.is_success()) {
-        session.remember(&place.key, &place.binding, *until, Arc::clone(kept));
+    if let Some(keeping) = keeping.filter(|_| kept.is_success()) {
+        let place = &keeping.place;
+        let from = keeping.from;
+        let lasts = keeping.until.map(|until| Lasts { from, until });
+        session.remember(&place.key, &place.binding, lasts, Arc::clone(kept));
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{
     ids,
     policy::{Consent, Verdict},
     record::Trail,
+    recover,
     session::SessionState,
 };
 
@@ -186,9 +187,16 @@ pub(super) async fn happened(
         since: now.minus(inner.settings.reissue_window),
         idempotency_key: key,
     };
-    let Some(effect) = inner.store.effect(&query).await? else {
+    let Some(mut effect) = inner.store.effect(&query).await? else {
         return Ok(None);
     };
+    // It runs, or its process died and nobody has ended it since.
+    if effect.answer.is_none()
+        && recover::end_abandoned(inner).await? > 0
+        && let Some(ended) = inner.store.effect(&query).await?
+    {
+        effect = ended;
+    }
     if user.is_some_and(|user| user != effect.call) {
         return Ok(None);
     }

@@ -1,14 +1,15 @@
 //! Every way out of the path: settled, written down, and only then answered.
 //!
 //! Invariant: an outcome leaves only after its ending is committed. If the store
-//! cannot take the ending, the answer is withheld and the caller is told so.
+//! cannot take the ending, the answer is withheld, the caller is told so, and the ending
+//! is written as soon as the store takes it.
 
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
     CallId, ConsumedSource, ErrorCode, Failure, InputRequest, ToolResult, Usage, Warning,
-    store::{Batch, Body, Change, Durability, Ending},
+    store::{Batch, Body, Change, Durability},
 };
 
 use super::{
@@ -16,12 +17,13 @@ use super::{
     admit::Told,
     answer::{Shown, answer, withheld, without_store},
     cache::{self, Keeping},
+    closing::{Written, close, commit, entry},
     consent::Recorded,
     validate::{self, Checked},
 };
 use crate::{
     catalog::Listing,
-    record::{self, CacheUse, CleanArguments, Note, Trail},
+    record::{CacheUse, CleanArguments, Trail},
     review,
     sanitize::{Clean, Found},
     session::{Kept, Lifetime, Recalled, SessionState, Source},
@@ -84,62 +86,34 @@ pub(super) fn clean(
 }
 
 pub(super) async fn finish(
-    inner: &Inner,
-    mut trail: Box<Trail>,
+    inner: &Arc<Inner>,
+    trail: &mut Trail,
     session: &SessionState,
     end: End,
 ) -> Outcome {
     let mut changes: Vec<Change> = session.opening().into_iter().collect();
-    let (consumed, source) = settle(&end, &trail);
-    let shown = show(inner, &mut trail, session, end, &mut changes);
+    let (consumed, source) = settle(&end, trail);
+    let shown = show(inner, trail, session, end, &mut changes);
     if trail.cache == CacheUse::Hit || trail.cache == CacheUse::Shared {
         changes.push(Change::CountHit {
             session: session.key().clone(),
         });
     }
-    if let Some(reserved) = trail.reserved {
-        changes.push(Change::Settle {
-            session: session.key().clone(),
-            reserved,
-            consumed: consumed.unwrap_or(0),
-            source,
-        });
-    }
-    if trail.intent {
-        changes.push(Change::EndIntent(Ending {
-            call: trail.call.clone(),
-            answer: trail.effect.then(|| stored(&shown)),
-            at: inner.clock.now(),
-        }));
-    }
+    close(inner, trail, &shown, (consumed, source), &mut changes);
     if let (Some(key), true) = (&trail.cache_key, trail.intent || trail.ran) {
         session.count(key, shown.failure.is_some());
     }
-    let reviews = review::items(inner, &trail, session, &reviewed(&shown));
+    let reviews = review::items(inner, trail, session, &reviewed(&shown));
     let ids: Vec<String> = reviews.iter().map(|item| item.item_id.clone()).collect();
     changes.extend(reviews.into_iter().map(Change::OpenReview));
-    let replayable = keep_body(inner, &trail, &shown, &mut changes);
-    let entry = record::ending(
-        &trail,
-        &Note {
-            status: shown.status(),
-            error_code: shown.failure.as_ref().map(|failure| failure.get().code),
-            warnings: &shown.warnings,
-            output_fingerprint: shown.kept.as_ref().map(|kept| kept.fingerprint.as_str()),
-            result_preview: &shown.preview(inner),
-            arguments_preview: &arguments_preview(inner, &trail),
-            redactions: shown.redactions,
-            tainted: shown
-                .kept
-                .as_ref()
-                .is_some_and(|kept| !kept.taint.is_empty()),
-            consumed,
-            source,
-            replayable,
-            body_of: shown.source.as_ref().map(|source| source.call.as_str()),
-            reviews: &ids,
-        },
-    );
+    let replayable = keep_body(inner, trail, &shown, &mut changes);
+    let written = Written {
+        consumed,
+        source,
+        replayable,
+        reviews: &ids,
+    };
+    let entry = entry(inner, trail, &shown, &written);
     let synced = trail.intent && trail.effect || shown.disposition == Disposition::NeedsConsent;
     let batch = Batch {
         changes,
@@ -150,21 +124,50 @@ pub(super) async fn finish(
             Durability::Process
         },
     };
-    match inner.store.commit(batch).await {
+    match commit(inner, trail, batch).await {
         Ok(receipt) => {
-            inner.probe(&trail, Stage::Record);
+            inner.probe(trail, Stage::Record);
             if replayable.is_ok() {
-                locate(&trail, session, &shown);
+                locate(trail, session, &shown);
             }
             let shown = if shown.asked.is_some() {
                 Box::pin(name_question(inner, shown)).await
             } else {
                 shown
             };
-            answer(inner, &trail, session, shown, receipt, ids)
+            answer(inner, trail, session, shown, receipt, ids)
         }
-        Err(error) => without_store(inner, &trail, withheld(&error, &trail)),
+        Err(error) => without_store(inner, trail, withheld(&error, trail)),
     }
+}
+
+/// Ends a call whose session the store could not even tell.
+pub(super) async fn without_session(inner: &Arc<Inner>, trail: &Trail, stop: Stop) -> Outcome {
+    let shown = Shown::failed(
+        inner.cleaner.failure(stop.failure.clone()),
+        trail.call.clone(),
+    );
+    let (consumed, source) = settle(&End::Stopped(stop.failure.clone().into()), trail);
+    let mut changes = Vec::new();
+    close(inner, trail, &shown, (consumed, source), &mut changes);
+    let written = Written {
+        consumed,
+        source,
+        replayable: Err("no_session"),
+        reviews: &[],
+    };
+    let batch = Batch {
+        changes,
+        audit: vec![entry(inner, trail, &shown, &written)],
+        durability: if trail.intent && trail.effect {
+            Durability::Disk
+        } else {
+            Durability::Process
+        },
+    };
+    // Whether or not it is written now, the caller is told what failed first.
+    drop(commit(inner, trail, batch).await);
+    without_store(inner, trail, stop)
 }
 
 /// Of several who asked the same at once, one question was kept: names that one.
@@ -408,26 +411,6 @@ fn keep_body(
     }
     let large = !fits(&arguments.text) || data.is_some_and(|text| !fits(text));
     if large { Err("too_large") } else { Ok(()) }
-}
-
-fn stored(shown: &Shown) -> Vec<u8> {
-    let ending = StoredEnding {
-        kept: shown.kept.as_deref().cloned(),
-        failure: shown.failure.as_ref().map(|failure| failure.get().clone()),
-        input: match &shown.disposition {
-            Disposition::NeedsInput(request) => Some(request.clone()),
-            Disposition::Done
-            | Disposition::Failed(_)
-            | Disposition::NeedsConsent
-            | Disposition::Denied => None,
-        },
-    };
-    serde_json::to_vec(&ending).unwrap_or_default()
-}
-
-fn arguments_preview(inner: &Inner, trail: &Trail) -> String {
-    let text = trail.arguments.as_ref().map_or("", |clean| &clean.text);
-    inner.cleaner.preview(text, inner.settings.preview)
 }
 
 fn reviewed(shown: &Shown) -> review::Reviewed<'_> {

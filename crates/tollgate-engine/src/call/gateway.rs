@@ -17,17 +17,18 @@ use tollgate_core::{
 };
 
 use super::{
-    Caller, Changed, Outcome, Request, Stage, StageProbe, Stop,
+    Caller, Changed, End, Outcome, Request, Stage, StageProbe, Stop, answer, finish,
     flight::Flights,
     known::KnownArguments,
-    notices,
+    not_begun, notices,
+    owed::{self, Owed},
     owned::{Owned, Panicked},
 };
 use crate::{
     catalog::Catalog,
     ids,
     policy::{ApprovalKey, Consent, Policies},
-    record::{CacheUse, LogEvent, LogLine, LogSink, NoLog, NoSpans, SpanSink, Trail},
+    record::{CacheUse, ENDING, LogEvent, LogLine, LogSink, NoLog, NoSpans, SpanSink, Trail},
     sanitize::Cleaner,
     session::{Lifetime, Opening, SessionState, Sessions},
     settings::Settings,
@@ -100,6 +101,7 @@ pub(crate) struct Inner {
     pub(crate) sessions: Sessions,
     pub(crate) flights: Flights,
     pub(super) known: KnownArguments,
+    pub(super) owed: Owed,
     pub(crate) log: Arc<dyn LogSink>,
     pub(crate) spans: Arc<dyn SpanSink>,
     probe: Option<Arc<dyn StageProbe>>,
@@ -126,6 +128,7 @@ impl Gateway {
             sessions: Sessions::new(),
             flights: Flights::default(),
             known: KnownArguments::default(),
+            owed: Owed::default(),
             log: parts.log,
             spans: parts.spans,
             probe: parts.probe,
@@ -143,12 +146,11 @@ impl Gateway {
     /// ending is written all the same.
     pub async fn call(&self, caller: &Caller, request: Request) -> Outcome {
         let cancel = request.cancel.clone().drop_guard();
-        let tool = request.tool.clone();
         let run = Arc::clone(&self.0).run(caller.clone(), request);
         let outcome = match Owned::new(run).await {
             Ok(outcome) => outcome,
-            // What is rare stands in a box: its room would be part of every call.
-            Err(Panicked(cause)) => Box::pin(self.0.broken(caller, tool, &cause)).await,
+            // Even its ending broke; what it had announced is ended when this process is gone.
+            Err(Panicked(cause)) => self.0.lost(caller, &cause),
         };
         cancel.disarm();
         outcome
@@ -161,13 +163,8 @@ impl Gateway {
 
     async fn turned_away(&self, caller: &Caller, stop: Stop) -> Outcome {
         let request = Request::new("", tollgate_core::Payload::empty_object());
-        let trail = self.0.open_trail(caller, &request);
-        match self.0.session(caller, trail.at).await {
-            Ok(session) => {
-                super::finish::finish(&self.0, trail, &session, super::End::Stopped(stop)).await
-            }
-            Err(error) => super::answer::without_store(&self.0, &trail, error.into()),
-        }
+        let mut trail = self.0.open_trail(caller, &request);
+        self.0.stopped(caller, &mut trail, stop).await
     }
 
     /// Writes down a request over a limit of its front end, and says when to come back.
@@ -228,9 +225,10 @@ impl Gateway {
         &self.0.settings
     }
 
-    /// Lets go of every provider.
+    /// Lets go of every provider, and writes what could not be written before.
     pub async fn close(&self) {
         self.catalog().close().await;
+        owed::last_chance(&self.0).await;
     }
 }
 
@@ -300,6 +298,7 @@ impl Inner {
             estimate: Estimate::default(),
             reserved: None,
             intent: false,
+            doubtful: false,
             effect: false,
             approval: None,
             ran: false,
@@ -376,8 +375,7 @@ impl Inner {
         };
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         let Some(turn) = turn else {
-            let message = format!("the call of `{}` was cancelled before it began", trail.tool);
-            return Err(Stop::new(ErrorCode::Cancelled, message));
+            return Err(not_begun(trail));
         };
         match turn {
             Ok(Ok(turn)) => Ok(turn),
@@ -390,17 +388,41 @@ impl Inner {
         }
     }
 
-    /// A fault of ours broke the task of a call; its ending is still written.
-    async fn broken(self: &Arc<Self>, caller: &Caller, tool: String, cause: &str) -> Outcome {
-        let request = Request::new(tool, tollgate_core::Payload::empty_object());
+    /// A fault of ours broke a call; its ending is still written, unless it was before.
+    pub(super) async fn broken(
+        self: &Arc<Self>,
+        trail: &mut Trail,
+        caller: &Caller,
+        cause: &str,
+    ) -> Outcome {
+        let stop = self.fault(trail, cause);
+        match owed::is_recorded(self, &trail.call, ENDING).await {
+            Ok(true) => answer::without_store(self, trail, stop),
+            Ok(false) | Err(_) => self.stopped(caller, trail, stop).await,
+        }
+    }
+
+    /// The answer to a call of which nothing more can be written.
+    fn lost(&self, caller: &Caller, cause: &str) -> Outcome {
+        let request = Request::new("", tollgate_core::Payload::empty_object());
         let trail = self.open_trail(caller, &request);
+        answer::unreported(self, &trail, self.fault(&trail, cause))
+    }
+
+    fn fault(&self, trail: &Trail, cause: &str) -> Stop {
         let mut stop = Stop::new(ErrorCode::Internal, "the gate itself failed on this call");
         stop.failure.detail = Some(self.cleaner.line(cause));
+        if trail.ran && trail.effect {
+            stop.failure = stop.failure.with("outcome", "unknown");
+        }
+        stop
+    }
+
+    /// Ends a call that goes no further.
+    async fn stopped(self: &Arc<Self>, caller: &Caller, trail: &mut Trail, stop: Stop) -> Outcome {
         match self.session(caller, trail.at).await {
-            Ok(session) => {
-                super::finish::finish(self, trail, &session, super::End::Stopped(stop)).await
-            }
-            Err(error) => super::answer::without_store(self, &trail, error.into()),
+            Ok(session) => finish::finish(self, trail, &session, End::Stopped(stop)).await,
+            Err(_) => finish::without_session(self, trail, stop).await,
         }
     }
 }

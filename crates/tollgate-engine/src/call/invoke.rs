@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    Answer, BudgetLedger, CallContext, Control, ErrorCode, Event, EventSink, Failure,
+    Answer, BudgetLedger, CallContext, CallId, Control, ErrorCode, Event, EventSink, Failure,
     InputResponses, NoEvents, ProviderError, Retry, SessionKey, Standing, ToolCall, store::Batch,
 };
 
@@ -16,12 +16,13 @@ use super::{
     Inner, Stop,
     announce::Announced,
     flight::Lead,
+    owed,
     owned::{Owned, Panicked},
     state::Scoped,
     validate::Valid,
 };
 use crate::{
-    record::{self, Trail},
+    record::{self, LATE_ANSWER, Trail},
     sanitize::Cleaner,
 };
 
@@ -229,11 +230,14 @@ async fn give_up(
     match early {
         Ok(finished) => note_late(inner, trail, finished.ok()).await,
         Err(_) => {
-            let (inner, call) = (Arc::clone(inner), trail_of(trail));
+            let (inner, call) = (Arc::clone(inner), trail.call.clone());
+            let facts = trail_of(trail);
             tokio::spawn(async move {
                 let finished = tokio::time::timeout(LATE, &mut running).await;
                 match finished {
-                    Ok(finished) => note_late_facts(&inner, call, finished.ok()).await,
+                    Ok(finished) => {
+                        note_late_facts(&inner, (&call, facts), finished.ok()).await;
+                    }
                     Err(_) => running.abandon(),
                 }
             });
@@ -266,14 +270,18 @@ fn trail_of(trail: &Trail) -> serde_json::Value {
     })
 }
 
-async fn note_late(inner: &Inner, trail: &Trail, finished: Option<Result<Answer, ProviderError>>) {
-    note_late_facts(inner, trail_of(trail), finished).await;
+async fn note_late(
+    inner: &Arc<Inner>,
+    trail: &Trail,
+    finished: Option<Result<Answer, ProviderError>>,
+) {
+    note_late_facts(inner, (&trail.call, trail_of(trail)), finished).await;
 }
 
-/// Writes a late answer down beside the ending. If even that fails, the ending stands.
+/// Writes a late answer down beside the ending, or as soon as the store takes it.
 async fn note_late_facts(
-    inner: &Inner,
-    mut facts: serde_json::Value,
+    inner: &Arc<Inner>,
+    (call, mut facts): (&CallId, serde_json::Value),
     finished: Option<Result<Answer, ProviderError>>,
 ) {
     let (status, fingerprint, code) = match &finished {
@@ -289,12 +297,14 @@ async fn note_late_facts(
     facts["status"] = status.into();
     facts["output_fingerprint"] = fingerprint.into();
     facts["error_code"] = code.into();
-    let entry = record::note("late_answer", inner.clock.now(), facts);
-    let batch = Batch {
+    let entry = record::note(LATE_ANSWER, inner.clock.now(), facts);
+    let batch = Arc::new(Batch {
         audit: vec![entry],
         ..Batch::default()
-    };
-    drop(inner.store.commit(batch).await);
+    });
+    if let Err(error) = inner.store.commit_shared(Arc::clone(&batch)).await {
+        owed::owe(inner, (call, LATE_ANSWER), &batch, &error);
+    }
 }
 
 /// Cleans what a provider says while it runs.

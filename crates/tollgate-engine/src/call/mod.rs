@@ -11,6 +11,7 @@ mod admit;
 mod announce;
 mod answer;
 mod cache;
+mod closing;
 mod consent;
 mod deferral;
 mod dialog;
@@ -23,6 +24,7 @@ mod known;
 mod listing;
 mod notices;
 mod outcome;
+mod owed;
 mod owned;
 mod plan;
 mod request;
@@ -31,11 +33,12 @@ mod state;
 mod taint;
 mod validate;
 
-use std::sync::Arc;
+use std::{future::poll_fn, pin::pin, sync::Arc};
 
-use tollgate_core::{Answer, ErrorCode, Failure};
+use tollgate_core::{Answer, ErrorCode, Failure, ToolResult};
 
 use crate::{
+    catalog::Listing,
     record::{CacheUse, LogEvent, Trail},
     session::{Kept, SessionState},
 };
@@ -53,10 +56,11 @@ pub(crate) use admit::{CALL_BY_NAME, decision_word};
 pub(crate) use finish::StoredEnding;
 pub(crate) use gateway::Inner;
 pub(crate) use listing::{Viewer, found, shows, visible_offers, within};
-pub(crate) use owned::{Owned, Panicked};
+pub(crate) use owned::{Owned, Panicked, poll_caught};
 pub(crate) use validate::{Checked, fingerprint};
 
 use admit::{Permission, Permitted};
+use cache::Keeping;
 use finish::End;
 use flight::Seat;
 
@@ -95,6 +99,22 @@ impl From<tollgate_core::StoreError> for Stop {
     }
 }
 
+/// Nobody waits any longer for a call that has not begun.
+fn not_begun(trail: &Trail) -> Stop {
+    let tool = &trail.tool;
+    // Where nothing is changed, it makes no difference whether it had begun.
+    let mut stop = if trail.effect {
+        let message = format!("the call of `{tool}` was cancelled before it began");
+        let failure = Failure::new(ErrorCode::Cancelled, message);
+        failure.suggest("Nothing has happened.").into()
+    } else {
+        let message = format!("the call of `{tool}` was cancelled");
+        Stop::new(ErrorCode::Cancelled, message)
+    };
+    stop.failure.can_retry = true;
+    stop
+}
+
 /// Where opening the cache or running the tool has led.
 enum Reached {
     End(Box<End>),
@@ -103,20 +123,44 @@ enum Reached {
 }
 
 impl Inner {
-    /// Takes one call from request to outcome. Never fails: every way out is an ending.
+    /// Takes one call from request to outcome. Never fails: every way out is an ending, also
+    /// that of a call which breaks for a fault of ours.
     async fn run(self: Arc<Self>, caller: Caller, request: Request) -> Outcome {
         let mut trail = self.open_trail(&caller, &request);
-        self.log(&trail, LogEvent::AgentToolCall, "running", None);
-        let session = match self.session(&caller, trail.at).await {
-            Ok(session) => session,
-            Err(error) => return answer::without_store(&self, &trail, error.into()),
+        let ran = {
+            let mut run = pin!(self.pass(&mut trail, &caller, request));
+            poll_fn(|context| poll_caught(run.as_mut(), context)).await
         };
-        self.probe(&trail, Stage::Session);
-        let end = match self.attempt(&mut trail, &session, &caller, request).await {
+        match ran {
+            Ok(outcome) => outcome,
+            // What is rare stands in a box: its room would be part of every call.
+            Err(Panicked(cause)) => Box::pin(self.broken(&mut trail, &caller, &cause)).await,
+        }
+    }
+
+    async fn pass(
+        self: &Arc<Self>,
+        trail: &mut Trail,
+        caller: &Caller,
+        request: Request,
+    ) -> Outcome {
+        self.log(trail, LogEvent::AgentToolCall, "running", None);
+        self.owed.catch_up(self).await;
+        if let Err(stop) = self.owed.has_room() {
+            return answer::without_store(self, trail, stop);
+        }
+        let session = match self.session(caller, trail.at).await {
+            Ok(session) => session,
+            Err(error) => {
+                return Box::pin(finish::without_session(self, trail, error.into())).await;
+            }
+        };
+        self.probe(trail, Stage::Session);
+        let end = match self.attempt(trail, &session, caller, request).await {
             Ok(end) => end,
             Err(stop) => End::Stopped(stop),
         };
-        finish::finish(&self, trail, &session, end).await
+        finish::finish(self, trail, &session, end).await
     }
 
     async fn attempt(
@@ -213,8 +257,8 @@ impl Inner {
             Some(_) => None,
             None => Some(self.turn(trail, &permitted.valid().cancel).await?),
         };
-        if let Some(resumed) = permitted.valid().resumes.as_ref().filter(|_| !trail.effect) {
-            state::use_up(self, session.key(), resumed).await?;
+        if permitted.valid().cancel.is_cancelled() {
+            return Err(not_begun(trail));
         }
         let announced = announce::announce(self, session, permitted, trail).await?;
         self.probe(trail, Stage::Intent);
@@ -229,14 +273,33 @@ impl Inner {
             Answer::NeedsInput(request) => return Ok(End::NeedsInput(request)),
         };
         let usage = result.usage;
+        let taken = self.take(trail, session, &listing, (result, caching), lead);
+        taken.await.map_err(|mut stop| {
+            // An answer that is no good was paid for all the same.
+            stop.failure.consumed = stop.failure.consumed.or(usage.consumed);
+            stop
+        })
+    }
+
+    /// Checks and cleans an answer, and lets others have it.
+    async fn take(
+        &self,
+        trail: &Trail,
+        session: &SessionState,
+        listing: &Listing,
+        (result, caching): (ToolResult, Option<Keeping>),
+        lead: Option<&flight::Lead>,
+    ) -> Result<End, Stop> {
+        let usage = result.usage;
         let now = self.clock.now();
         let caching = caching.and_then(|keeping| keeping.for_answer(result.holds_until, now));
-        let checked = validate::output(&listing, result, self.settings.result_bytes)?;
+        let checked = validate::output(listing, result, self.settings.result_bytes)?;
         self.probe(trail, Stage::ValidateOut);
-        let clean = finish::clean(self, &listing, checked)?;
+        let clean = finish::clean(self, listing, checked)?;
         self.probe(trail, Stage::Sanitize);
         let kept = Arc::new(Kept::of(clean.result, &clean.found));
-        taint::remember(self, session, &kept).await?;
+        let marked = taint::remember(self, session, &kept, trail).await;
+        marked.map_err(|error| answer::withheld(&error, trail))?;
         if let Some(lead) = lead {
             cache::remember(session, caching.as_ref(), &kept);
             lead.answered();

@@ -48,15 +48,24 @@ impl<T: Send + 'static> Future for Owned<T> {
         let Some(run) = &mut self.run else {
             return Poll::Pending;
         };
-        // What a panic may leave behind half done is dropped, never looked at again.
-        let polled = catch_unwind(AssertUnwindSafe(|| run.as_mut().poll(context)));
-        let ended = match polled {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(output)) => Ok(output),
-            Err(cause) => Err(Panicked(told(cause.as_ref()))),
-        };
-        self.run = None;
-        Poll::Ready(ended)
+        let polled = poll_caught(run.as_mut(), context);
+        if polled.is_ready() {
+            self.run = None;
+        }
+        polled
+    }
+}
+
+/// Polls a run whose panic is an answer. What it may leave behind half done must not be
+/// looked at again.
+pub(crate) fn poll_caught<T>(
+    run: Pin<&mut (impl Future<Output = T> + ?Sized)>,
+    context: &mut Context<'_>,
+) -> Poll<Result<T, Panicked>> {
+    match catch_unwind(AssertUnwindSafe(|| run.poll(context))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+        Err(cause) => Poll::Ready(Err(Panicked(told(cause.as_ref())))),
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Stage {
     Permit,
     /// A kept answer was opened.
     OpenCache,
+    /// The answer to a question is used up, by a commit of its own.
+    UseUp,
     /// The budget is set aside and the intent is written.
     Intent,
     /// The provider has answered.
@@ -25,23 +27,27 @@ pub enum Stage {
     ValidateOut,
     /// The answer is clean.
     Sanitize,
+    /// What a tainted answer said is kept for the other processes of its session.
+    Mark,
     /// The ending is written.
     Record,
 }
 
 impl Stage {
     /// Every stage, in order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Session,
         Self::Resolve,
         Self::ValidateIn,
         Self::Peek,
         Self::Permit,
         Self::OpenCache,
+        Self::UseUp,
         Self::Intent,
         Self::Invoke,
         Self::ValidateOut,
         Self::Sanitize,
+        Self::Mark,
         Self::Record,
     ];
 }

@@ -1,6 +1,6 @@
 //! What a provider may remember, and what it gets back unread.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,9 @@ use crate::policy::Consent;
 /// Where answers that were used are remembered until their question ends.
 const ANSWERED: &str = "gate.answered";
 /// How long a question to the client stays open.
-const OPEN_SECONDS: u64 = 3600;
+const OPEN: Duration = Duration::from_secs(3600);
+/// How much longer it is known that it was answered, whatever the clock does meanwhile.
+const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Provider state of one provider and one principal.
 pub(super) struct Scoped {
@@ -169,10 +171,7 @@ pub(super) fn seal(
     binding: String,
     consent: Consent,
 ) -> Vec<u8> {
-    let expires = inner
-        .clock
-        .now()
-        .plus(std::time::Duration::from_secs(OPEN_SECONDS));
+    let expires = inner.clock.now().plus(OPEN);
     let mut sealed = Sealed {
         call: call.as_str().to_owned(),
         binding,
@@ -199,7 +198,8 @@ pub(super) fn unseal(inner: &Inner, bytes: &[u8], binding: &str) -> Result<Resum
     let genuine = inner
         .approval_key
         .is_authentic(message.as_bytes(), &sealed.tag);
-    let open = inner.clock.now() < sealed.expires;
+    let asked = sealed.expires.minus(OPEN);
+    let open = inner.clock.now().is_within(asked, sealed.expires);
     if !genuine || !open || sealed.binding != binding {
         return Err(refused());
     }
@@ -216,34 +216,23 @@ pub(super) fn unseal(inner: &Inner, bytes: &[u8], binding: &str) -> Result<Resum
     })
 }
 
-/// Uses an answer up. What an effect answers is recorded with the effect instead, so that
-/// a caller who missed the ending can be shown it.
-pub(super) async fn use_up(
-    inner: &Inner,
-    session: &SessionKey,
-    resumed: &Resumed,
-) -> Result<(), Stop> {
-    let change = Change::PutState {
+/// What uses an answer up; refused as `Conflict` if it was used before. What an effect answers
+/// is recorded with the effect instead, so that a caller who missed the ending can be shown it.
+pub(super) fn using_up(inner: &Inner, session: &SessionKey, resumed: &Resumed) -> Change {
+    Change::PutState {
         namespace: ANSWERED.to_owned(),
         principal: session.principal.clone(),
         key: resumed.key.clone(),
         version: None,
         value: Vec::new(),
-        until: Some(resumed.expires),
+        until: Some(resumed.expires.plus(REMEMBERED)),
         at: inner.clock.now(),
-    };
-    let batch = Batch {
-        changes: vec![change],
-        ..Batch::default()
-    };
-    match inner.store.commit(batch).await {
-        Ok(_) => Ok(()),
-        Err(StoreError::Conflict) => {
-            let message = "this answer was used before";
-            Err(Stop::new(ErrorCode::StateRejected, message))
-        }
-        Err(error) => Err(error.into()),
     }
+}
+
+/// An answer that was used before.
+pub(super) fn used_up() -> Stop {
+    Stop::new(ErrorCode::StateRejected, "this answer was used before")
 }
 
 /// The provider's own part of a state that has been checked before.

@@ -5,8 +5,11 @@ use tollgate_core::{
     store::{Batch, Change},
 };
 
-use super::{Inner, validate::Valid};
-use crate::session::{Kept, Lifetime, SessionState, tainted_runs};
+use super::{Inner, Stage, validate::Valid};
+use crate::{
+    record::Trail,
+    session::{Kept, Lifetime, SessionState, tainted_runs},
+};
 
 /// Where a stored session keeps its marks.
 const NAMESPACE: &str = "gate.taint";
@@ -34,6 +37,7 @@ pub(super) async fn remember(
     inner: &Inner,
     session: &SessionState,
     kept: &Kept,
+    trail: &Trail,
 ) -> Result<(), StoreError> {
     let mut fresh = tainted_runs(&kept.payload, &kept.taint);
     if let Some(whole) = &kept.whole {
@@ -65,7 +69,10 @@ pub(super) async fn remember(
             ..Batch::default()
         };
         match inner.store.commit(batch).await {
-            Ok(_) => return Ok(()),
+            Ok(_) => {
+                inner.probe(trail, Stage::Mark);
+                return Ok(());
+            }
             Err(StoreError::Conflict) => {}
             Err(error) => return Err(error),
         }

@@ -12,7 +12,7 @@ use super::trail::Trail;
 /// Room for an ordinary ending, so that it is not moved while it grows.
 const USUAL_BYTES: usize = 2048;
 /// The kind of an entry that says how a call ended.
-const ENDING: &str = "ending";
+pub(crate) const ENDING: &str = "ending";
 
 /// What an ending says beyond the trail.
 pub(crate) struct Note<'a> {
@@ -146,6 +146,9 @@ pub(crate) fn intent(trail: &Trail, arguments_preview: &str) -> AuditEntry {
         }),
     )
 }
+
+/// The kind of an entry that says what came after the ending.
+pub(crate) const LATE_ANSWER: &str = "late_answer";
 
 /// Any other thing worth writing down: an approval, a review, a late answer.
 pub(crate) fn note(kind: &'static str, at: Timestamp, facts: Value) -> AuditEntry {

@@ -54,6 +54,28 @@ pub struct LogLine<'a> {
     pub cache_hit: Option<bool>,
 }
 
+/// What happens to the record itself, beside the calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// The store refused an ending; it is kept, and tried again.
+    EndingsDeferred,
+    /// What was kept is written.
+    EndingsWritten,
+    /// More was refused than can be kept.
+    EndingsLost,
+}
+
+impl Trouble {
+    /// The event as the log spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EndingsDeferred => "endings.deferred",
+            Self::EndingsWritten => "endings.written",
+            Self::EndingsLost => "endings.lost",
+        }
+    }
+}
+
 /// Takes log lines; must not block.
 pub trait LogSink: Send + Sync {
     /// Takes one.
@@ -61,6 +83,8 @@ pub trait LogSink: Send + Sync {
 
     /// Takes what is wrong with a provider beside its calls, in words that are clean already.
     fn warn(&self, event: &'static str, provider: &str, message: &str);
+    /// Takes word of a trouble, clean.
+    fn trouble(&self, trouble: Trouble, message: &str);
 }
 
 /// For those who want none.
@@ -71,4 +95,5 @@ impl LogSink for NoLog {
     fn write(&self, _: &LogLine<'_>) {}
 
     fn warn(&self, _: &'static str, _: &str, _: &str) {}
+    fn trouble(&self, _: Trouble, _: &str) {}
 }

@@ -7,8 +7,8 @@ mod log;
 mod span;
 mod trail;
 
-pub use log::{LogEvent, LogLine, LogSink, NoLog};
+pub use log::{LogEvent, LogLine, LogSink, NoLog, Trouble};
 pub use span::{NoSpans, Span, SpanSink};
 
-pub(crate) use entry::{Note, ending, intent, note};
+pub(crate) use entry::{ENDING, LATE_ANSWER, Note, ending, intent, note};
 pub(crate) use trail::{CacheUse, CleanArguments, Trail};

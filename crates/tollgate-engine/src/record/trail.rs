@@ -75,6 +75,8 @@ pub(crate) struct Trail {
     pub(crate) estimate: Estimate,
     pub(crate) reserved: Option<u64>,
     pub(crate) intent: bool,
+    /// Whether it was announced is not known: the store failed, and may have written it.
+    pub(crate) doubtful: bool,
     pub(crate) effect: bool,
     pub(crate) approval: Option<Hash>,
     pub(crate) ran: bool,

@@ -108,10 +108,24 @@ pub(super) struct Memory {
 
 struct Entry {
     binding: String,
-    until: Option<Timestamp>,
+    lasts: Option<Lasts>,
     kept: Arc<Kept>,
     source: Option<Arc<Source>>,
     tick: u64,
+}
+
+/// From when to when an answer is good.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Lasts {
+    pub(crate) from: Timestamp,
+    pub(crate) until: Timestamp,
+}
+
+impl Entry {
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        let holds = |lasts: Lasts| now.is_within(lasts.from, lasts.until);
+        self.lasts.is_none_or(holds)
+    }
 }
 
 /// The call whose committed body holds exactly these arguments and this answer, so
@@ -146,8 +160,7 @@ impl Memory {
 
     fn entry(&self, key: &str, binding: &str, now: Timestamp) -> Option<&Entry> {
         let entry = self.entries.get(key)?;
-        let fresh = entry.until.is_none_or(|until| now < until);
-        (fresh && entry.binding == binding).then_some(entry)
+        (entry.is_fresh(now) && entry.binding == binding).then_some(entry)
     }
 
     /// Notes where the body of an answer is; another answer in its place has another.
@@ -161,17 +174,10 @@ impl Memory {
 
     pub(super) fn by_key(&self, key: &str, now: Timestamp) -> Option<Arc<Kept>> {
         let entry = self.entries.get(key)?;
-        let fresh = entry.until.is_none_or(|until| now < until);
-        fresh.then(|| Arc::clone(&entry.kept))
+        entry.is_fresh(now).then(|| Arc::clone(&entry.kept))
     }
 
-    pub(super) fn put(
-        &mut self,
-        key: &str,
-        binding: &str,
-        until: Option<Timestamp>,
-        kept: Arc<Kept>,
-    ) {
+    pub(super) fn put(&mut self, key: &str, binding: &str, lasts: Option<Lasts>, kept: Arc<Kept>) {
         let size = kept.bytes();
         if size > MAX_BYTES / 4 {
             return;
@@ -181,7 +187,7 @@ impl Memory {
         self.order.push_back((key.to_owned(), self.tick));
         let entry = Entry {
             binding: binding.to_owned(),
-            until,
+            lasts,
             kept,
             source: None,
             tick: self.tick,

@@ -18,7 +18,7 @@ use tollgate_core::{
 };
 
 use memory::Memory;
-pub(crate) use memory::{Kept, Recalled, Source};
+pub(crate) use memory::{Kept, Lasts, Recalled, Source};
 use taint::Marks;
 pub(crate) use taint::tainted_runs;
 
@@ -118,14 +118,8 @@ impl SessionState {
         self.with(|state| state.memory.by_key(key, now))
     }
 
-    pub(crate) fn remember(
-        &self,
-        key: &str,
-        binding: &str,
-        until: Option<Timestamp>,
-        kept: Arc<Kept>,
-    ) {
-        self.with(|state| state.memory.put(key, binding, until, kept));
+    pub(crate) fn remember(&self, key: &str, binding: &str, lasts: Option<Lasts>, kept: Arc<Kept>) {
+        self.with(|state| state.memory.put(key, binding, lasts, kept));
     }
 
     /// Notes which call keeps the body of a kept answer.
@@ -223,6 +217,15 @@ impl Sessions {
             evict(&mut open.1);
         }
         Ok(Arc::clone(open.1.entry(key.clone()).or_insert(fresh)))
+    }
+
+    /// Takes over what the store knows of a session after a commit, if it is in use.
+    pub(crate) fn learn(&self, session: Option<Session>) {
+        if let Some(session) = session
+            && let Some(known) = self.in_use(&session.key)
+        {
+            known.learn(Some(session));
+        }
     }
 
     fn in_use(&self, key: &SessionKey) -> Option<Arc<SessionState>> {

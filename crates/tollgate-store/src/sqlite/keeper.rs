@@ -157,7 +157,7 @@ fn answer(waiting: Vec<(Reply, Receipt)>, synced: &io::Result<()>) {
             Ok(()) => Ok(receipt),
             Err(error) => Err(io_error(io::Error::new(error.kind(), error.to_string()))),
         };
-        let _ = reply.send(outcome.into());
+        let _ = reply.send(outcome);
     }
 }
 

@@ -39,7 +39,7 @@ use self::{
     lock::WriteLock,
     owner::Owner,
     prune::Pruner,
-    queue::{Answer, Queue},
+    queue::Queue,
     readers::Readers,
     writer::{Declined, Pen, Place, Writer},
 };
@@ -192,22 +192,17 @@ impl Drop for SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError> {
+    async fn commit_shared(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
         let Some(writing) = &self.writing else {
             return Err(StoreError::ReadOnly);
         };
-        let batch = match writing.place.write_alone(batch) {
+        match writing.place.write_alone(&batch) {
             Ok(receipt) => return Ok(receipt),
             Err(Declined::Refused(error)) => return Err(error),
-            Err(Declined::Left(batch)) => batch,
-        };
-        match writing.queue.push(batch)?.await {
-            Ok(Answer { outcome, batch }) => {
-                drop(batch);
-                outcome
-            }
-            Err(_) => Err(queue::closed()),
+            Err(Declined::Left) => {}
         }
+        let answer = writing.queue.push(batch)?;
+        answer.await.unwrap_or_else(|_| Err(queue::closed()))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -13,27 +13,11 @@ use tokio::sync::oneshot;
 use tollgate_core::store::{Batch, Receipt, StoreError};
 
 /// Where the answer to a commit goes.
-pub(crate) type Reply = oneshot::Sender<Answer>;
-
-/// What became of a commit, and the batch itself: whoever made it can free it cheaply, and
-/// the one thread that writes has better things to do.
-pub(crate) struct Answer {
-    pub(crate) outcome: Result<Receipt, StoreError>,
-    pub(crate) batch: Option<Batch>,
-}
-
-impl From<Result<Receipt, StoreError>> for Answer {
-    fn from(outcome: Result<Receipt, StoreError>) -> Self {
-        Self {
-            outcome,
-            batch: None,
-        }
-    }
-}
+pub(crate) type Reply = oneshot::Sender<Result<Receipt, StoreError>>;
 
 /// One commit.
 pub(crate) struct Job {
-    pub(crate) batch: Batch,
+    pub(crate) batch: Arc<Batch>,
     pub(crate) reply: Reply,
     since: Instant,
 }
@@ -91,7 +75,10 @@ impl Queue {
     }
 
     /// Adds a commit.
-    pub(crate) fn push(&self, batch: Batch) -> Result<oneshot::Receiver<Answer>, StoreError> {
+    pub(crate) fn push(
+        &self,
+        batch: Arc<Batch>,
+    ) -> Result<oneshot::Receiver<Result<Receipt, StoreError>>, StoreError> {
         let (reply, answer) = oneshot::channel();
         let since = Instant::now();
         let mut inner = self.inner();

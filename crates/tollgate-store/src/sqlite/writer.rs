@@ -27,7 +27,7 @@ use super::{
     lock::{Held, WriteLock},
     open,
     prune::Pruner,
-    queue::{Answer, Job, Queue, Wanted, closed},
+    queue::{Job, Queue, Wanted, closed},
 };
 use crate::{
     chain::{Keyring, Seal},
@@ -136,26 +136,26 @@ impl Place {
         }
     }
 
-    /// Writes `batch` for a caller who is alone; gives it back to whoever is not.
-    pub(crate) fn write_alone(&self, batch: Batch) -> Result<Receipt, Declined> {
+    /// Writes `batch` for a caller who is alone; whoever is not leaves it to the thread.
+    pub(crate) fn write_alone(&self, batch: &Batch) -> Result<Receipt, Declined> {
         if batch.durability != Durability::Process || self.alone.load(Ordering::Relaxed) < ALONE {
-            return Err(Declined::Left(batch));
+            return Err(Declined::Left);
         }
         let mut writer = match self.writer.try_lock() {
             Ok(writer) => writer,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Err(self.decline(batch)),
+            Err(TryLockError::WouldBlock) => return Err(self.decline()),
         };
         match writer.as_mut() {
             Some(writer) if self.queue.is_empty() => writer.write_alone(batch),
-            _ => Err(self.decline(batch)),
+            _ => Err(self.decline()),
         }
     }
 
     /// Somebody else is about.
-    fn decline(&self, batch: Batch) -> Declined {
+    fn decline(&self) -> Declined {
         self.alone.store(0, Ordering::Relaxed);
-        Declined::Left(batch)
+        Declined::Left
     }
 
     fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
@@ -204,7 +204,7 @@ impl Writer {
 /// Why a caller did not write for itself.
 pub(crate) enum Declined {
     /// The batch is the thread's.
-    Left(Batch),
+    Left,
     /// It was looked at, and the state said no.
     Refused(StoreError),
 }
@@ -212,11 +212,11 @@ pub(crate) enum Declined {
 impl Writer {
     /// Writes one batch without waiting for anything; what goes wrong, the thread
     /// tries again and answers for.
-    fn write_alone(&mut self, batch: Batch) -> Result<Receipt, Declined> {
+    fn write_alone(&mut self, batch: &Batch) -> Result<Receipt, Declined> {
         let Ok(Some(held)) = self.lock.try_acquire() else {
-            return Err(Declined::Left(batch));
+            return Err(Declined::Left);
         };
-        let written = self.pen.write_one(&batch);
+        let written = self.pen.write_one(batch);
         drop(held);
         match written {
             Ok((outcome, seq)) => {
@@ -224,7 +224,7 @@ impl Writer {
                 self.pen.desk.leave(|work| work.seq = seq);
                 outcome.map_err(Declined::Refused)
             }
-            Err(_) => Err(Declined::Left(batch)),
+            Err(_) => Err(Declined::Left),
         }
     }
 }
@@ -296,8 +296,7 @@ impl Pen {
             match (outcome, job.batch.durability) {
                 (Ok(receipt), Durability::Disk) => synced.push((job.reply, receipt)),
                 (outcome, Durability::Process | Durability::Disk) => {
-                    let batch = Some(job.batch);
-                    now.push((job.reply, Answer { outcome, batch }));
+                    now.push((job.reply, outcome));
                 }
             }
         }
@@ -308,8 +307,8 @@ impl Pen {
                 work.seal = written.seal;
             }
         });
-        for (reply, answer) in now {
-            let _ = reply.send(answer);
+        for (reply, outcome) in now {
+            let _ = reply.send(outcome);
         }
     }
 
@@ -380,7 +379,7 @@ fn acquire<'a>(lock: &'a WriteLock, desk: &Desk) -> io::Result<Held<'a>> {
 /// Answers jobs of which nothing was written.
 pub(crate) fn refuse(jobs: Vec<Job>, error: &StoreError) {
     for job in jobs {
-        let _ = job.reply.send(Err(again(error)).into());
+        let _ = job.reply.send(Err(again(error)));
     }
 }
 

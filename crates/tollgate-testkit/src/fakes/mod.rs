@@ -7,4 +7,4 @@ pub mod spec;
 
 pub use context::{MemoryState, call_tool, context};
 pub use events::Events;
-pub use provider::{FakeProvider, Reply, Seen, asks, fails, says};
+pub use provider::{FakeProvider, Reply, Seen, asks, asks_for, fails, says};

@@ -156,9 +156,17 @@ pub fn fails(
     }
 }
 
-/// Asks this once, wants `state` back, and then answers with what it was told.
+/// Asks the human this once, wants `state` back, and then answers with what it was told.
 pub fn asks(
     question: Value,
+    state: Vec<u8>,
+) -> impl Fn(ToolCall, CallContext) -> Reply + Send + Sync {
+    asks_for(InputAsk::Elicitation(Payload::from(question)), state)
+}
+
+/// The same with a question of any kind.
+pub fn asks_for(
+    question: InputAsk,
     state: Vec<u8>,
 ) -> impl Fn(ToolCall, CallContext) -> Reply + Send + Sync {
     move |_, cx| {
@@ -170,10 +178,7 @@ pub fn asks(
                     .map_err(ProviderError::unavailable)
             }
             None => Ok(Answer::NeedsInput(InputRequest {
-                asks: BTreeMap::from([(
-                    "name".to_owned(),
-                    InputAsk::Elicitation(Payload::from(question.clone())),
-                )]),
+                asks: BTreeMap::from([("name".to_owned(), question.clone())]),
                 state: state.clone(),
             })),
         };

@@ -119,9 +119,13 @@ impl State {
                 found(before > self.grants.len(), StoreError::Missing)?;
             }
             Change::Remember {
-                key, answer, until, ..
+                key,
+                answer,
+                until,
+                at,
             } => {
-                self.cache.insert(key, (until, answer));
+                let lasts = until.map(|until| (at, until));
+                self.cache.insert(key, (lasts, answer));
             }
             Change::Forget { session } => self.cache.retain(|key, _| key.session != session),
             Change::OpenReview(item) => self.open_review(item)?,

@@ -9,14 +9,14 @@ mod read;
 mod runs;
 mod state;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use ed25519_dalek::SigningKey;
 use tollgate_core::{
     Store,
     audit::{AuditRow, Hash, Place, link},
-    store::{Batch, Durability, Receipt, StoreError},
+    store::{Batch, Change, Durability, Receipt, StoreError},
 };
 
 pub use self::runs::MemoryBlobs;
@@ -39,6 +39,14 @@ struct Inner {
     rows: Vec<AuditRow>,
     /// What the next commits are told instead of being made.
     failures: Vec<StoreError>,
+    /// What every commit is told until the store is mended.
+    refuses: Option<fn() -> StoreError>,
+    /// Changes that are refused as `Conflict`.
+    conflicts: Option<fn(&Change) -> bool>,
+    /// What the next commits are told although they are made.
+    doubts: Vec<StoreError>,
+    /// What the next who ask for a session are told.
+    session_failures: Vec<StoreError>,
     /// How many commits asked to be on disk.
     synced: usize,
     /// What the next who ask for a run are told.
@@ -64,6 +72,31 @@ impl MemoryStore {
     /// Makes the next commit fail like this, after the failures asked for before.
     pub fn fail_next(&self, error: StoreError) {
         self.inner().failures.push(error);
+    }
+
+    /// Makes every commit fail like this until the store is mended.
+    pub fn break_down(&self, error: fn() -> StoreError) {
+        self.inner().refuses = Some(error);
+    }
+
+    /// Ends [`MemoryStore::break_down`].
+    pub fn mend(&self) {
+        self.inner().refuses = None;
+    }
+
+    /// Refuses every batch with such a change as `Conflict`.
+    pub fn refuse(&self, conflicts: fn(&Change) -> bool) {
+        self.inner().conflicts = Some(conflicts);
+    }
+
+    /// Makes the next commit and then says that it failed, as a disk that cannot be synced does.
+    pub fn doubt_next(&self, error: StoreError) {
+        self.inner().doubts.push(error);
+    }
+
+    /// Makes the next question for a session fail like this, after the failures asked for before.
+    pub fn fail_next_session(&self, error: StoreError) {
+        self.inner().session_failures.push(error);
     }
 
     /// Makes the next question for a run fail like this, after the failures asked for before.
@@ -93,10 +126,18 @@ impl MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn commit(&self, batch: Batch) -> Result<Receipt, StoreError> {
+    async fn commit_shared(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError> {
+        let batch = Arc::unwrap_or_clone(batch);
         let mut inner = self.inner();
         if !inner.failures.is_empty() {
             return Err(inner.failures.remove(0));
+        }
+        if let Some(error) = inner.refuses {
+            return Err(error());
+        }
+        let conflicts = inner.conflicts.unwrap_or(|_| false);
+        if batch.changes.iter().any(conflicts) {
+            return Err(StoreError::Conflict);
         }
         inner.synced += usize::from(batch.durability == Durability::Disk);
         let mut receipt = Receipt::default();
@@ -121,6 +162,9 @@ impl Store for MemoryStore {
                 seq,
                 hash,
             });
+        }
+        if !inner.doubts.is_empty() {
+            return Err(inner.doubts.remove(0));
         }
         Ok(receipt)
     }

@@ -18,7 +18,10 @@ use super::{CHAIN, MemoryStore};
 #[async_trait]
 impl Sessions for MemoryStore {
     async fn session(&self, key: &SessionKey) -> Result<Option<Session>, StoreError> {
-        let inner = self.inner();
+        let mut inner = self.inner();
+        if !inner.session_failures.is_empty() {
+            return Err(inner.session_failures.remove(0));
+        }
         Ok(inner.state.sessions.get(key).map(|(_, s)| s.clone()))
     }
 
@@ -45,7 +48,7 @@ impl Cache for MemoryStore {
         let inner = self.inner();
         let found = inner.state.cache.get(key);
         Ok(found
-            .filter(|(until, _)| until.is_none_or(|until| now < until))
+            .filter(|(lasts, _)| lasts.is_none_or(|(from, until)| now.is_within(from, until)))
             .map(|(_, answer)| answer.clone()))
     }
 }

@@ -22,7 +22,8 @@ pub(super) struct State {
     /// In the order they were asked.
     pub(super) approvals: Vec<Approval>,
     pub(super) grants: Vec<Grant>,
-    pub(super) cache: HashMap<CacheKey, (Option<Timestamp>, Vec<u8>)>,
+    /// Answers, and when those begin and end that do.
+    pub(super) cache: HashMap<CacheKey, (Option<(Timestamp, Timestamp)>, Vec<u8>)>,
     /// In the order they were opened.
     pub(super) reviews: Vec<ReviewItem>,
     pub(super) bodies: BTreeMap<CallId, Body>,

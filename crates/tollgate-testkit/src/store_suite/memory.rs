@@ -1,6 +1,6 @@
 //! Cached answers, bodies and provider state.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tollgate_core::{
     Principal, Timestamp,
@@ -56,6 +56,21 @@ pub async fn an_answer_ends(subject: Subject) {
         .unwrap();
     assert!(recall(&subject, key(), later(9)).await.is_some());
     assert_eq!(recall(&subject, key(), later(10)).await, None);
+}
+
+pub async fn an_answer_that_ends_does_not_last_because_the_clock_jumped_back(subject: Subject) {
+    let (ends, stays) = (cache_key("s", "k", "v"), cache_key("s", "other", "v"));
+    let changes = [
+        remember(ends.clone(), "x", Some(later(10))),
+        remember(stays.clone(), "y", None),
+    ];
+    subject.change(changes).await.unwrap();
+    for (back, is_there) in [(0, true), (1, true), (60, false), (1_000_000, false)] {
+        let now = NOW.minus(Duration::from_secs(back));
+        let found = recall(&subject, ends.clone(), now).await;
+        assert_eq!(found.is_some(), is_there, "{back} s");
+        assert!(recall(&subject, stays.clone(), now).await.is_some());
+    }
 }
 
 pub async fn a_session_forgets_only_its_own(subject: Subject) {
@@ -168,7 +183,7 @@ pub async fn ended_state_counts_as_absent(subject: Subject) {
         key: "k".to_owned(),
         version,
         value: b"x".to_vec(),
-        until: Some(at.plus(std::time::Duration::from_secs(10))),
+        until: Some(at.plus(Duration::from_secs(10))),
         at,
     };
     let first = subject.change([put_until(None, NOW)]).await.unwrap();

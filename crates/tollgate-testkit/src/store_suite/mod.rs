@@ -116,6 +116,7 @@ macro_rules! store_suite {
                 effects::intents_of_the_living_are_not_abandoned,
                 memory::an_answer_is_bound_to_its_whole_key,
                 memory::an_answer_ends,
+                memory::an_answer_that_ends_does_not_last_because_the_clock_jumped_back,
                 memory::a_session_forgets_only_its_own,
                 memory::bodies_are_kept_as_they_are,
                 memory::state_is_written_only_over_the_expected_version,

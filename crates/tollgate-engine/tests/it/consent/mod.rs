@@ -3,5 +3,6 @@
 mod approvals;
 mod grants;
 mod input;
+mod kinds;
 mod preview;
 mod reissue;

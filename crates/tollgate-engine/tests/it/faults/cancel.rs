@@ -50,6 +50,27 @@ async fn what_a_cancelled_effect_did_is_not_known() {
     world.check(3).await;
 }
 
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_any_more_is_not_begun() {
+    let (world, turnstile) = held().await;
+    turnstile.add_permits(10);
+    approve(&world).await;
+    let gone = request("shelf.write", "{}");
+    gone.cancel.cancel();
+    let outcome = world.ask(gone).await;
+    assert_eq!(said(&outcome), "cancelled");
+    let failure = error(&outcome);
+    assert_eq!(
+        [&failure["details"], &failure["can_retry"]],
+        [&json!({}), &json!(true)],
+        "it is known that nothing has happened"
+    );
+    assert_eq!(world.fake.count(), 0);
+    let wanted = world.call("shelf.write", "{}").await;
+    assert_eq!(said(&wanted), "ok", "its approval was not used up");
+    world.check(3).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_goes_away_leaves_an_ending_behind() {
     let (world, _) = held().await;

@@ -8,9 +8,10 @@ use tollgate_core::{
     CallId, Estimate, Principal, SessionKey, Timestamp,
     store::{Batch, Change, Intent, Session, Store},
 };
-use tollgate_testkit::fakes::says;
+use tollgate_engine::Decided;
+use tollgate_testkit::{MemoryStore, fakes::says};
 
-use crate::support::{Setup, World, request, said, spec_paid, spec_write, waits};
+use crate::support::{Setup, World, details, request, said, spec_paid, spec_write, waits};
 
 #[tokio::test]
 async fn an_intent_of_the_dead_is_ended_once_as_interrupted() {
@@ -95,6 +96,33 @@ async fn a_call_that_runs_here_is_not_touched() {
     turnstile.add_permits(1);
     assert_eq!(said(&running.await.unwrap()), "ok");
     world.check(1).await;
+}
+
+#[tokio::test]
+async fn whoever_asks_again_for_an_effect_of_the_dead_is_told_how_it_ended() {
+    let turnstile = Arc::new(Semaphore::new(0));
+    let store = Arc::new(MemoryStore::new());
+    let open = async || {
+        Setup::new()
+            .store(Arc::clone(&store) as Arc<dyn Store>)
+            .tool(spec_write("shelf.write"), waits(&turnstile, json!({})))
+            .build()
+            .await
+    };
+    let (dies, lives) = (open().await, open().await);
+    let asked = dies.call("shelf.write", "{}").await;
+    dies.decide(&asked, Decided::Once).await;
+    let running = dies.start(request("shelf.write", "{}"));
+    dies.until_seen(1).await;
+    let again = lives.call("shelf.write", "{}").await;
+    assert_eq!(said(&again), "overloaded", "its process lives");
+    store.bury("memory-owner");
+    let again = lives.call("shelf.write", "{}").await;
+    assert_eq!(said(&again), "interrupted");
+    assert_eq!(details(&again), json!({"outcome": "unknown"}));
+    assert_eq!(lives.fake.count(), 0);
+    lives.check(4).await;
+    running.abort();
 }
 
 /// Announces a call as a process of this name would.

@@ -337,3 +337,17 @@ async fn shop(limit: Option<u64>) -> World {
         .build()
         .await
 }
+
+#[tokio::test]
+async fn an_answer_that_is_no_good_costs_what_it_says() {
+    let spec = ToolSpec {
+        output_schema: Some(json!({"type": "object", "required": ["price"]}).into()),
+        ..spec_paid("shelf.buy", 5, false)
+    };
+    let world = Setup::new().tool(spec, priced(json!({}), 2)).build().await;
+    let outcome = world.call("shelf.buy", "{}").await;
+    assert_eq!(said(&outcome), "invalid_output");
+    let session = world.session("s1").await;
+    assert_eq!((session.consumed, session.reserved), (2, 0));
+    assert_eq!(world.ending(&outcome).await["consumed"], 2);
+}

@@ -6,16 +6,24 @@ use serde_json::{Value, json};
 use tollgate_core::CallId;
 use tollgate_engine::{
     Stage, StageProbe,
-    record::{LogLine, LogSink, Span, SpanSink},
+    record::{LogLine, LogSink, Span, SpanSink, Trouble},
 };
 
-/// Remembers every log line as JSON.
+/// Remembers every log line as JSON, and every trouble.
 #[derive(Default)]
-pub(crate) struct Lines(Mutex<Vec<Value>>);
+pub(crate) struct Lines(Mutex<Vec<Value>>, Mutex<Vec<(Trouble, String)>>);
 
 impl Lines {
     pub(crate) fn written(&self) -> Vec<Value> {
         self.0.lock().unwrap().clone()
+    }
+
+    /// The troubles, each once however often it was told in a row.
+    pub(crate) fn troubles(&self) -> Vec<Trouble> {
+        let told = self.1.lock().unwrap();
+        let mut troubles: Vec<Trouble> = told.iter().map(|(trouble, _)| *trouble).collect();
+        troubles.dedup();
+        troubles
     }
 }
 
@@ -30,6 +38,10 @@ impl LogSink for Lines {
     fn warn(&self, event: &'static str, provider: &str, message: &str) {
         let line = json!({"event": event, "provider": provider, "message": message});
         self.0.lock().unwrap().push(line);
+    }
+
+    fn trouble(&self, trouble: Trouble, message: &str) {
+        self.1.lock().unwrap().push((trouble, message.to_owned()));
     }
 }
 

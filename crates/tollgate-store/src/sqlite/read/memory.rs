@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 use tollgate_core::{
-    Principal, SessionKey, Timestamp,
+    Principal, SLACK, SessionKey, Timestamp,
     store::{
         Cache, CacheKey, Effect, EffectQuery, Intent, Intents, Session, Sessions, States,
         StoreError, Versioned,
@@ -44,7 +44,7 @@ macro_rules! answer {
         concat!(
             "SELECT ",
             $what,
-            " FROM cache WHERE slot = ?1 AND (until IS NULL OR until > ?2)
+            " FROM cache WHERE slot = ?1 AND (until IS NULL OR (until > ?2 AND at <= ?7))
                  AND principal = ?3 AND handle = ?4 AND key = ?5 AND binding = ?6"
         )
     };
@@ -65,6 +65,7 @@ impl SqliteStore {
                 key.session.handle,
                 key.key,
                 key.binding,
+                now.plus(SLACK).0,
             ];
             one(db, sql, parameters, |row| Ok(Ok(read(row)?)))
         })

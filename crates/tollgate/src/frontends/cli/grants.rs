@@ -24,7 +24,7 @@ pub(super) async fn run(args: &Grants, scene: &Scene<'_>) -> Result<Exit, Stop> 
     }
     let now = gateway.clock().now();
     wired.close().await;
-    grants.retain(|grant| now < grant.expires);
+    grants.retain(|grant| grant.in_time(now));
     if scene.console.is_json() {
         let all: Vec<Value> = grants.iter().map(|grant| json!(grant)).collect();
         scene.console.json(&json!({"grants": all}))?;

@@ -6,6 +6,8 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
 };
 
+use serde_json::Value;
+
 use crate::support::{Lines, Ran, TestEnv, database};
 
 const STATS: &str = r#"{"text":"hello"}"#;
@@ -312,5 +314,52 @@ fn damage_while_a_program_runs_costs_calls_not_the_program() {
         .unwrap();
     let mended = lines.ask(r#"{"id":3,"method":"text.stats","params":{"text":"a"}}"#);
     assert_eq!(mended["status"], "ok", "{mended}");
+    lines.end();
+    lines.wait();
+    env.whole();
+    for answer in [broken, mended] {
+        assert_eq!(endings_of(&env, &answer["meta"]["call_id"]), 1, "{answer}");
+    }
+}
+
+/// How many endings a call has.
+fn endings_of(env: &TestEnv, call: &Value) -> usize {
+    let is_ending = |row: &&Value| row["kind"] == "ending" && row["call_id"] == *call;
+    env.recorded().iter().filter(is_ending).count()
+}
+
+/// What a process has announced and set aside, as the state says.
+fn open_in(env: &TestEnv) -> (i64, i64) {
+    let figures = "SELECT (SELECT count(*) FROM intents), (SELECT sum(reserved) FROM sessions)";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1).unwrap_or(0)));
+    database(env).query_row(figures, [], read).unwrap_or((0, 0))
+}
+
+#[test]
+fn an_ending_that_finds_the_state_locked_comes_by_itself() {
+    let env = TestEnv::with_config(
+        "[providers.stub]\ntools = [\"prices.lookup\"]\nunits = 3\ndelay_ms = 3000\n",
+    );
+    env.ok("time.now", "{}");
+    let mut lines = Lines::start(&env, &[]);
+    lines.send(r#"{"id":1,"method":"prices.lookup","params":{}}"#);
+    while open_in(&env) != (1, 3) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let lock = File::open(env.state_dir().join("write.lock")).unwrap();
+    lock.lock().unwrap();
+    let withheld = lines.until("response")["payload"].clone();
+    assert_eq!(withheld["error"]["kind"], "overloaded", "{withheld}");
+    assert_eq!(withheld["data"], Value::Null, "{withheld}");
+    let call = &withheld["meta"]["call_id"];
+    assert_eq!(endings_of(&env, call), 0);
+    lock.unlock().unwrap();
+    while open_in(&env) != (0, 0) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(endings_of(&env, call), 1);
+    lines.end();
+    assert_eq!(lines.wait(), Some(0));
+    assert_eq!(endings_of(&env, call), 1, "and once");
     env.whole();
 }
