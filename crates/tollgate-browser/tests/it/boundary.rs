@@ -81,6 +81,77 @@ async fn no_way_out_leads_past_the_boundary() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whatever_can_be_reached_is_reached_through_the_boundary_alone() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/near").await;
+    let try_all = async |host: &str| {
+        tab.navigate(&world.site.url(&format!("/everywhere?{host}")))
+            .await
+            .unwrap();
+        eventually("all of it was tried", || async {
+            tab.title().await.is_ok_and(|it| it == "tried")
+        })
+        .await;
+    };
+    let ways = |host: &str| {
+        let seen = world.site.seen();
+        let ways = seen
+            .iter()
+            .filter(|it| it.contains(&format!(" {host} /e-")));
+        let ways = ways.filter_map(|it| Some(it.split_once("/e-")?.1.to_owned()));
+        ways.collect::<std::collections::BTreeSet<_>>()
+    };
+    // These are ways that lead to somebody, if he may be reached.
+    try_all(&format!("other.test:{}", world.site.port)).await;
+    let found = ways("other.test");
+    for way in [
+        "background",
+        "beacon",
+        "blob",
+        "data",
+        "embed",
+        "events",
+        "fetch",
+        "font",
+        "form",
+        "frame",
+        "image",
+        "import",
+        "keepalive",
+        "object",
+        "prefetch",
+        "preload",
+        "refresh",
+        "shared",
+        "srcdoc",
+        "style",
+        "worker",
+        "xhr",
+    ] {
+        assert!(found.contains(way), "{way} is missing in {found:?}");
+    }
+    // This machine itself can be reached without a name and without a proxy, so whoever gets
+    // past the boundary is seen there: not one connection is made, by whatever way.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let packets = UdpSocket::bind(("127.0.0.1", port)).unwrap();
+    packets.set_nonblocking(true).unwrap();
+    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0x7f000001"] {
+        try_all(&format!("{host}:{port}")).await;
+        assert!(listener.accept().is_err(), "{host}");
+        assert!(packets.recv(&mut [0; 64]).is_err(), "{host}");
+    }
+    try_all(&format!("forbidden.test:{}", world.site.port)).await;
+    assert_eq!(ways("forbidden.test"), Default::default());
+    let asked = world.fence.asked.lock().unwrap().clone();
+    for host in ["127.0.0.1", "localhost", "forbidden.test"] {
+        assert!(asked.iter().any(|it| it == host), "{host}: {asked:?}");
+    }
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn calls_between_pages_go_through_the_boundary_as_well() {
     let world = World::new().await;
     let (_session, tab) = world.show("/near").await;

@@ -227,8 +227,8 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: us
         "/asked-again" => Answer::Once(" /again", 2, ""),
         // Every other time it comes only when it is asked for once more.
         "/again" => Answer::Once(" /again", again | 1, "<title>again</title>"),
-        "/popup" => page("<title>popup</title><a href=/near target=_blank>Open near</a><button onclick=\"for(let i=0;i<100;i++)open('/near?'+i)\">Flood</button>"),
-        "/small" => page("<title>small</title><button onclick=\"open('/near','','width=300,height=300')\">Small</button>"),
+        "/popup" => page("<title>popup</title><a href=/near target=_blank>Open near</a><button onclick=\"for(let i=0;i<100;i++)window.open('/near?'+i)\">Flood</button>"),
+        "/small" => page("<title>small</title><button onclick=\"window.open('/near','','width=300,height=300')\">Small</button>"),
         "/form" => page("<title>form</title><form action=/near><input aria-label=Query name=q><select aria-label=Colour><option value=r>Red<option value=g>Green</select><textarea aria-label=Note></textarea><div contenteditable aria-label=Rich role=textbox>old</div><label><input type=checkbox>Agree</label><input type=file aria-label=Attachment><button>Go</button></form><div style='height:3000px'></div><p id=hover onmouseover=\"this.textContent='hovered'\">below</p>"),
         "/covered" => page("<title>covered</title><button onclick=\"document.title='hit'\">Under</button><div id=veil style='position:fixed;inset:0;background:#0008'></div>"),
         "/file" => Answer::Raw("HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-disposition: attachment; filename=\"../../report.csv\"\r\ncontent-length: 5\r\n\r\na,b,c".to_owned()),
@@ -302,6 +302,10 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: us
         "/blobs" => page("<title>blobs</title><button onclick='const all = [], piece = new Uint8Array(1 << 23); setInterval(() => { for (let n = 0; n < 4; n++) all.push(new Blob([piece])); }, 50)'>Eat</button>"),
         "/spin" => page("<title>spin</title><script>location.replace('/spin?' + Math.random())</script>"),
         "/reach" => page(&reach(port)),
+        "/everywhere" => Answer::Page(
+            format!("content-security-policy: script-src 'self' 'unsafe-inline' blob: data:; report-uri http://{query}/e-report\r\n"),
+            everywhere(query),
+        ),
         "/missing" => Answer::Raw("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned()),
         _ => page("<title>plain</title><p>plain</p>"),
     }
@@ -321,6 +325,45 @@ fn shop(port: u16) -> String {
          <footer><a href=/login>Imprint</a></footer>\
          <script>customElements.define('x-stars',class extends HTMLElement{{connectedCallback(){{\
          this.attachShadow({{mode:'open'}}).innerHTML=\"<button onclick=\\\"this.textContent='Rated'\\\">Rate it</button><p>In the shadow</p>\"}}}})</script></body>"
+    )
+}
+
+/// Every way in which a page can make a connection to somebody, each with a name of its own.
+fn everywhere(host: &str) -> String {
+    format!(
+        "<!doctype html><title>everywhere</title>\
+         <link rel=prefetch href='http://{host}/e-prefetch'><link rel=preconnect href='http://{host}'>\
+         <link rel=preload as=image href='http://{host}/e-preload'><link rel=stylesheet href='http://{host}/e-style'>\
+         <link rel=icon href='http://{host}/e-icon'><link rel=manifest href='http://{host}/e-manifest'>\
+         <style>@import 'http://{host}/e-import'; @font-face {{ font-family: f; src: url('http://{host}/e-font'); }} \
+         body {{ font-family: f; background: url('http://{host}/e-background'); }}</style>\
+         <script type=speculationrules>{{\"prefetch\": [{{\"source\": \"list\", \"urls\": [\"http://{host}/e-speculation\"]}}], \
+         \"prerender\": [{{\"source\": \"list\", \"urls\": [\"http://{host}/e-prerender\"]}}]}}</script>\
+         <body>words<img src='http://{host}/e-image'><iframe src='http://{host}/e-frame'></iframe>\
+         <iframe srcdoc=\"<img src='http://{host}/e-srcdoc'>\"></iframe>\
+         <iframe srcdoc=\"<meta http-equiv=refresh content='0;url=http://{host}/e-refresh'>\"></iframe>\
+         <object data='http://{host}/e-object'></object><embed src='http://{host}/e-embed'>\
+         <video src='http://{host}/e-video'></video><script src='http://{host}/e-script'></script>\
+         <form id=form method=post target=inner action='http://{host}/e-form'></form><iframe name=inner></iframe>\
+         <a id=ping href='#here' ping='http://{host}/e-ping'>ping</a>\
+         <script>\
+         const quiet = (what) => {{ try {{ what()?.catch?.(() => 0); }} catch {{}} }};\
+         const inside = (kind) => URL.createObjectURL(new Blob([`fetch('http://{host}/e-${{kind}}', {{mode: 'no-cors'}})`]));\
+         quiet(() => fetch('http://{host}/e-fetch', {{mode: 'no-cors'}}));\
+         quiet(() => fetch('http://{host}/e-keepalive', {{mode: 'no-cors', keepalive: true, method: 'POST'}}));\
+         quiet(() => {{ const x = new XMLHttpRequest(); x.open('GET', 'http://{host}/e-xhr'); x.send(); }});\
+         quiet(() => navigator.sendBeacon('http://{host}/e-beacon', 'x'));\
+         quiet(() => new EventSource('http://{host}/e-events'));\
+         quiet(() => new WebSocket('ws://{host}/e-socket'));\
+         quiet(() => new Worker(inside('worker')));\
+         quiet(() => new SharedWorker(inside('shared')));\
+         quiet(() => new WebTransport('https://{host}/e-transport').ready);\
+         quiet(() => new Image().src = 'https://{host}/e-encrypted');\
+         quiet(() => {{ const f = document.createElement('iframe'); f.src = `data:text/html,<img src='http://{host}/e-data'>`; document.body.append(f); }});\
+         quiet(() => {{ const f = document.createElement('iframe'); f.src = URL.createObjectURL(new Blob([`<img src='http://{host}/e-blob'>`], {{type: 'text/html'}})); document.body.append(f); }});\
+         form.submit(); ping.click();\
+         setTimeout(() => {{ document.title = 'tried'; }}, 3000);\
+         </script></body>"
     )
 }
 

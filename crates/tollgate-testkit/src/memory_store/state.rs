@@ -11,6 +11,9 @@ use tollgate_core::{
     },
 };
 
+/// From when to when an answer is good.
+pub(super) type Lasts = (Timestamp, Timestamp);
+
 /// Everything but the log.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
@@ -22,8 +25,7 @@ pub(super) struct State {
     /// In the order they were asked.
     pub(super) approvals: Vec<Approval>,
     pub(super) grants: Vec<Grant>,
-    /// Answers, and when those begin and end that do.
-    pub(super) cache: HashMap<CacheKey, (Option<(Timestamp, Timestamp)>, Vec<u8>)>,
+    pub(super) cache: HashMap<CacheKey, (Option<Lasts>, Vec<u8>)>,
     /// In the order they were opened.
     pub(super) reviews: Vec<ReviewItem>,
     pub(super) bodies: BTreeMap<CallId, Body>,
