@@ -20,6 +20,7 @@ use std::{
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio_util::sync::{CancellationToken, DropGuard};
 use tollgate_core::{
     AskKinds, CallContext, ErrorCode, InputAsk, InputRequest, InputResponses, Payload,
     ProviderError,
@@ -50,6 +51,8 @@ pub(super) struct Held {
     pub(super) id: u64,
     pub(super) exchange: Exchange,
     question: Box<RawValue>,
+    /// Ends the wait for an answer.
+    _wait: DropGuard,
 }
 
 /// How far a request has come.
@@ -314,11 +317,13 @@ impl Upstream {
             return Err(ProviderError::new(ErrorCode::Unsupported, message));
         };
         exchange.is_held(true);
+        let waits = CancellationToken::new();
         let held = Held {
             peer,
             id,
             exchange,
             question: question.id,
+            _wait: waits.clone().drop_guard(),
         };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         if let Err(held) = self.keep(number, held) {
@@ -335,8 +340,10 @@ impl Upstream {
         }
         let own = Arc::clone(self);
         tokio::spawn(async move {
-            tokio::time::sleep(HELD).await;
-            own.forget(number).await;
+            tokio::select! {
+                () = tokio::time::sleep(HELD) => own.forget(number).await,
+                () = waits.cancelled() => {}
+            }
         });
         let state = State {
             server: name.clone(),

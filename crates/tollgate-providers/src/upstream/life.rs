@@ -283,7 +283,8 @@ impl Upstream {
             return Some("it is stopped and does not run".to_owned());
         }
         if ask && !peer.is_awake(AWAKE.min(self.settings.timeout)).await {
-            return Some("it does not answer any more".to_owned());
+            let is_hung = is_hung(self.is_idle(), stdio.silence(), self.settings.timeout);
+            return is_hung.then(|| "it does not answer any more".to_owned());
         }
         None
     }
@@ -367,6 +368,12 @@ impl Upstream {
     }
 }
 
+/// Whether a server that does not say that it is awake is to be ended: one that is busy with
+/// calls may be silent for as long as a call may.
+fn is_hung(is_idle: bool, silence: Duration, patience: Duration) -> bool {
+    is_idle || silence >= patience
+}
+
 /// A failure to start, with the last thing the server said about it.
 fn stillborn(link: &Link, why: &str) -> Trouble {
     let mut reason = why.to_owned();
@@ -396,5 +403,18 @@ async fn close(link: &Link) {
             stdio.watch.end(GRACE).await;
         }
         Link::Http(http) => http.leave().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_server_may_be_silent_for_as_long_as_a_call_may() {
+        let seconds = Duration::from_secs;
+        assert!(is_hung(true, seconds(6), seconds(60)));
+        assert!(!is_hung(false, seconds(6), seconds(60)));
+        assert!(is_hung(false, seconds(60), seconds(60)));
     }
 }

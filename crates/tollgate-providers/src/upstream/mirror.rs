@@ -1,7 +1,7 @@
 //! Arguments that headers repeat, as a tool's schema wants it (`x-mcp-header`).
 
 use serde_json::Value;
-use tollgate_core::Payload;
+use tollgate_core::{Fields, Payload};
 
 /// Which properties are repeated: property and header, in lower case. A schema that breaks
 /// the rules makes its tool unusable, so it says why.
@@ -31,11 +31,16 @@ pub(super) fn headers(wanted: &[(String, String)], arguments: &Payload) -> Vec<(
     if wanted.is_empty() {
         return Vec::new();
     }
-    let given = arguments.value();
-    let each = |(property, header): &(String, String)| match given.get(property)? {
-        Value::Null | Value::Array(_) | Value::Object(_) => None,
-        Value::String(text) => Some((header.clone(), text.clone())),
-        plain @ (Value::Bool(_) | Value::Number(_)) => Some((header.clone(), plain.to_string())),
+    let given: Fields<'_> = serde_json::from_str(arguments.raw()).unwrap_or_default();
+    let each = |(property, header): &(String, String)| {
+        let raw = given.get(property)?.get();
+        let text = match raw.as_bytes().first()? {
+            b'{' | b'[' | b'n' => return None,
+            b'"' => serde_json::from_str(raw).ok()?,
+            // A number may be longer than any that can be reckoned with.
+            _ => raw.to_owned(),
+        };
+        Some((header.clone(), text))
     };
     wanted.iter().filter_map(each).collect()
 }
@@ -84,10 +89,16 @@ mod tests {
                       "b": {"type": "string", "x-mcp-header": "a"}}))
             .is_err()
         );
-        let arguments = Payload::from(json!({"a": "x", "b": null}));
+        let said = |arguments: &str| {
+            let arguments = Payload::parse(arguments.to_owned()).unwrap();
+            headers(&good, &arguments)
+        };
+        let one = |text: &str| ("one".to_owned(), text.to_owned());
+        assert_eq!(said(r#"{"a": "x\n", "b": null}"#), [one("x\n")]);
         assert_eq!(
-            headers(&good, &arguments),
-            [("one".to_owned(), "x".to_owned())]
+            said(r#"{"a": 12345678901234567890123}"#),
+            [one("12345678901234567890123")]
         );
+        assert_eq!(said(r#"{"a": true, "b": [1]}"#), [one("true")]);
     }
 }

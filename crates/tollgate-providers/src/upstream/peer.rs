@@ -26,6 +26,8 @@ const LEGACY: &str = "2025-11-25";
 const LEGACY_VERSIONS: [&str; 4] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The most entries of one list that are read.
 const MAX_ENTRIES: usize = 10_000;
+/// The most bytes of one list that are read.
+const MAX_BYTES: usize = 32 << 20;
 /// Room for what a request says about itself, so that it is not moved while it grows.
 const USUAL_META: usize = 384;
 /// How long it may take to say that nobody waits for an answer any more, and how long of that
@@ -287,12 +289,22 @@ impl Peer {
             next: Option<String>,
         }
         let mut all = Vec::new();
+        let mut bytes = 0;
         let mut fields = String::new();
         for _ in 0..MAX_PAGES {
             let answer = self.ask(method, &fields, patience).await?;
             let page: Page = serde_json::from_str(answer.raw()).map_err(|error| {
                 LinkError::Nonsense(format!("its answer to `{method}` makes no sense: {error}"))
             })?;
+            bytes += page
+                .entries
+                .iter()
+                .map(|entry| entry.get().len())
+                .sum::<usize>();
+            if bytes > MAX_BYTES {
+                let why = format!("its answers to `{method}` are longer than {MAX_BYTES} bytes");
+                return Err(LinkError::Nonsense(why).into());
+            }
             all.extend(page.entries);
             match page.next {
                 Some(cursor) if all.len() < MAX_ENTRIES => {

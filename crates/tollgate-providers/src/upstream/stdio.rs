@@ -51,6 +51,8 @@ pub(super) struct Stdio {
 
 struct Shared {
     waiting: Mutex<Waiting>,
+    /// When it last said something that was a message.
+    heard: Mutex<Instant>,
     message_bytes: usize,
     chatter: mpsc::Sender<Heard>,
     end: watch::Sender<Option<String>>,
@@ -140,6 +142,7 @@ impl Stdio {
         let (end, lost) = watch::channel(None);
         let shared = Arc::new(Shared {
             waiting: Mutex::default(),
+            heard: Mutex::new(Instant::now()),
             message_bytes,
             chatter,
             end,
@@ -211,6 +214,11 @@ impl Stdio {
         })
     }
 
+    /// For how long it has said nothing.
+    pub(super) fn silence(&self) -> Duration {
+        self.shared.heard().elapsed()
+    }
+
     pub(super) async fn lost(&self) -> String {
         let mut lost = self.lost.clone();
         let why = lost.wait_for(Option::is_some).await;
@@ -222,6 +230,10 @@ impl Stdio {
 impl Shared {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Instant> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes whoever waits for this answer out of the list.
@@ -282,6 +294,7 @@ impl Exchange {
     pub(super) fn pretended(id: u64) -> (Self, Pretended) {
         let shared = Shared {
             waiting: Mutex::default(),
+            heard: Mutex::new(Instant::now()),
             message_bytes: 0,
             chatter: mpsc::channel(1).0,
             end: watch::channel(None).0,
@@ -346,6 +359,7 @@ impl<J: Fn(&str)> Reader<J> {
                 Ok(Some(Line::Whole(line))) => match rpc::read(line) {
                     Some(heard) => {
                         self.garbage = 0;
+                        *self.shared.heard() = Instant::now();
                         if !self.deliver(heard) {
                             return Some("it talks without end".to_owned());
                         }

@@ -5,14 +5,15 @@ use std::{
     time::Duration,
 };
 
-use serde_json::json;
+use serde_json::{json, value::RawValue};
 use tokio::time::{Instant, sleep};
-use tollgate_core::{ErrorCode, Payload, ProviderError};
+use tollgate_core::{CallContext, ErrorCode, InputResponses, Payload, ProviderError};
 use tollgate_testkit::fakes::context;
 
 use super::{
-    Journal, Server, Settings, Transport,
-    call::{Running, Step},
+    Journal, Server, Settings, Transport, Upstream,
+    ask::Reached,
+    call::{Question, Running, Step},
     http::Http,
     link::{Exchange, Link},
     peer::Peer,
@@ -24,10 +25,8 @@ use super::{
 const SILENCE: Duration = Duration::from_secs(10);
 const WHOLE: Duration = Duration::from_secs(60);
 
-/// Follows a request to a server that a test speaks for; says how long that took.
-async fn follow<F: Future<Output = ()> + Send + 'static>(
-    speak: impl FnOnce(Pretended) -> F,
-) -> (Result<Step, ProviderError>, Duration) {
+/// A server that a test speaks for, and a request to it.
+async fn request(id: u64) -> (Arc<Upstream>, Running, Pretended) {
     let url = "http://127.0.0.1:9/".to_owned();
     let chatter = tokio::sync::mpsc::channel(1).0;
     let link = Http::new(&url, &[], None, 1 << 20, chatter).unwrap();
@@ -40,27 +39,67 @@ async fn follow<F: Future<Output = ()> + Send + 'static>(
         max_timeout: WHOLE,
         ..Server::new("s", transport)
     };
-    let upstream = upstreams(Settings {
+    let mut upstreams = upstreams(Settings {
         servers: vec![server],
         ..Settings::default()
     });
-    let cx = context();
-    let (exchange, pretended) = stdio::Exchange::pretended(7);
+    let upstream = upstreams.remove(0);
+    let (exchange, pretended) = stdio::Exchange::pretended(id);
     let running = Running {
         peer: Arc::new(Peer::modern(
             Arc::new(Link::Http(Arc::new(link))),
             &Payload::empty_object(),
         )),
-        id: 7,
+        id,
         exchange: Exchange::Stdio(exchange),
-        turn: upstream[0].turn(&cx).await.unwrap(),
+        turn: upstream.turn(&context()).await.unwrap(),
     };
+    (upstream, running, pretended)
+}
+
+/// Follows a request to a server that a test speaks for; says how long that took.
+async fn follow<F: Future<Output = ()> + Send + 'static>(
+    speak: impl FnOnce(Pretended) -> F,
+) -> (Result<Step, ProviderError>, Duration) {
+    let (upstream, running, pretended) = request(7).await;
     let begun = Instant::now();
     let speaks = tokio::spawn(speak(pretended));
-    let step = upstream[0].follow(running, SILENCE, &cx).await;
+    let step = upstream.follow(running, SILENCE, &context()).await;
     let took = begun.elapsed();
     speaks.abort();
     (step, took)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_is_kept_open_for_ten_minutes() {
+    for (waited, is_open) in [(590, true), (610, false)] {
+        let (upstream, running, _server) = request(7).await;
+        let question = Question {
+            id: RawValue::from_string("1".to_owned()).unwrap(),
+            method: "elicitation/create".to_owned(),
+            params: Payload::empty_object(),
+        };
+        let Ok(Reached::Asks(asked)) = upstream.hold(running, question).await else {
+            panic!("a question");
+        };
+        assert!(upstream.is_idle(), "it takes no turn");
+        sleep(Duration::from_secs(waited)).await;
+        let cx = CallContext {
+            responses: Some(InputResponses {
+                state: asked.state,
+                ..InputResponses::default()
+            }),
+            ..context()
+        };
+        let error = upstream.resume(&cx).await.err().unwrap();
+        // Nobody listens at the server's address, which only shows if it is spoken to.
+        let expected = if is_open {
+            ErrorCode::ConnectionLost
+        } else {
+            ErrorCode::StateRejected
+        };
+        assert_eq!(error.code, expected, "{error}");
+    }
 }
 
 fn progress() -> Heard {

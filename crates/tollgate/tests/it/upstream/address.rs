@@ -73,6 +73,49 @@ fn headers_say_what_the_message_says() {
 }
 
 #[test]
+fn headers_of_the_operator_go_with_every_request_and_are_shown_nowhere() {
+    let tools = json!([tool("good")]);
+    let web = Web::start(move |got| modern(got, &tools));
+    let headers = "headers = { Authorization = \"env:OUR_AUTHORIZATION\", X-Team = \"file:TEAM\" }";
+    let mut env = TestEnv::new();
+    let team = env.write("team", "blue\n");
+    env.configure(&web.section(&headers.replace("TEAM", &team)));
+    let lacking = env.run(&["mcp", "status", "--json"]).exits(1).json();
+    let reason = lacking["servers"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("OUR_AUTHORIZATION"), "{reason}");
+    env.set("OUR_AUTHORIZATION", "Bearer hunter2-hunter2");
+    let ran = env.call("mcp.s.good", "{}", &[]).exits(0);
+    let got = web.got.lock().unwrap();
+    assert!(got.len() >= 3, "{got:?}");
+    for one in got.iter() {
+        assert_eq!(one.header("authorization"), Some("Bearer hunter2-hunter2"));
+        assert_eq!(one.header("x-team"), Some("blue"));
+    }
+    let logs = env.run(&["mcp", "logs"]).exits(0).out;
+    for text in [&ran.out, &ran.err, &logs] {
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn a_list_without_end_is_not_read() {
+    let web = Web::start(move |got| {
+        if got.rpc() != "tools/list" {
+            return modern(got, &json!([]));
+        }
+        let mut long = tool("long");
+        long["description"] = json!("x".repeat(8 << 20));
+        let page = json!({"tools": [long], "nextCursor": "more", "resultType": "complete"});
+        let id = &got.body["id"];
+        Then::json(200, &json!({"jsonrpc": "2.0", "id": id, "result": page}))
+    });
+    let env = env_of(&web, "");
+    let status = env.run(&["mcp", "status", "--json"]).exits(1).json();
+    let reason = status["servers"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("are longer than"), "{reason}");
+}
+
+#[test]
 fn nobody_at_the_address_is_told_and_somebody_later_is_used() {
     let port = nobody();
     let config = format!(

@@ -50,9 +50,25 @@ fn a_killed_server_is_started_again() {
         let env = with(era, "");
         let mut session = Session::with_tool(&env, "mcp.s.pid");
         let first = pid(&mut session);
+        let child = text(&session.call("mcp.s.children", json!({})));
         signal(first, Signal::KILL);
         let second = until_well(&mut session);
         assert_ne!(first, second, "{era}");
+        // What it started ends with it.
+        wait_for_end(child.parse().unwrap());
+    }
+}
+
+#[test]
+fn a_server_that_answers_nothing_more_is_replaced() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "health_interval_ms = 50\ntimeout_ms = 500");
+        let mut session = Session::with_tool(&env, "mcp.s.hang");
+        let first = pid(&mut session);
+        assert_eq!(text(&session.call("mcp.s.hang", json!({}))), "hanging");
+        // Nobody has to call it for that.
+        wait_for_end(first);
+        assert_ne!(until_well(&mut session), first, "{era}");
     }
 }
 

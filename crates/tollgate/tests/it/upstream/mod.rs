@@ -15,7 +15,7 @@ mod others;
 mod questions;
 mod through;
 mod trust;
-mod web;
+pub(crate) mod web;
 
 use std::{
     io::{BufRead, BufReader, Write},

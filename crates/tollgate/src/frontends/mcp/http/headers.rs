@@ -1,15 +1,15 @@
 //! What the headers of a modern request must say: the same as its body.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::LazyCell};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
-use serde_json::Value;
-use tollgate_core::Payload;
+use serde_json::{Value, value::RawValue};
+use tollgate_core::Fields;
 use tollgate_engine::Catalog;
 
 use super::super::{
-    params::Member,
+    params::{self, Member, Params},
     rpc::{Asked, RpcError, code},
 };
 
@@ -83,22 +83,26 @@ fn same(headers: &HeaderMap, name: &str, shown: &str, body: &str) -> Result<(), 
 fn mirrored(
     headers: &HeaderMap,
     tool: &str,
-    params: &Payload,
+    params: &Params,
     catalog: &Catalog,
 ) -> Result<(), RpcError> {
     let Some(listing) = catalog.find(tool) else {
         return Ok(());
     };
+    let arguments = params.get(Member::Arguments)?.unwrap_or("{}");
+    // Few tools want any.
+    let given = LazyCell::new(|| serde_json::from_str::<Fields<'_>>(arguments).unwrap_or_default());
     let properties = listing.spec.input_schema.get("properties");
     for (property, schema) in properties.and_then(Value::as_object).into_iter().flatten() {
         let Some(header) = schema.get("x-mcp-header").and_then(Value::as_str) else {
             continue;
         };
         let name = format!("{PARAM}{}", header.to_ascii_lowercase());
-        let value = match params.value()["arguments"].get(property) {
-            None | Some(Value::Null) => None,
-            Some(Value::String(text)) => Some(text.clone()),
-            Some(other) => Some(other.to_string()),
+        let value = match given.get(property).map(RawValue::get) {
+            None | Some("null") => None,
+            Some(raw) if raw.starts_with('"') => params::text(raw).map(Cow::into_owned),
+            // A number may be longer than any that can be reckoned with.
+            Some(raw) => Some(raw.to_owned()),
         };
         let sent = headers.get(&name).map(|value| decoded(value.as_bytes()));
         match (sent, value) {

@@ -6,6 +6,7 @@ use super::{MALFORMED, endings, good, undisturbed};
 use crate::{
     mcp::wire::peer::{Ask, CAPABILITIES_KEY, Gate, Stdio, VERSION_KEY, code, error, meta, result},
     support::TestEnv,
+    upstream::web::{Web, modern, tool},
 };
 
 #[test]
@@ -68,6 +69,34 @@ fn arguments_that_are_mirrored_must_be_the_same() {
     ] {
         assert_eq!(code(&gate.ask(&wrong).has(400).json()), -32020);
     }
+}
+
+#[test]
+fn numbers_that_are_mirrored_are_compared_as_they_are_spelled() {
+    let mut counts = tool("counts");
+    counts["inputSchema"]["properties"] =
+        json!({"count": {"type": "integer", "x-mcp-header": "Count"}});
+    let tools = json!([counts]);
+    let web = Web::start(move |got| modern(got, &tools));
+    let env = TestEnv::with_config(&web.section(""));
+    env.run(&["mcp", "status"]).exits(0);
+    let gate = Gate::open(&env);
+    let long = "12345678901234567890123";
+    let params = format!(
+        r#"{{"name":"mcp.s.counts","arguments":{{"count":{long}}},"_meta":{}}}"#,
+        meta()
+    );
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    let ask = Ask::post(body)
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "mcp.s.counts");
+    let done = gate.result(&ask.clone().header("mcp-param-count", long));
+    assert_eq!(done["content"][0]["text"], "well", "{done:#}");
+    let sent = web.of("tools/call").remove(0);
+    assert_eq!(sent.header("mcp-param-count"), Some(long));
+    let other = ask.header("mcp-param-count", "12345678901234567890124");
+    assert_eq!(code(&gate.ask(&other).has(400).json()), -32020);
 }
 
 #[test]
