@@ -159,7 +159,8 @@ async fn whoever_asks_again_is_shown_the_ending_of_the_effect_and_not_another_ef
 
 #[tokio::test(start_paused = true)]
 async fn what_is_left_of_a_batch_that_no_longer_fits_still_ends_the_call() {
-    let refusals: [(&str, fn(&Change) -> bool); 2] = [
+    type Refuses = fn(&Change) -> bool;
+    let refusals: [(&str, Refuses); 2] = [
         ("shelf.buy", |change| matches!(change, Change::KeepBody(_))),
         ("shelf.look", |change| {
             matches!(change, Change::KeepBody(_) | Change::OpenSession(_))
