@@ -257,7 +257,10 @@ impl Inner {
             Some(_) => None,
             None => Some(self.turn(trail, &permitted.valid().cancel).await?),
         };
-        if permitted.valid().cancel.is_cancelled() {
+        // Whoever is told that nobody answers has begun already, and may have something to end.
+        let ends = permitted.valid().responses.as_ref();
+        let ends = ends.is_some_and(|responses| responses.given_up);
+        if permitted.valid().cancel.is_cancelled() && !ends {
             return Err(not_begun(trail));
         }
         let announced = announce::announce(self, session, permitted, trail).await?;

@@ -175,8 +175,6 @@ pub(super) async fn let_go(
         return Err(unanswered.error);
     };
     let mut request = request.clone();
-    // Also where the client has taken its request back: the tool still has to hear it.
-    request.cancel = server.cut.child_token();
     request.responses = Some(InputResponses {
         answers: BTreeMap::new(),
         state,

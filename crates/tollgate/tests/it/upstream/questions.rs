@@ -204,3 +204,22 @@ fn a_server_hears_that_nobody_answers() {
         }
     }
 }
+
+#[test]
+fn taking_back_a_call_that_waits_for_an_answer_reaches_the_server() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let call = session.begin("tools/call", json!({"name": "mcp.s.ask", "arguments": {}}));
+    question(&mut session);
+    session.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": {"requestId": call}}),
+    );
+    loop {
+        let seen = text(&session.call("mcp.s.cancelled", json!({})));
+        let seen: Value = serde_json::from_str(&seen).unwrap();
+        if seen["cancelled"].as_array().unwrap().len() == 1 {
+            break;
+        }
+    }
+}
