@@ -7,10 +7,7 @@ use std::{
 
 use tollgate_browser::{Browser, Keeper, Kept, Options, Session, Tab};
 
-use crate::{
-    faults::{descendants, kill},
-    world::{World, eventually, id, owner},
-};
+use crate::world::{World, eventually, id, owner};
 
 /// Keeps in memory what others keep on disk.
 #[derive(Default)]
@@ -264,20 +261,6 @@ async fn what_a_page_stores_that_nobody_could_ask_is_kept() {
     store(&window, "a window", "setTimeout(close), 1").await;
     eventually("it closes", || async { session.list().1.len() == 1 }).await;
     assert_eq!(kept().await, "a window");
-
-    // Nor does a page whose process dies. It is kept without anybody's asking.
-    tab.navigate(&note).await.unwrap();
-    let pid = world.browser.processes().await[0];
-    store(&tab, "a crash", "").await;
-    for renderer in descendants(pid, "--type=renderer") {
-        kill(renderer);
-    }
-    eventually("it is kept", || async {
-        let kept = shelf.kept.lock().unwrap();
-        kept.origins[&shop]["word"] == "a crash"
-    })
-    .await;
-    assert_eq!(session.list().1.len(), 1);
     let asked = world.site.seen();
     assert!(
         !asked.iter().any(|it| it.ends_with(" /")),
