@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::{
     error::Error,
-    protocol::commands::{AxNode, AxValue, Documents, FullTree, Snapshot},
+    protocol::commands::{AxNode, AxValue, DescribeNode, Documents, FullTree, Snapshot},
     tab::Tab,
 };
 
@@ -24,6 +24,9 @@ struct Laid {
 
 /// Attributes that tell what a field is for.
 const WANTED: &[&str] = &["type", "autocomplete", "name", "id", "placeholder"];
+
+/// How many fields a document notes that it turned into others.
+const MOST_TURNED: usize = 100;
 
 impl Tab {
     /// Everything on the page that can be used, from top to bottom.
@@ -89,9 +92,48 @@ impl Tab {
                 Err(Error::Protocol(_)) => continue,
                 Err(error) => return Err(error),
             };
-            found.extend(from_tree(&tree.nodes, &laid, session, number));
+            let mut elements = from_tree(&tree.nodes, &laid, session, number, &[]);
+            if elements.iter().any(Element::tells) {
+                let mut turned = self.turned(session, frame).await?;
+                if turned.len() >= MOST_TURNED {
+                    // Nobody knows which others were.
+                    let telling = elements.iter().filter(|it| it.tells());
+                    turned.extend(telling.map(|it| it.node));
+                }
+                if !turned.is_empty() {
+                    elements = from_tree(&tree.nodes, &laid, session, number, &turned);
+                }
+            }
+            found.extend(elements);
         }
         Ok(found)
+    }
+}
+
+impl Tab {
+    /// The nodes of a frame that were fields for passwords until the page showed what they hold.
+    async fn turned(&self, session: &str, frame: &str) -> Result<Vec<i64>, Error> {
+        const COUNT: &str = "() => globalThis.tollgate?.turned.length ?? 0";
+        const ONE: &str = "(at) => globalThis.tollgate.turned[at]";
+        let counted = self.run_in::<usize>(session, frame.to_owned(), COUNT, Vec::new());
+        let count = match counted.await {
+            Ok(count) => count,
+            // A frame that went away meanwhile shows nothing.
+            Err(Error::Protocol(_) | Error::Script(_)) => 0,
+            Err(error) => return Err(error),
+        };
+        let mut nodes = Vec::new();
+        for at in 0..count {
+            let object = self.object_in(session, frame, ONE, at.into()).await?;
+            let Some(object_id) = object else {
+                continue;
+            };
+            let patience = std::time::Duration::from_secs(15);
+            let describe = DescribeNode { object_id };
+            let described = self.ask_in(session, &describe, patience).await?;
+            nodes.push(described.node.backend_node_id);
+        }
+        Ok(nodes)
     }
 }
 
@@ -154,6 +196,7 @@ fn from_tree(
     laid: &HashMap<i64, Laid>,
     session: &str,
     frame: Option<usize>,
+    turned: &[i64],
 ) -> Vec<Element> {
     let by_id: HashMap<&str, &AxNode> = nodes
         .iter()
@@ -189,8 +232,11 @@ fn from_tree(
                 .chain([label.as_str()])
                 .collect();
             let is_field = matches!(kind.r#type, "textbox" | "searchbox" | "combobox");
-            let is_secret =
-                element::is_secret(attribute("type"), attribute("autocomplete"), &names);
+            let input = match turned.contains(&backend) {
+                true => Some("password"),
+                false => attribute("type"),
+            };
+            let is_secret = element::is_secret(input, attribute("autocomplete"), &names);
             let value = node.value.as_ref().map(AxValue::text);
             let value = value
                 .filter(|value| is_field && !value.is_empty())

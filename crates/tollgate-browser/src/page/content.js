@@ -1,4 +1,4 @@
-(longest) => {
+(longest, telling) => {
   const SECTIONS = new Set(["H1","H2","H3","H4","H5","H6","P","LI","PRE","BLOCKQUOTE","TD","TH","DT","DD","FIGCAPTION","SUMMARY","CAPTION","ADDRESS","LEGEND","LABEL"]);
   const SKIP = new Set(["SCRIPT","STYLE","NOSCRIPT","TEMPLATE","HEAD","SVG","svg","INPUT","TEXTAREA","SELECT","BUTTON"]);
   const WEIGHT = { H1: 1, H2: 0.9, H3: 0.8, H4: 0.7, H5: 0.6, H6: 0.6, P: 0.8, PRE: 0.8, BLOCKQUOTE: 0.7, LI: 0.5, TD: 0.45, TH: 0.5 };
@@ -39,6 +39,15 @@
     if (space > at + longest / 2) return space + 1;
     return /[\uD800-\uDBFF]/.test(text[end - 1]) && longest > 1 ? end - 1 : end;
   };
+  // Text that can be edited is a field as well, and some are for secrets.
+  const EDITABLE = "[contenteditable],[role=textbox],[role=searchbox],[role=combobox]";
+  const said = (one) => {
+    let text = one.innerText;
+    for (const inner of one.querySelectorAll(EDITABLE)) {
+      if (inner.innerText && isSecret(inner, telling)) text = text.replaceAll(inner.innerText, "********");
+    }
+    return text;
+  };
   const own = (one) => {
     let text = "";
     for (const child of one.childNodes) if (child.nodeType === 3) text += child.data;
@@ -53,12 +62,12 @@
   };
   const walk = (node) => {
     for (const one of node.children) {
-      if (SKIP.has(one.tagName)) continue;
+      if (SKIP.has(one.tagName) || (one.matches(EDITABLE) && isSecret(one, telling))) continue;
       if (one.checkVisibility && one.tagName !== "BODY" && !one.checkVisibility({ visibilityProperty: true })) {
         if (getComputedStyle(one).display !== "contents") continue;
       }
       if (one.tagName === "A" && one.href && links.length < 400) {
-        const text = clean(one.innerText) || clean(one.getAttribute("aria-label"));
+        const text = clean(said(one)) || clean(one.getAttribute("aria-label"));
         if (text && /^https?:/.test(one.href)) links.push({ text: text.slice(0, 120), href: one.href.slice(0, 500) });
       }
       if (one.tagName === "IMG" && images.length < 100) {
@@ -73,15 +82,15 @@
         continue;
       }
       const leaf = !hasBlocks(one);
-      if (SECTIONS.has(one.tagName) && leaf) { add(one.tagName, one.innerText, one); collect(one); continue; }
-      if (leaf && own(one)) { add(SECTIONS.has(one.tagName) ? one.tagName : "DIV", one.innerText, one); collect(one); continue; }
+      if (SECTIONS.has(one.tagName) && leaf) { add(one.tagName, said(one), one); collect(one); continue; }
+      if (leaf && own(one)) { add(SECTIONS.has(one.tagName) ? one.tagName : "DIV", said(one), one); collect(one); continue; }
       if (!leaf && own(one)) add(SECTIONS.has(one.tagName) ? one.tagName : "DIV", own(one), one);
       walk(one);
     }
   };
   const collect = (one) => {
     for (const link of one.querySelectorAll("a[href]")) {
-      const text = clean(link.innerText);
+      const text = clean(said(link));
       if (text && links.length < 400 && /^https?:/.test(link.href)) links.push({ text: text.slice(0, 120), href: link.href.slice(0, 500) });
     }
     for (const image of one.querySelectorAll("img")) {
@@ -91,7 +100,7 @@
   };
   if (document.documentElement) walk(document);
   if (!sections.length && document.body) {
-    const text = clean(document.body.innerText);
+    const text = clean(said(document.body));
     for (let at = 0; at < text.length && sections.length < MOST; at += 400) add("BODY", text.slice(at, at + 400), document.body);
   }
   const metadata = {};

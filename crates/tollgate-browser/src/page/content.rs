@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::{element::telling, locate::judging};
 use crate::{error::Error, tab::Tab};
 
 const READ: &str = include_str!("content.js");
@@ -64,7 +65,9 @@ pub struct PageImage {
 impl Tab {
     /// What the page says; a text of more than `longest` characters is several sections.
     pub async fn content(&self, longest: usize) -> Result<Content, Error> {
-        let mut content: Content = self.run(READ, vec![json!(longest)]).await?;
+        let read = judging(READ);
+        let arguments = vec![json!(longest), telling()];
+        let mut content: Content = self.run(&read, arguments.clone()).await?;
         for (session, frames) in self.conversations() {
             if session == self.session {
                 continue;
@@ -84,7 +87,7 @@ impl Tab {
                 continue;
             };
             let inner = self
-                .run_in::<Content>(&session, root, READ, vec![json!(longest)])
+                .run_in::<Content>(&session, root, &read, arguments.clone())
                 .await;
             match inner {
                 Ok(inner) => {

@@ -4,6 +4,7 @@
 //! whatever else the page draws anew.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// How much of a name goes into an id.
 const SLUG: usize = 20;
@@ -67,6 +68,11 @@ pub struct Bounds {
 }
 
 impl Element {
+    /// Whether it tells what a field holds.
+    pub(crate) fn tells(&self) -> bool {
+        self.state.value.as_ref().is_some_and(|it| it != HIDDEN)
+    }
+
     /// One that only a selector finds: it has no role that tells what it is for.
     pub(crate) fn plain(label: &str, session: &str, node: i64) -> Self {
         let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -226,23 +232,49 @@ pub(crate) fn parse(id: &str) -> Option<Named> {
 }
 
 /// Words that tell that a field holds a secret.
-pub(crate) const TELLING: &[&str] = &[
+const TELLING: &[&str] = &[
     "password",
     "passwd",
+    "passcode",
     "passphrase",
     "secret",
     "token",
+    "api key",
+    "api_key",
+    "api-key",
+    "apikey",
     "pin code",
     "security code",
     "cvc",
     "cvv",
+    "adgangskode",
+    "contrasena",
+    "contraseña",
+    "hasło",
+    "kennwort",
+    "lösenord",
+    "mot de passe",
+    "passwort",
+    "salasana",
+    "senha",
+    "şifre",
+    "wachtwoord",
+    "пароль",
+    "パスワード",
+    "暗証番号",
+    "비밀번호",
     "密码",
+    "密碼",
     "口令",
     "验证码",
+    "驗證碼",
 ];
 
+/// Words that tell it too, but are parts of others that do not.
+const TELLING_ALONE: &[&str] = &["otp", "pin", "pwd"];
+
 /// Kinds of fields whose values stay on the page.
-pub(crate) const SECRET_FIELDS: &[&str] = &[
+const SECRET_FIELDS: &[&str] = &[
     "current-password",
     "new-password",
     "one-time-code",
@@ -255,12 +287,26 @@ pub(crate) fn is_secret(input: Option<&str>, autocomplete: Option<&str>, names: 
     let is_kind = |text: &str| SECRET_FIELDS.contains(&text);
     let is_told = |name: &str| {
         let name = name.to_lowercase();
+        let mut words = name.split(|c: char| !c.is_alphanumeric());
         TELLING.iter().any(|word| name.contains(word))
+            || words.any(|word| TELLING_ALONE.contains(&word))
     };
     input.is_some_and(|kind| kind.eq_ignore_ascii_case("password"))
         || autocomplete.is_some_and(|it| it.split_whitespace().any(is_kind))
         || names.iter().any(|name| is_told(name))
 }
+
+/// By what scripts tell the same, as [`IS_SECRET`] takes it.
+pub(crate) fn telling() -> Value {
+    json!([TELLING, TELLING_ALONE, SECRET_FIELDS])
+}
+
+/// The same question, asked within a page; `facts` tells what a field is for.
+pub(crate) const IS_SECRET: &str = "(one, [words, alone, kinds]) => { \
+    const { kind, autocomplete, names } = facts.call(one); \
+    if (kind.toLowerCase() === 'password' || autocomplete.split(/\\s+/).some((it) => kinds.includes(it))) return true; \
+    return names.map((name) => name.toLowerCase()).some((name) => words.some((word) => name.includes(word)) \
+        || name.split(/[^\\p{L}\\p{N}]+/u).some((word) => alone.includes(word))); }";
 
 #[cfg(test)]
 mod tests {
@@ -314,6 +360,10 @@ mod tests {
         ));
         assert!(is_secret(None, None, &["API Token"]));
         assert!(is_secret(None, None, &["支付密码"]));
+        assert!(is_secret(None, None, &["Mot de passe"]));
+        assert!(is_secret(None, None, &["Ihr Passwort"]));
+        assert!(is_secret(None, None, &["Your PIN:"]) && is_secret(None, None, &["user_pwd"]));
+        assert!(!is_secret(None, None, &["Shipping", "Pinterest", "hotpot"]));
         assert!(!is_secret(
             Some("text"),
             Some("username"),

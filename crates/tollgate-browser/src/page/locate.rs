@@ -66,16 +66,26 @@ impl<'t> From<&'t String> for Target<'t> {
     }
 }
 
-/// What tells whether a field is for a secret: its kind, what it is filled in with, its names.
-pub(crate) const FACTS: &str = "function() { \
+/// What tells whether a field is for a secret: its kind, also one that it had before the page
+/// showed what it holds, what it is filled in with, and its names.
+const FACTS: &str = "function() { \
     const read = (name) => this.getAttribute(name) ?? ''; \
     if (this.localName === 'select') return { kind: '', autocomplete: '', names: [] }; \
     const near = read('aria-labelledby').split(/\\s+/).filter(Boolean).slice(0, 10) \
         .map((id) => this.getRootNode().getElementById?.(id)); \
     const said = [...(this.labels ?? []), ...near].map((one) => one?.textContent ?? ''); \
     const names = ['name', 'id', 'placeholder', 'aria-label', 'title'].map(read); \
-    return { kind: read('type'), autocomplete: read('autocomplete'), \
+    const turned = (globalThis.tollgate?.turned ?? []).includes(this); \
+    return { kind: turned ? 'password' : read('type'), autocomplete: read('autocomplete'), \
         names: [...names, ...said].map((name) => name.replace(/\\s+/g, ' ').slice(0, 200)) }; }";
+
+/// A function that may ask `isSecret(field, telling)`, of a page.
+pub(crate) fn judging(function: &str) -> String {
+    let is_secret = element::IS_SECRET;
+    format!(
+        "(...all) => {{ const facts = {FACTS}, isSecret = {is_secret}; return ({function})(...all); }}"
+    )
+}
 
 /// A node that is there.
 #[derive(Debug, Clone)]

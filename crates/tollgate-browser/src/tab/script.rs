@@ -15,13 +15,19 @@ use crate::{
     protocol::commands::{Argument, Call, Evaluate, Evaluated},
 };
 
-/// Notes when elements came or went; begins with every document. Nothing tells of a shadow tree
-/// that begins, so open ones are looked for when the document is there and when somebody asks.
+/// Notes when elements came or went, and which fields for passwords were turned into others that
+/// show what they hold; begins with every document. Nothing tells of a shadow tree that begins,
+/// so open ones are looked for when the document is there and when somebody asks.
 pub(crate) const WATCHER: &str = "globalThis.tollgate ??= (() => { \
     const seen = { at: performance.now() }, known = new WeakSet(); \
     const changed = () => { seen.at = performance.now(); }; \
     const observer = new MutationObserver(changed); \
-    const watch = (root) => observer.observe(root, { childList: true, subtree: true }); \
+    seen.turned = []; \
+    const turns = new MutationObserver((all) => { for (const { target, oldValue } of all) \
+        if (/^password$/i.test(oldValue ?? '') && !seen.turned.includes(target) && seen.turned.length < 100) \
+            seen.turned.push(target); }); \
+    const watch = (root) => { observer.observe(root, { childList: true, subtree: true }); \
+        turns.observe(root, { attributeFilter: ['type'], attributeOldValue: true, subtree: true }); }; \
     seen.look = (root) => { \
         for (const one of root.querySelectorAll('*')) { \
             const inner = one.shadowRoot; \

@@ -3,28 +3,20 @@
 //! A password shows as dots by itself; a code, a card number or a token in a plain field does
 //! not, and its value must not leave the page as a picture either.
 
-use serde_json::{Value, json};
-
 use super::Tab;
 use crate::{
     error::Error,
-    page::{
-        element::{SECRET_FIELDS, TELLING},
-        locate::FACTS,
-    },
+    page::{element::telling, locate::judging},
 };
 
-/// Covers fields, and says how many there are; `facts` tells what a field is for.
-const COVER: &str = "(words, kinds) => { \
+/// Covers fields, and says how many there are.
+const COVER: &str = "(telling) => { \
     const how = '-webkit-text-security', hidden = globalThis.tollgateHidden ??= []; \
-    const is_told = (name) => words.some((word) => name.toLowerCase().includes(word)); \
     const look = (root) => { \
         for (const one of root.querySelectorAll('*')) { \
             if (one.shadowRoot) look(one.shadowRoot); \
             const is_field = ['input', 'textarea'].includes(one.localName) || one.hasAttribute('contenteditable'); \
-            if (!is_field || !one.checkVisibility()) continue; \
-            const { autocomplete, names } = facts.call(one); \
-            if (!autocomplete.split(/\\s+/).some((it) => kinds.includes(it)) && !names.some(is_told)) continue; \
+            if (!is_field || one.type === 'password' || !one.checkVisibility() || !isSecret(one, telling)) continue; \
             hidden.push([one, one.style.getPropertyValue(how), one.style.getPropertyPriority(how)]); \
             one.style.setProperty(how, 'disc', 'important'); \
         } }; \
@@ -49,8 +41,8 @@ pub(super) struct Veiled {
 impl Tab {
     /// Covers what is secret in every frame.
     pub(super) async fn veil(&self) -> Result<Vec<Veiled>, Error> {
-        let cover = format!("(...all) => {{ const facts = {FACTS}; return ({COVER})(...all); }}");
-        let arguments: Vec<Value> = vec![json!(TELLING), json!(SECRET_FIELDS)];
+        let cover = judging(COVER);
+        let arguments = vec![telling()];
         let main = self.lock().main_frame.clone();
         let mut veiled = Vec::new();
         for (session, frames) in self.conversations() {

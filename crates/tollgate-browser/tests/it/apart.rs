@@ -113,6 +113,45 @@ async fn a_picture_does_not_show_what_a_field_for_secrets_holds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_the_page_itself_shows_stays_on_the_page() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/shown?hunter-4711").await;
+    let elements = tab.elements().await.unwrap();
+    let values = elements
+        .iter()
+        .map(|it| (&*it.label, it.state.value.as_deref()));
+    let values: std::collections::BTreeMap<_, _> = values.collect();
+    // A field for passwords that shows what it holds is still one.
+    for label in ["Zugang", "Ihr Passwort", "Your PIN:", "Secret note"] {
+        assert_eq!(values[label], Some("********"), "{values:?}");
+    }
+    assert_eq!(values["Menge"], Some("amount-7"), "{values:?}");
+    let shown = id(&tab, "Zugang").await;
+    assert!(shown.starts_with("secret_"), "{shown}");
+    let disguised = shown.replacen("secret_", "input_", 1);
+    let written = tab.type_text(&disguised, "abc", false).await;
+    assert!(
+        matches!(written, Err(Error::ElementNotFound { .. })),
+        "{written:?}"
+    );
+    let said = crate::world::text(&tab).await;
+    assert!(said.contains("drafted"), "{said}");
+    assert!(said.contains("Before ******** after"), "{said}");
+    assert!(!said.contains("hunter"), "{said}");
+    // Nor does a picture show it.
+    let picture = async |page: &str| {
+        tab.navigate(&world.site.url(page)).await.unwrap();
+        let picture = tab.picture(Format::Png, 80, false, None).await.unwrap();
+        picture.base64
+    };
+    assert_eq!(
+        picture("/shown?111111").await,
+        picture("/shown?888888").await
+    );
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_field_whose_name_tells_of_a_secret_is_written_under_that_name_alone() {
     let world = World::new().await;
     let (_session, tab) = world.show("/shop").await;

@@ -297,6 +297,11 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: us
             <div id=send style='width:80px;height:20px' onclick=\"document.title='sent'\">Send</div>"),
         "/code" => page(&format!("<title>code</title><input autocomplete=one-time-code value={query}><div id=host></div>\
             <script>host.attachShadow({{mode:'open'}}).innerHTML='<input aria-label=\"API token\" style=\"color:red\" value={query}>'</script>")),
+        "/shown" => page(&format!("<title>shown</title><label>Zugang <input id=access type=password value={query}></label>\
+            <label>Ihr Passwort <input value={query}></label><label>Your PIN: <input value={query}></label><label>Menge <input value=amount-7></label>\
+            <p>Before <span contenteditable role=textbox aria-label='Secret note'>{query}</span> after</p>\
+            <div contenteditable aria-label='Password'>{query}</div><div contenteditable aria-label=Draft>drafted</div>\
+            <script>access.type = 'text'</script>")),
         "/plain-field" => page(&format!("<title>field</title><input aria-label=Amount value={query}>")),
         "/buffers" => page("<title>buffers</title><button onclick='const all = []; setInterval(() => { for (let n = 0; n < 8; n++) all.push(new Uint8Array(1 << 23).fill(7)); }, 20)'>Eat</button>"),
         "/blobs" => page("<title>blobs</title><button onclick='const all = [], piece = new Uint8Array(1 << 23); setInterval(() => { for (let n = 0; n < 4; n++) all.push(new Blob([piece])); }, 50)'>Eat</button>"),
