@@ -403,6 +403,10 @@ impl Upstream {
                 retry_after: Some(Duration::from_secs(wait.unwrap_or(1))),
                 ..ProviderError::new(ErrorCode::RateLimited, message)
             },
+            LinkError::Away(wait) => ProviderError {
+                retry_after: Some(Duration::from_secs(wait.unwrap_or(1))),
+                ..ProviderError::new(ErrorCode::Unavailable, message)
+            },
             LinkError::Nonsense(_) => ProviderError::new(ErrorCode::Unavailable, message),
         }
     }

@@ -322,6 +322,7 @@ impl Http {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(LinkError::Unauthorized),
             StatusCode::TOO_MANY_REQUESTS => Err(LinkError::RateLimited(wait)),
+            StatusCode::SERVICE_UNAVAILABLE => Err(LinkError::Away(wait)),
             other => match serde_json::from_slice(&body) {
                 Ok(Body { error }) => Ok(Exchange::Whole(Some(Err(error)))),
                 Err(_) => {

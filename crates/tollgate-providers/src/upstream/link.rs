@@ -35,6 +35,9 @@ pub(super) enum LinkError {
     /// It asks us to slow down.
     #[error("it asks us to slow down")]
     RateLimited(Option<u64>),
+    /// It says that it cannot answer for now.
+    #[error("it says that it is not available")]
+    Away(Option<u64>),
     /// What it said makes no sense.
     #[error("{0}")]
     Nonsense(String),

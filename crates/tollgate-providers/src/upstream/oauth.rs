@@ -65,7 +65,7 @@ struct Challenge {
 
 impl Tokens {
     pub(super) fn new(settings: OAuth, resource: &Url) -> Result<Self, LinkError> {
-        let client = wire::client(resource, HeaderMap::new());
+        let client = wire::client(&farthest(&settings, resource), HeaderMap::new());
         Ok(Self {
             settings,
             resource: resource.clone(),
@@ -115,7 +115,8 @@ impl Tokens {
         let token = Token {
             header,
             number: held.count,
-            until: lasts.map(|lasts| Instant::now() + lasts),
+            // What lasts beyond all reckoning has no end.
+            until: lasts.and_then(|lasts| Instant::now().checked_add(lasts)),
         };
         held.token = Some(token.clone());
         Ok(token)
@@ -317,6 +318,17 @@ fn sensitive(value: &str) -> Result<HeaderValue, LinkError> {
     Ok(value)
 }
 
+/// The address that decides what a client must be able to do: tokens for a server on this
+/// machine may be given over TLS.
+fn farthest(settings: &OAuth, resource: &Url) -> Url {
+    let places = [&settings.token_url, &settings.issuer]
+        .into_iter()
+        .flatten();
+    let mut places = places.filter_map(|place| Url::parse(place).ok());
+    let over_tls = places.find(|place| place.scheme() == "https");
+    over_tls.unwrap_or_else(|| resource.clone())
+}
+
 /// An address that a secret may be sent to.
 fn safe(text: &str) -> Result<Url, LinkError> {
     let url = Url::parse(text).map_err(|_| failed("an address about tokens cannot be read"))?;
@@ -379,7 +391,36 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use tollgate_core::Secret;
+
     use super::*;
+
+    #[test]
+    fn tokens_for_a_server_on_this_machine_may_be_given_over_tls() {
+        let oauth = |token_url: Option<&str>, issuer: Option<&str>| OAuth {
+            client_id: "c".to_owned(),
+            client_secret: Arc::new(|| Ok(Secret::new("s".to_owned()))),
+            token_url: token_url.map(str::to_owned),
+            issuer: issuer.map(str::to_owned),
+            scopes: Vec::new(),
+        };
+        let here = Url::parse("http://127.0.0.1:1/mcp").unwrap();
+        let far = |oauth: &OAuth| farthest(oauth, &here).to_string();
+        assert_eq!(
+            far(&oauth(Some("http://127.0.0.1:2/"), None)),
+            here.as_str()
+        );
+        assert_eq!(
+            far(&oauth(None, Some("https://a.example"))),
+            "https://a.example/"
+        );
+        assert_eq!(
+            far(&oauth(Some("https://b.example/t"), None)),
+            "https://b.example/t"
+        );
+    }
 
     #[test]
     fn a_challenge_names_documents_and_scopes() {

@@ -173,15 +173,15 @@ fn statuses_mean_what_they_say() {
         for body in ["<html>", message] {
             // What the protocol calls a failure is one of the tool, unless the status says more.
             let kind = match kind {
-                "unavailable" if body == message => "tool_failed",
+                "unavailable" if body == message && status == 500 => "tool_failed",
                 other => other,
             };
             let told = headers.clone();
             let web = with_bad(move |_| Then::Answer(status, told.clone(), body.to_owned()));
             let failed = failure(&web, "");
             assert_eq!(failed["kind"], kind, "{status}: {failed:#}");
-            if kind == "rate_limited" {
-                assert_eq!(failed["retry_after_seconds"], 7);
+            if matches!(status, 429 | 503) {
+                assert_eq!(failed["retry_after_seconds"], 7, "{status}");
             }
         }
     }

@@ -29,7 +29,7 @@ fn guarded(got: &Got, given: &AtomicU64, valid: &AtomicU64, issuer: &str) -> The
             Then::json(
                 200,
                 &json!({"access_token": format!("token-{number}"),
-                                    "token_type": "Bearer", "expires_in": 3600}),
+                                    "token_type": "Bearer", "expires_in": u64::MAX}),
             )
         }
         "/.well-known/oauth-protected-resource/mcp" => Then::json(
