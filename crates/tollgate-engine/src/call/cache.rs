@@ -234,9 +234,6 @@ pub(super) async fn peek(
     let answered = session.peek(&place.key, &place.binding, now)
         || (session.lifetime() == Lifetime::Stored
             && inner.store.peek(&stored_key(session, &place), now).await?);
-    if answered {
-        inner.known.keep(&valid.known);
-    }
     Ok(Peeked {
         place: Some(place),
         answered,

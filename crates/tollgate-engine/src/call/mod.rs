@@ -10,6 +10,7 @@
 mod admit;
 mod announce;
 mod answer;
+mod aside;
 mod cache;
 mod closing;
 mod consent;
@@ -60,6 +61,7 @@ pub(crate) use owned::{Owned, Panicked, poll_caught};
 pub(crate) use validate::{Checked, fingerprint};
 
 use admit::{Permission, Permitted};
+use aside::aside;
 use cache::Keeping;
 use finish::End;
 use flight::Seat;
@@ -296,9 +298,11 @@ impl Inner {
         let usage = result.usage;
         let now = self.clock.now();
         let caching = caching.and_then(|keeping| keeping.for_answer(result.holds_until, now));
-        let checked = validate::output(listing, result, self.settings.result_bytes)?;
-        self.probe(trail, Stage::ValidateOut);
-        let clean = finish::clean(self, listing, checked)?;
+        let clean = aside(result.payload.raw().len(), || {
+            let checked = validate::output(listing, result, self.settings.result_bytes)?;
+            self.probe(trail, Stage::ValidateOut);
+            finish::clean(self, listing, checked)
+        })?;
         self.probe(trail, Stage::Sanitize);
         let kept = Arc::new(Kept::of(clean.result, &clean.found));
         let marked = taint::remember(self, session, &kept, trail).await;

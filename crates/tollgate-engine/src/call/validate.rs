@@ -104,7 +104,9 @@ pub(super) fn input(
         Some(known) => known,
         None => {
             let arguments = listing.respelled(request.arguments);
-            Arc::new(work_out(inner, &listing, arguments, trail)?)
+            let known = Arc::new(work_out(inner, &listing, arguments, trail)?);
+            inner.known.meet(&known);
+            known
         }
     };
     trail.arguments = Some(Arc::clone(&known.clean));

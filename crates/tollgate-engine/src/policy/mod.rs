@@ -18,7 +18,7 @@ mod source;
 mod summary;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod validate;
 
 use tollgate_core::{Capability, Estimate, Payload, Principal, Surface, ToolSpec, TrustLevel};

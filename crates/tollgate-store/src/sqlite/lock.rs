@@ -3,7 +3,8 @@
 //! Two files make it fair. Whoever wants to write first takes the turn, then
 //! waits for the writer before it, then passes the turn on. A process that has
 //! just written therefore queues behind the one that already holds the turn,
-//! however quickly it comes back.
+//! however quickly it comes back. A single short commit of a caller who is alone does
+//! without the turn.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -53,6 +54,12 @@ impl WriteLock {
     /// Takes the lock if nobody has it or waits for it.
     pub(crate) fn try_acquire(&self) -> io::Result<Option<Held<'_>>> {
         Ok(self.try_take()?.then(|| Held(self)))
+    }
+
+    /// Takes the lock if nobody has it, for one short commit: whoever waits for it is
+    /// woken when it is let go, before the same caller comes again.
+    pub(crate) fn try_briefly(&self) -> io::Result<Option<Held<'_>>> {
+        Ok(try_lock(&self.write)?.then(|| Held(self)))
     }
 
     /// Waits for the lock, but not longer than `limit`; dropping it lets it go.

@@ -1,4 +1,4 @@
-//! The store over SQLite: one writing thread, one that keeps, readers beside them.
+//! The store over SQLite: one place that writes, a thread that keeps, readers beside them.
 
 mod apply;
 mod desk;
@@ -28,7 +28,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{
     Clock, Store,
     audit::Hash,
-    store::{Batch, Receipt, StoreError},
+    store::{Batch, Change, Durability, Receipt, StoreError},
 };
 
 pub(crate) use self::apply::{read_head, read_noted};
@@ -39,7 +39,7 @@ use self::{
     lock::WriteLock,
     owner::Owner,
     prune::Pruner,
-    queue::Queue,
+    queue::{Answer, Queue},
     readers::Readers,
     writer::{Declined, Pen, Place, Writer},
 };
@@ -201,8 +201,73 @@ impl Store for SqliteStore {
             Err(Declined::Refused(error)) => return Err(error),
             Err(Declined::Left) => {}
         }
-        let answer = writing.queue.push(batch)?;
+        let answer = writing.enqueue(batch)?;
         answer.await.unwrap_or_else(|_| Err(queue::closed()))
+    }
+}
+
+impl Writing {
+    /// Has a batch written together with those of others.
+    fn enqueue(&self, batch: Arc<Batch>) -> Result<Answer, StoreError> {
+        let runtime = tokio::runtime::Handle::try_current();
+        let (Ok(runtime), Durability::Process, false) =
+            (runtime, batch.durability, is_large(&batch))
+        else {
+            return self.queue.push(batch);
+        };
+        let (answer, leads) = self.queue.join(batch)?;
+        if leads {
+            // A task of its own: the caller may be one that is not asked for a while.
+            let leads = Leads {
+                queue: Arc::clone(&self.queue),
+                has_come: false,
+            };
+            runtime.spawn(leads.write(Arc::clone(&self.place)));
+        }
+        Ok(answer)
+    }
+}
+
+/// An answer of so many bytes takes long to write.
+const LARGE: usize = 64 << 10;
+
+/// Whether writing it would hold up other tasks.
+fn is_large(batch: &Batch) -> bool {
+    let large = |change: &Change| matches!(change, Change::Remember { answer, .. } if answer.len() >= LARGE);
+    batch.changes.iter().any(large)
+}
+
+/// How often whoever leads lets others go first.
+const TURNS: usize = 4;
+
+/// Who writes for all; if it is called off, the thread does.
+struct Leads {
+    queue: Arc<Queue>,
+    has_come: bool,
+}
+
+impl Leads {
+    /// Writes for all who come while the tasks that can run have run.
+    async fn write(mut self, place: Arc<Place>) {
+        let mut seen = 0;
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+            let waiting = self.queue.len();
+            if waiting == seen {
+                break;
+            }
+            seen = waiting;
+        }
+        self.has_come = true;
+        place.write_for_all();
+    }
+}
+
+impl Drop for Leads {
+    fn drop(&mut self) {
+        if !self.has_come {
+            self.queue.hand_over(Vec::new());
+        }
     }
 }
 

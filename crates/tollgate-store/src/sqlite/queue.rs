@@ -1,7 +1,8 @@
-//! Commits on their way to the one thread that writes.
+//! Commits on their way to whoever writes them.
 //!
-//! Invariant: a job is answered exactly once, by whoever took it out: the writer,
-//! or the keeper when it has waited too long. One that is still here was not begun.
+//! Invariants: a job is answered exactly once, by whoever took it out and did not put it
+//! back: a writer, or the keeper when it has waited too long. One that is here was not
+//! begun, or it was undone. While somebody leads, the thread leaves the jobs to them.
 
 use std::{
     collections::VecDeque,
@@ -14,6 +15,9 @@ use tollgate_core::store::{Batch, Receipt, StoreError};
 
 /// Where the answer to a commit goes.
 pub(crate) type Reply = oneshot::Sender<Result<Receipt, StoreError>>;
+
+/// Where the answer to a commit comes from.
+pub(crate) type Answer = oneshot::Receiver<Result<Receipt, StoreError>>;
 
 /// One commit.
 pub(crate) struct Job {
@@ -35,6 +39,8 @@ struct Inner {
     chores: Chores,
     closing: bool,
     idle: bool,
+    /// A caller will write what waits.
+    is_led: bool,
     /// Below so many commits the writer need not be woken.
     enough: usize,
 }
@@ -74,11 +80,41 @@ impl Queue {
         }
     }
 
-    /// Adds a commit.
-    pub(crate) fn push(
-        &self,
-        batch: Arc<Batch>,
-    ) -> Result<oneshot::Receiver<Result<Receipt, StoreError>>, StoreError> {
+    /// Adds a commit for the thread.
+    pub(crate) fn push(&self, batch: Arc<Batch>) -> Result<Answer, StoreError> {
+        let (answer, inner) = self.add(batch)?;
+        self.wake_if_idle(inner);
+        Ok(answer)
+    }
+
+    /// Adds a commit without waking anyone; says whether the caller has to lead.
+    pub(crate) fn join(&self, batch: Arc<Batch>) -> Result<(Answer, bool), StoreError> {
+        let (answer, mut inner) = self.add(batch)?;
+        let leads = !std::mem::replace(&mut inner.is_led, true);
+        Ok((answer, leads))
+    }
+
+    /// How many commits wait.
+    pub(crate) fn len(&self) -> usize {
+        self.inner().jobs.len()
+    }
+
+    /// Whoever led has come to write.
+    pub(crate) fn arrive(&self) {
+        self.inner().is_led = false;
+    }
+
+    /// Whoever led does not write after all: the thread does.
+    pub(crate) fn hand_over(&self, jobs: Vec<Job>) {
+        let mut inner = self.inner();
+        inner.is_led = false;
+        for job in jobs.into_iter().rev() {
+            inner.jobs.push_front(job);
+        }
+        self.wake_if_idle(inner);
+    }
+
+    fn add(&self, batch: Arc<Batch>) -> Result<(Answer, MutexGuard<'_, Inner>), StoreError> {
         let (reply, answer) = oneshot::channel();
         let since = Instant::now();
         let mut inner = self.inner();
@@ -93,8 +129,7 @@ impl Queue {
             reply,
             since,
         });
-        self.wake_if_idle(inner);
-        Ok(answer)
+        Ok((answer, inner))
     }
 
     /// Asks the writer to do something with its next commits, or by itself.
@@ -115,7 +150,8 @@ impl Queue {
     pub(crate) fn wait(&self) -> Wanted {
         let mut inner = self.inner();
         loop {
-            if !inner.jobs.is_empty() || !inner.chores.is_empty() {
+            let is_mine = !inner.is_led || inner.closing;
+            if (is_mine && !inner.jobs.is_empty()) || !inner.chores.is_empty() {
                 return Wanted::Work;
             }
             if inner.closing {

@@ -1,13 +1,14 @@
 //! The one place of this process that writes, and the thread behind it.
 //!
-//! The thread takes the lock, takes what waits, and commits it all in one
+//! Whoever writes takes the lock, takes what waits, and commits it all in one
 //! transaction: callers share the cost of a commit, and other processes wait for
-//! one turn only. A caller nobody shares with writes for itself instead, without
-//! waking anyone, and leaves everything unusual to the thread.
+//! one turn only. The first of a crowd writes for all of it where it stands, without
+//! waking another thread; a caller nobody shares with writes for itself. Neither waits
+//! for anything: everything unusual is left to the thread.
 
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicU32, Ordering},
@@ -17,7 +18,7 @@ use std::{
 
 use rusqlite::Connection;
 use tollgate_core::{
-    Clock,
+    Clock, Timestamp,
     store::{Batch, Durability, Receipt, StoreError},
 };
 
@@ -89,6 +90,30 @@ pub(crate) struct Pen {
     pub(crate) busy: Duration,
 }
 
+/// What a transaction does while others hold the database.
+#[derive(Clone, Copy)]
+enum Begin {
+    /// It fails.
+    Now,
+    /// It waits.
+    WhenFree,
+}
+
+impl Begin {
+    fn group<'c>(
+        self,
+        (connection, busy): (&'c Connection, Duration),
+        place: (&'c Path, &'c Arc<str>),
+        now: Timestamp,
+    ) -> Result<Group<'c>, StoreError> {
+        let _impatient = match self {
+            Self::Now => Some(Impatient::new(connection, busy)?),
+            Self::WhenFree => None,
+        };
+        Group::begin(connection, place, now)
+    }
+}
+
 /// A transaction that was committed.
 struct Written {
     outcomes: Vec<Result<Receipt, StoreError>>,
@@ -121,11 +146,7 @@ impl Place {
             };
             writer.turn();
             last = writer.last;
-            if last > 1 {
-                self.alone.store(0, Ordering::Relaxed);
-            } else {
-                self.alone.fetch_add(1, Ordering::Relaxed);
-            }
+            self.count(last);
         }
         let mut place = self.writer();
         if let Some(mut writer) = place.take()
@@ -149,6 +170,31 @@ impl Place {
         match writer.as_mut() {
             Some(writer) if self.queue.is_empty() => writer.write_alone(batch),
             _ => Err(self.decline()),
+        }
+    }
+
+    /// Writes what waits for all who wait; whoever cannot at once leaves it to the thread.
+    pub(crate) fn write_for_all(&self) {
+        let mut writer = match self.writer.try_lock() {
+            Ok(writer) => writer,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return self.queue.hand_over(Vec::new()),
+        };
+        let Some(writer) = writer.as_mut() else {
+            return self.queue.hand_over(Vec::new());
+        };
+        self.queue.arrive();
+        match writer.try_turn() {
+            Ok(()) => self.count(writer.last),
+            Err(jobs) => self.queue.hand_over(jobs),
+        }
+    }
+
+    fn count(&self, last: usize) {
+        if last > 1 {
+            self.alone.store(0, Ordering::Relaxed);
+        } else {
+            self.alone.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -178,7 +224,9 @@ impl Writer {
         if jobs.is_empty() && !chores.seal {
             return;
         }
-        let written = self.pen.write(&mut jobs, self.pen.group, chores.seal);
+        let written = self
+            .pen
+            .write(&mut jobs, (self.pen.group, Begin::WhenFree), chores.seal);
         self.last = jobs.len();
         match written {
             Ok(written) => {
@@ -210,10 +258,33 @@ pub(crate) enum Declined {
 }
 
 impl Writer {
+    /// Writes what waits without waiting for anything; gives back what was not written.
+    fn try_turn(&mut self) -> Result<(), Vec<Job>> {
+        let Ok(Some(held)) = self.lock.try_acquire() else {
+            return Err(Vec::new());
+        };
+        let mut jobs = self.pen.queue.take(self.pen.group);
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let written = self
+            .pen
+            .write(&mut jobs, (self.pen.group, Begin::Now), false);
+        drop(held);
+        match written {
+            Ok(written) => {
+                self.last = jobs.len();
+                self.pen.acknowledge(jobs, written);
+                Ok(())
+            }
+            Err(_) => Err(jobs),
+        }
+    }
+
     /// Writes one batch without waiting for anything; what goes wrong, the thread
     /// tries again and answers for.
     fn write_alone(&mut self, batch: &Batch) -> Result<Receipt, Declined> {
-        let Ok(Some(held)) = self.lock.try_acquire() else {
+        let Ok(Some(held)) = self.lock.try_briefly() else {
             return Err(Declined::Left);
         };
         let written = self.pen.write_one(batch);
@@ -234,11 +305,12 @@ impl Pen {
     fn write(
         &mut self,
         jobs: &mut Vec<Job>,
-        most: usize,
+        (most, begin): (usize, Begin),
         seal: bool,
     ) -> Result<Written, StoreError> {
         let now = self.clock.now();
-        let mut group = Group::begin(&self.connection, (&self.state_dir, &self.chain), now)?;
+        let place = (&*self.state_dir, &self.chain);
+        let mut group = begin.group((&self.connection, self.busy), place, now)?;
         let before = group.head().seq;
         let mut outcomes = Vec::with_capacity(jobs.len());
         while outcomes.len() < jobs.len() {
@@ -274,11 +346,8 @@ impl Pen {
         batch: &Batch,
     ) -> Result<(Result<Receipt, StoreError>, u64), StoreError> {
         let now = self.clock.now();
-        let begun = {
-            let _impatient = Impatient::new(&self.connection, self.busy)?;
-            Group::begin(&self.connection, (&self.state_dir, &self.chain), now)
-        };
-        let mut group = begun?;
+        let place = (&*self.state_dir, &self.chain);
+        let mut group = Begin::Now.group((&self.connection, self.busy), place, now)?;
         let before = group.head().seq;
         let outcome = apply(&mut group, batch)?;
         let end = group.head().seq;
@@ -316,7 +385,7 @@ impl Pen {
     fn write_singly(&mut self, jobs: Vec<Job>) {
         for job in jobs {
             let mut jobs = vec![job];
-            match self.write(&mut jobs, 1, false) {
+            match self.write(&mut jobs, (1, Begin::WhenFree), false) {
                 Ok(written) => self.acknowledge(jobs, written),
                 Err(error) => refuse(jobs, &error),
             }

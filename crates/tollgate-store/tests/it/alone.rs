@@ -1,6 +1,12 @@
 //! A caller who is alone writes for itself: the same record, and nobody waits for it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use tollgate_core::store::{AuditLog as _, Durability, Store as _, StoreError};
 use tollgate_store::{Limits, Settings};
@@ -78,4 +84,31 @@ async fn two_processes_that_are_each_alone_share_one_chain() {
     drop((one, other));
     let found = verify(&world).await;
     assert_eq!((found.rows, found.problems), (4 * MANY, vec![]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_caller_who_is_alone_starves_no_other_process() {
+    let world = World::new();
+    let (busy, other) = (world.open(), world.open());
+    write_rows(&busy, MANY).await;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_over);
+    let hammer = tokio::spawn(async move {
+        let mut written = 0;
+        while !seen.load(Ordering::Relaxed) {
+            let batch = entries([written], Durability::Process);
+            busy.commit(batch).await.unwrap();
+            written += 1;
+        }
+        written
+    });
+    for number in 0..MANY {
+        let batch = entries([number], Durability::Disk);
+        other.commit(batch).await.unwrap();
+    }
+    is_over.store(true, Ordering::Relaxed);
+    let written = hammer.await.unwrap();
+    drop(other);
+    let found = verify(&world).await;
+    assert_eq!((found.rows, found.problems), (2 * MANY + written, vec![]));
 }

@@ -7,6 +7,8 @@ mod child;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod crowd;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod keeping;

@@ -17,7 +17,7 @@ use tollgate_core::{
 use super::{Action, Consent, Decision, Origin, Policies, Question, Source, Verdict};
 
 /// A tool that only reads.
-fn reader(name: &str) -> ToolSpec {
+pub(crate) fn reader(name: &str) -> ToolSpec {
     ToolSpec {
         name: ToolName::new(name).unwrap(),
         title: String::new(),

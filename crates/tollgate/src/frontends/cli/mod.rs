@@ -62,7 +62,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let environment = Environment::from_process();
     let console = Console::new(cli.json, colour(environment.as_ref().ok()));
-    let runtime = match runtime(&cli.command) {
+    let runtime = match runtime(&cli.command, environment.as_ref().ok()) {
         Ok(runtime) => runtime,
         Err(error) => return console.fail(Exit::ToolError, &format!("cannot start: {error}")),
     };
@@ -95,13 +95,25 @@ fn leave(exit: Exit) -> ExitCode {
     exit.into()
 }
 
-/// One thread serves one caller; many callers get them all.
-fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
-    let mut builder = if matches!(command, Command::Serve(_)) {
-        tokio::runtime::Builder::new_multi_thread()
-    } else {
-        tokio::runtime::Builder::new_current_thread()
-    };
+/// One thread serves one caller; many callers get half of the machine, since the servers
+/// they reach are often on it too, and threads that share a call cost more than they give.
+fn runtime(
+    command: &Command,
+    environment: Option<&Environment>,
+) -> std::io::Result<tokio::runtime::Runtime> {
+    if !matches!(command, Command::Serve(_)) {
+        return tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+    }
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    // Whoever sets the runtime's own variable knows better.
+    let set = environment.map(|known| &known.variables);
+    let is_set = set.is_some_and(|set| set.contains_key(OsStr::new("TOKIO_WORKER_THREADS")));
+    if !is_set {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        builder.worker_threads(cores.div_ceil(2));
+    }
     builder.enable_all().build()
 }
 
