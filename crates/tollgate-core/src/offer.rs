@@ -124,9 +124,12 @@ pub struct PromptArgument {
     /// What it means.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the prompt makes no sense without it.
-    #[serde(default)]
-    pub required: bool,
+    /// Whether the prompt makes no sense without it, if that is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+    /// Whatever else its owner says of it.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
 }
 
 impl ResourceSpec {
@@ -165,7 +168,8 @@ impl PromptSpec {
             .map(|(name, about, required)| PromptArgument {
                 name: (*name).to_owned(),
                 description: Some((*about).to_owned()),
-                required: *required,
+                required: Some(*required),
+                more: Map::new(),
             });
         Self {
             name: name.to_owned(),
@@ -195,6 +199,13 @@ pub trait NoticeSink: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_owner_says_of_an_argument_is_passed_on() {
+        let said = r#"{"name":"p","arguments":[{"name":"a","title":"A","x-more":[1]},{"name":"b","required":false}]}"#;
+        let prompt: PromptSpec = serde_json::from_str(said).unwrap();
+        assert_eq!(serde_json::to_string(&prompt).unwrap(), said);
+    }
 
     #[test]
     fn the_closest_template_claims_a_uri() {

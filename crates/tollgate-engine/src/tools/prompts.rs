@@ -35,7 +35,11 @@ pub(super) fn get(arguments: &Value, cx: &CallContext) -> Result<Value, Provider
         return Err(ProviderError::not_found(message));
     };
     let given = |name: &str| arguments["arguments"][name].as_str();
-    for argument in spec.arguments.iter().filter(|argument| argument.required) {
+    for argument in spec
+        .arguments
+        .iter()
+        .filter(|argument| argument.required == Some(true))
+    {
         if given(&argument.name).is_none_or(|text| text.trim().is_empty()) {
             let message = format!("the prompt `{name}` needs the argument `{}`", argument.name);
             return Err(ProviderError::rejected(message));

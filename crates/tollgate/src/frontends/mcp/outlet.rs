@@ -46,9 +46,9 @@ impl EventSink for Live {
                 message,
             } => {
                 let Some(token) = &self.token else { return };
-                let mut params = json!({"progressToken": token, "progress": done});
+                let mut params = json!({"progressToken": token, "progress": number(done)});
                 if let Some(total) = total {
-                    params["total"] = json!(total);
+                    params["total"] = number(total);
                 }
                 if let Some(message) = message {
                     params["message"] = Value::String(message);
@@ -71,6 +71,40 @@ impl EventSink for Live {
                 self.outlet
                     .offer(rpc::notification("notifications/message", &params));
             }
+        }
+    }
+}
+
+/// A number without a point where it needs none; what counts steps is a whole one.
+fn number(value: f64) -> Value {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "whole numbers of this size are exact in both"
+    )]
+    let whole = value as i64;
+    // Up to here every whole number has a value of its own.
+    if value.fract() == 0.0 && whole.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS {
+        Value::from(whole)
+    } else {
+        Value::from(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_counted_in_whole_numbers() {
+        for (value, text) in [
+            (0.0, "0"),
+            (3.0, "3"),
+            (-1.0, "-1"),
+            (0.5, "0.5"),
+            (1e300, "1e+300"),
+            (f64::NAN, "null"),
+        ] {
+            assert_eq!(number(value).to_string(), text);
         }
     }
 }

@@ -189,13 +189,27 @@ fn a_tool_nobody_has_seen_waits_with_a_grade_to_agree_to() {
     let proposal = "[mcp.servers.tools.echo] capability = \"L0\"";
     assert!(shown.contains(proposal), "{shown}");
     let token = env.approver();
-    env.run(&["mcp", "accept", "s", "--token", &token]).exits(0);
+    let accepted = env.run(&["mcp", "accept", "s", "--token", &token]);
+    let accepted = accepted.exits(0).out;
+    assert!(accepted.contains(proposal), "{accepted}");
     env.configure(&section("s", "legacy", "pin = \"ask\""));
     // Accepted is not trusted: without the operator's word a human still agrees.
     env.call("mcp.s.echo", "{}", &[]).exits(3);
     let agreed = format!("pin = \"ask\"\n{}", proposal.replace("] ", "]\n"));
     env.configure(&section("s", "legacy", &agreed));
     env.ok("mcp.s.echo", "{}");
+}
+
+#[test]
+fn tools_that_were_pinned_on_sight_have_a_grade_to_agree_to_as_well() {
+    let env = super::with("legacy", "");
+    env.ok("mcp.s.echo", "{}");
+    let told = env.run(&["mcp", "accept", "s"]).exits(2).err;
+    assert!(told.contains("nothing of `s` waits"), "{told}");
+    let (echo, other) = ("[mcp.servers.tools.echo] capability = \"L0\"", "tools.ask]");
+    assert!(told.contains(echo) && told.contains(other), "{told}");
+    let one = env.run(&["mcp", "accept", "s", "echo"]).exits(2).err;
+    assert!(one.contains(echo) && !one.contains(other), "{one}");
 }
 
 #[test]

@@ -93,14 +93,14 @@ fn shown((server, tool, pin): &(String, String, Pin)) -> Vec<String> {
     let odd = definition(pin.waiting.as_ref()).map_or_else(Vec::new, oddities);
     all.extend(odd.into_iter().map(|odd| format!("! {odd}")));
     if pin.accepted.is_none() {
-        all.extend(grade(tool, pin));
+        all.extend(grade(tool, pin.waiting.as_ref()));
     }
     all
 }
 
 /// What a tool that is new could be graded, for the operator to decide.
-fn grade(tool: &str, pin: &Pin) -> Option<String> {
-    let grade = definition(pin.waiting.as_ref()).and_then(proposed)?;
+fn grade(tool: &str, told: Option<&Told>) -> Option<String> {
+    let grade = definition(told).and_then(proposed)?;
     let says = match grade {
         Capability::L0 => "it says that it only reads",
         Capability::L1 | Capability::L2 => "it does not say that it only reads",
@@ -132,8 +132,14 @@ pub(super) async fn accept(
     let mut all = waiting(Some(server), scene)?;
     all.retain(|(_, name, _)| tool.is_none_or(|tool| tool == name));
     if all.is_empty() {
-        return Err(Stop::usage(format!("nothing of `{server}` waits")));
+        let mut stop = Stop::usage(format!("nothing of `{server}` waits"));
+        stop.lines.extend(pinned(server, tool, scene)?);
+        return Err(stop);
     }
+    let new = all.iter().filter(|(_, _, pin)| pin.accepted.is_none());
+    let proposals: Vec<String> = new
+        .filter_map(|(_, name, pin)| grade(name, pin.waiting.as_ref()))
+        .collect();
     let lines: Vec<String> = all.iter().flat_map(shown).collect();
     let wired = scene.wire().await?;
     let by = terminal::establish(token, &lines.join("\n"), &wired.gateway, scene).await?;
@@ -146,12 +152,29 @@ pub(super) async fn accept(
     if scene.console.is_json() {
         scene
             .console
-            .json(&json!({"server": server, "accepted": accepted, "by": by}))?;
+            .json(&json!({"server": server, "accepted": accepted, "by": by,
+                          "proposals": proposals}))?;
     } else {
         let said = format!("accepted: {}", accepted.join(", "));
         scene
             .console
             .line(&scene.console.paint(Paint::Good, &said))?;
+        for proposal in &proposals {
+            scene.console.line(proposal)?;
+        }
     }
     Ok(Exit::Ok)
+}
+
+/// What tools that were pinned on sight could be graded.
+fn pinned(server: &str, tool: Option<&str>, scene: &Scene<'_>) -> Result<Vec<String>, Stop> {
+    let pins = lock(scene).read()?;
+    let Some(pinned) = pins.servers.get(server) else {
+        return Ok(Vec::new());
+    };
+    let tools = pinned.tools.iter();
+    let wanted = tools.filter(|(name, _)| tool.is_none_or(|tool| tool == name.as_str()));
+    Ok(wanted
+        .filter_map(|(name, pin)| grade(name, pin.accepted.as_ref()))
+        .collect())
 }
