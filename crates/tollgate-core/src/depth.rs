@@ -1,6 +1,6 @@
 //! Bounds on JSON before anything builds a tree of it.
 
-use memchr::memchr2;
+use memchr::{memchr2, memchr2_iter};
 
 /// The deepest nesting accepted anywhere, well below what recursion could not bear.
 pub const MAX_DEPTH: usize = 96;
@@ -12,6 +12,11 @@ const NEAR: usize = 32;
 ///
 /// Looks at brackets outside strings only; whether it is JSON at all is for the parser to say.
 pub fn within_depth(json: &[u8]) -> bool {
+    // What opens fewer of them, wherever, cannot nest deeper; that is most of what there is.
+    let mut opened = memchr2_iter(b'[', b'{', json);
+    if opened.nth(MAX_DEPTH).is_none() {
+        return true;
+    }
     let mut depth = 0_usize;
     let mut index = 0;
     while let Some(byte) = json.get(index) {

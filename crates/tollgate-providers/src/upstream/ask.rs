@@ -267,7 +267,7 @@ impl Upstream {
             ))),
             Some((process, number)) => {
                 let held = self.take(process, number)?;
-                self.answer(held, responses).await
+                Box::pin(self.answer(held, responses)).await
             }
         }
     }

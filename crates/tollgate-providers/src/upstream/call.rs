@@ -84,7 +84,10 @@ impl Upstream {
             return Err(closed(&self.settings.name));
         }
         match call.tool.as_str() {
-            offer::READ | offer::GET_PROMPT | offer::COMPLETE => self.look(&call, &cx).await,
+            // Boxed, so that the usual call does not carry the room of the others.
+            offer::READ | offer::GET_PROMPT | offer::COMPLETE => {
+                Box::pin(self.look(&call, &cx)).await
+            }
             _ => self.tool(&call, &cx).await,
         }
     }
@@ -270,7 +273,7 @@ impl Upstream {
                 turn,
             },
             ask::Resumed::Task(id) => {
-                return self.resume_task(id, peer, turn, cx).await;
+                return Box::pin(self.resume_task(id, peer, turn, cx)).await;
             }
             ask::Resumed::Afresh(more) => {
                 let extras = Extras {
@@ -302,11 +305,11 @@ impl Upstream {
             Step::Answered(payload, running) => match tasks::begun(&payload, running.peer.modern) {
                 Some(task) => {
                     let Running { peer, turn, .. } = *running;
-                    self.follow_task(peer, turn, task, cx).await
+                    Box::pin(self.follow_task(peer, turn, task, cx)).await
                 }
                 None => ask::reached(&self.settings.name, payload),
             },
-            Step::Asked(running, question) => self.hold(*running, question).await,
+            Step::Asked(running, question) => Box::pin(self.hold(*running, question)).await,
             Step::Lacks(request) => Ok(ask::Reached::Asks(request)),
         }
     }
@@ -362,7 +365,7 @@ impl Upstream {
                     }
                     // Some do without; if this one fails then, that is why.
                     unasked = unasked.or_else(|| ask::unasked(&self.settings.name, &method));
-                    running.peer.brush_off(&id, &method).await;
+                    Box::pin(running.peer.brush_off(&id, &method)).await;
                 }
                 Next::Said(Heard::Answered(..)) => {}
             }

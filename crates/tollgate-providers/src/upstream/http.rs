@@ -145,7 +145,7 @@ impl Http {
         let response = self.allowed(letter).await?;
         self.remember_session(&response);
         if !response.status.is_success() {
-            return self.refused(response).await;
+            return Box::pin(self.refused(response)).await;
         }
         if is_stream(&response) {
             return Ok(Exchange::Stream {
@@ -274,14 +274,14 @@ impl Http {
         let with = |letter: &mut Letter, token: &Token| {
             letter.headers.insert(AUTHORIZATION, token.header.clone());
         };
-        let token = tokens.token().await?;
+        let token = Box::pin(tokens.token()).await?;
         with(&mut letter, &token);
         let response = self.sent(letter.clone()).await?;
         if response.status != StatusCode::UNAUTHORIZED {
             return Ok(response);
         }
         let challenge = response.headers.get(WWW_AUTHENTICATE);
-        let token = tokens.instead_of(&token, challenge).await?;
+        let token = Box::pin(tokens.instead_of(&token, challenge)).await?;
         with(&mut letter, &token);
         self.sent(letter).await
     }

@@ -214,7 +214,8 @@ pub(super) async fn finished(
             whole,
             traceparent,
         };
-        spill::result(server, exchange, shown).await
+        // Boxed, so that native answers do not carry its room.
+        Box::pin(spill::result(server, exchange, shown)).await
     };
     Reply {
         result: Ok(result),
