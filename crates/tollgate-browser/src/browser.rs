@@ -242,6 +242,14 @@ impl Browser {
         self.session(owner, &id?).ok()
     }
 
+    /// Ends the session of a conversation that names none, if there is one.
+    pub async fn close_default(&self, owner: &Owner) {
+        let id = self.defaults.lock().await.remove(owner);
+        if let Some(id) = id {
+            self.close_session(&id).await;
+        }
+    }
+
     /// Ends a session.
     pub async fn close_session(&self, id: &str) {
         let session = self.all().remove(id);

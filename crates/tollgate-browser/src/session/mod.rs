@@ -14,7 +14,10 @@ mod tabs;
 use std::{
     fs,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -69,6 +72,8 @@ pub struct Session {
     saving: tokio::sync::Mutex<()>,
     /// Whether a page was loaded anew that nobody has been told of.
     reopened: AtomicBool,
+    /// Whether it was ended. Whoever still holds it brings nothing of it back.
+    is_over: AtomicBool,
     /// Ends what goes on beside it.
     _over: DropGuard,
 }
@@ -105,6 +110,7 @@ impl Session {
             memory: Arc::clone(&memory),
             saving: tokio::sync::Mutex::default(),
             reopened: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
             _over: over.clone().drop_guard(),
         });
         recall::follow(&session, memory, over);
@@ -178,6 +184,9 @@ impl Session {
         self: &Arc<Self>,
         place: &'p mut Option<Place>,
     ) -> Result<&'p Place, Error> {
+        if self.is_over.load(Ordering::Acquire) {
+            return Err(Error::SessionNotFound(self.id.clone()));
+        }
         let is_alive = place
             .as_ref()
             .is_some_and(|it| it.running.process.is_alive());
@@ -235,6 +244,7 @@ impl Session {
         if let Some(keeper) = self.options.keeper.clone().filter(|_| for_good) {
             let _ = tokio::task::spawn_blocking(move || keeper.ended()).await;
         }
+        self.is_over.store(true, Ordering::Release);
         let place = self.place.lock().await.take();
         let entries = std::mem::take(&mut self.tabs().all);
         for entry in &entries {

@@ -254,3 +254,38 @@ async fn tabs_behind_another_are_as_alive_as_the_one_in_front() {
     assert_eq!(last.title().await.unwrap(), "near");
     world.browser.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_has_ended_is_brought_back_by_nobody() {
+    let world = World::new().await;
+    let (session, tab) = world.show("/near").await;
+    world.browser.close_session(session.id()).await;
+    assert!(tab.has_ended());
+    let again = session.tab(None, true).await.map(|(id, _)| id);
+    assert!(matches!(again, Err(Error::SessionNotFound(_))), "{again:?}");
+    let again = session.open_aside().await.map(|(id, _)| id);
+    assert!(matches!(again, Err(Error::SessionNotFound(_))), "{again:?}");
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_session_of_a_conversation_can_be_ended_by_its_owner_alone() {
+    let world = World::new().await;
+    let (ada, eve) = (owner("ada"), owner("eve"));
+    let own = world
+        .browser
+        .default_session(&ada, || world.options())
+        .await;
+    let own = own.unwrap();
+    let made = world.session();
+    world.browser.close_default(&eve).await;
+    assert!(world.browser.known_default(&ada).await.is_some());
+    world.browser.close_default(&ada).await;
+    assert!(world.browser.known_default(&ada).await.is_none());
+    assert!(world.browser.session(&ada, own.id()).is_err());
+    assert!(
+        world.browser.session(&ada, made.id()).is_ok(),
+        "it was not the one"
+    );
+    world.browser.close().await;
+}

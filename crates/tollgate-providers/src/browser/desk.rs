@@ -4,8 +4,8 @@ use std::{path::PathBuf, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tollgate_browser::{Browser, Error, Options, Owner, Session, Tab, Target, origin};
-use tollgate_core::{CallContext, Principal, ProviderError, ToolCall, TrustLevel};
+use tollgate_browser::{Browser, Error, Keeper as _, Options, Owner, Session, Tab, Target, origin};
+use tollgate_core::{CallContext, Principal, ProviderError, SessionKey, ToolCall, TrustLevel};
 
 use super::{
     Settings,
@@ -137,6 +137,23 @@ impl Desk {
         options: Options,
     ) -> Result<Arc<Session>, ProviderError> {
         self.browser.create(&Self::owner(cx), options).map_err(told)
+    }
+
+    /// Ends the session of a conversation that is over. Sessions that somebody made are not its
+    /// own; what other processes kept of it goes too.
+    pub(super) async fn leave(&self, over: &SessionKey) {
+        for trust in TrustLevel::ALL {
+            let owner = Owner {
+                principal: profile_owner(trust, &over.principal),
+                conversation: over.handle.clone(),
+            };
+            self.browser.close_default(&owner).await;
+            let (principal, conversation) = (&owner.principal, &owner.conversation);
+            let ttl = self.settings.limits.headless_ttl;
+            let shelf = Shelf::pages(&self.profiles, principal, conversation, ttl);
+            // Nothing more can be done for what is not removed now; it is swept later.
+            let _ = tokio::task::spawn_blocking(move || shelf.ended()).await;
+        }
     }
 
     /// The session that is named, or the caller's own.

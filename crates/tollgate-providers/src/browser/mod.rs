@@ -32,8 +32,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tollgate_browser::Browser;
 use tollgate_core::{
-    Answer, CallContext, Health, Provider, ProviderError, ToolCall, ToolName, ToolSet, ToolSpec,
-    TrustLevel, Warning,
+    Answer, CallContext, Health, Provider, ProviderError, SessionKey, ToolCall, ToolName, ToolSet,
+    ToolSpec, TrustLevel, Warning,
 };
 
 use asked::Question;
@@ -127,6 +127,10 @@ impl Provider for Tools {
             Ok(_) => Health::Ready,
             Err(missing) => Health::Degraded(missing.to_string()),
         }
+    }
+
+    async fn leave(&self, conversation: &SessionKey) {
+        self.desk.leave(conversation).await;
     }
 
     async fn close(&self) {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{SESAME, Site, artifact, ask, ended, world};
+use super::{SESAME, Site, artifact, ask, ended, ending::sessions, world};
 use crate::support::{Lines, TestEnv, approval_id};
 
 fn inputs(site: &Site, word: &str, more: &Value) -> Value {
@@ -118,6 +118,7 @@ fn a_login_that_fails_says_why_and_leaves_no_session() {
         ran["error"]["details"]["stepErrorCode"], "NAVIGATION_TIMEOUT",
         "{ran:#}"
     );
+    assert_eq!(sessions(&env), Vec::<String>::new());
     lines.end();
     lines.wait();
     nowhere(&env);

@@ -3,6 +3,7 @@
 
 mod batch;
 mod compare;
+mod ending;
 mod faults;
 mod lists;
 mod login;
@@ -65,6 +66,12 @@ impl Site {
     fn open(&self) {
         *self.state.is_open.lock().unwrap() = true;
         self.state.opened.notify_all();
+    }
+
+    /// Forgets what was asked for, and holds again what is to be held.
+    fn hold(&self) {
+        *self.state.is_open.lock().unwrap() = false;
+        self.state.asked.lock().unwrap().clear();
     }
 
     /// Waits until so many different pages have been asked for below this path.

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Site, both_ways, run};
+use super::{Site, both_ways, ending::gone, run};
 use crate::support::{Lines, TestEnv};
 
 /// A search engine that finds the same pages whatever it is asked; it ends with the test's process.
@@ -69,6 +69,7 @@ fn what_a_search_finds_is_read_over_http_or_in_the_browser_as_it_needs() {
     let inputs = json!({"query": "ferries"});
     let (ran, kept) = both_ways(&mut lines, "search_extract", &inputs);
     assert_eq!(ran["status"], "partial_success", "{ran:#}");
+    gone(&env, "search_extract");
     let items = &ran["result"]["items"];
     let expected = [("Plain", "http", 200), ("Drawn", "browser", 200)];
     assert_eq!(ways(items)[..2], expected, "{ran:#}");
