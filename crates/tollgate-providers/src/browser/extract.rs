@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
 use tollgate_browser::{Error, Session};
-use tollgate_core::{CallContext, ProviderError, toolset::Output};
+use tollgate_core::{CallContext, ErrorCode, ProviderError, toolset::Output};
 
 use super::{
     act::invalid,
@@ -27,9 +27,10 @@ const QUIET: Duration = Duration::from_millis(300);
 /// both may cost.
 const BESIDE: usize = 20;
 const ELEMENTS_BESIDE: usize = BUDGET * 2 / 5;
-/// How long a call waits for a tab where there are as many as there may be.
-const SEAT: Duration = Duration::from_secs(20);
+/// How often a call that waits for a tab looks for one, and what it keeps of its time to say that
+/// there was none.
 const LOOK: Duration = Duration::from_millis(50);
+const RESERVE: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -88,7 +89,7 @@ pub(super) async fn navigate_and_extract(
         ));
     }
     let session = desk.session(&cx, place.session_id.as_deref()).await?;
-    let own = OwnTab::open(&session).await?;
+    let own = OwnTab::open(&session, &cx).await?;
     place.session_id = Some(session.id().to_owned());
     place.tab_id = Some(own.id.clone());
     let extracted = extract(&desk, args, &cx).await;
@@ -166,6 +167,34 @@ pub(super) async fn rested(
     Ok(hand)
 }
 
+/// Opens something of which there may be too many, as soon as there is room for it while the call
+/// has time. What is being opened is never broken off: nobody would close it.
+async fn seat<T, F>(cx: &CallContext, open: impl Fn() -> F) -> Result<T, ProviderError>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let deadline = Instant::now() + cx.time_left.saturating_sub(RESERVE);
+    loop {
+        let full = match open().await {
+            Err(full @ Error::Limit(_)) => full,
+            other => return other.map_err(told),
+        };
+        if Instant::now() >= deadline {
+            let why = format!("no tab became free in time: {full}");
+            let mut late = told(Error::Timeout(why));
+            late.suggestion = told(full).suggestion;
+            return Err(late);
+        }
+        tokio::select! {
+            () = sleep(LOOK) => {}
+            () = cx.cancel.cancelled() => {
+                let why = "the call was cancelled before a tab became free";
+                return Err(ProviderError::new(ErrorCode::Cancelled, why));
+            }
+        }
+    }
+}
+
 /// A tab that lives as long as one call.
 pub(super) struct OwnTab {
     session: Arc<Session>,
@@ -175,21 +204,16 @@ pub(super) struct OwnTab {
 
 impl OwnTab {
     /// Opens one; where there are too many, waits until another is closed.
-    pub(super) async fn open(session: &Arc<Session>) -> Result<Self, ProviderError> {
-        let deadline = Instant::now() + SEAT;
-        loop {
-            match session.open_aside().await {
-                Ok((id, _)) => {
-                    return Ok(Self {
-                        session: Arc::clone(session),
-                        id,
-                        is_closed: false,
-                    });
-                }
-                Err(Error::Limit(_)) if Instant::now() < deadline => sleep(LOOK).await,
-                Err(error) => return Err(told(error)),
-            }
-        }
+    pub(super) async fn open(
+        session: &Arc<Session>,
+        cx: &CallContext,
+    ) -> Result<Self, ProviderError> {
+        let (id, _) = seat(cx, || session.open_aside()).await?;
+        Ok(Self {
+            session: Arc::clone(session),
+            id,
+            is_closed: false,
+        })
     }
 
     pub(super) async fn close(mut self) {
@@ -208,5 +232,47 @@ impl Drop for OwnTab {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { session.close_tab(&id).await });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_testkit::fakes::context;
+
+    use super::*;
+
+    const CALL: Duration = Duration::from_secs(90);
+
+    /// Waits for a seat that becomes free at a time, if ever.
+    async fn waited(cx: &CallContext, free: Option<Duration>) -> Result<(), ProviderError> {
+        let began = Instant::now();
+        let open = async || match free {
+            Some(free) if began.elapsed() >= free => Ok(()),
+            _ => Err(Error::Limit("a session has at most 20 tabs".to_owned())),
+        };
+        seat(cx, open).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_waits_for_a_tab_as_long_as_its_call_has_time() {
+        let mut cx = context();
+        cx.time_left = CALL;
+        for free in [0, 19, 60, 88] {
+            let free = Some(Duration::from_secs(free));
+            assert!(waited(&cx, free).await.is_ok(), "{free:?}");
+        }
+        let late = waited(&cx, None).await.unwrap_err();
+        assert_eq!(late.document_code.as_deref(), Some("NAVIGATION_TIMEOUT"));
+        assert!(late.message.contains("at most 20 tabs"), "{late:?}");
+        assert!(late.suggestion.unwrap().contains("browser.close_tab"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_for_a_tab_can_be_called_off() {
+        let mut cx = context();
+        cx.time_left = CALL;
+        cx.cancel.cancel();
+        let off = waited(&cx, None).await.unwrap_err();
+        assert_eq!(off.code, ErrorCode::Cancelled);
     }
 }

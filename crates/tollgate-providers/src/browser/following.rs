@@ -114,7 +114,7 @@ pub(super) async fn extract_pages(
     let deadline = Instant::now() + cx.time_left.saturating_sub(RESERVE);
     let most = args.max_pages.unwrap_or(PAGES);
     let session = desk.session(&cx, args.session_id.as_deref()).await?;
-    let own = OwnTab::open(&session).await?;
+    let own = OwnTab::open(&session, &cx).await?;
     let place = Place {
         session_id: Some(session.id().to_owned()),
         tab_id: Some(own.id.clone()),

@@ -11,6 +11,9 @@ use super::{act, compare, desk::Desk, extract, following, forms, login, logs, re
 /// A page may take half a minute to come, and something is done with it then.
 const PATIENCE_MS: u64 = 60_000;
 
+/// A page that is read in one go may first have to wait for a tab.
+const WAITING_MS: u64 = 90_000;
+
 /// A list over many pages takes minutes.
 const LONG_MS: u64 = 600_000;
 
@@ -23,6 +26,13 @@ fn look(name: &'static str, title: &'static str, description: &'static str) -> T
     let mut tool = Tool::read(name, title, description).sets(SETS);
     tool.annotations.open_world = true;
     tool.timeout_ms = PATIENCE_MS;
+    tool
+}
+
+/// Looks in a tab that there may not be yet.
+fn look_aside(name: &'static str, title: &'static str, description: &'static str) -> Tool {
+    let mut tool = look(name, title, description);
+    tool.timeout_ms = WAITING_MS;
     tool
 }
 
@@ -209,7 +219,7 @@ fn looking(tools: ToolSet<Desk>) -> ToolSet<Desk> {
             logs::get_console_logs,
         )
         .shaped(
-            look(
+            look_aside(
                 "browser.navigate_and_extract",
                 "Go to a page and read it",
                 "browser.navigate, waiting for rest, and browser.get_page_content in one call.",

@@ -160,6 +160,42 @@ fn a_run_in_a_session_of_the_caller_leaves_it_and_its_tab_alone() {
 }
 
 #[test]
+fn pages_wait_for_the_last_tab_of_a_session() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let made = ask(&mut lines, "browser.create_session", json!({}));
+    let session = made["data"]["sessionId"].clone();
+    let place = json!({"sessionId": session});
+    for _ in 0..19 {
+        let opened = ask(&mut lines, "browser.create_tab", place.clone());
+        assert_eq!(opened["status"], "ok", "{opened:#}");
+    }
+    let urls: Vec<String> = (0..8)
+        .map(|it| site.url(&format!("/script?no={it}")))
+        .collect();
+    for (template, inputs) in [
+        (
+            "batch_extract_pages",
+            json!({"urls": urls, "engine": "browser", "concurrency": 5}),
+        ),
+        ("multi_tab_compare", json!({"urls": urls, "concurrency": 5})),
+    ] {
+        let params = json!({"templateId": template, "sessionId": session, "inputs": inputs});
+        let ran = ask(&mut lines, "run_task_template", params);
+        assert_eq!(ran["data"]["result"]["summary"]["succeeded"], 8, "{ran:#}");
+    }
+    let tabs = ask(&mut lines, "browser.list_tabs", place);
+    assert_eq!(
+        tabs["data"]["tabs"].as_array().unwrap().len(),
+        19,
+        "{tabs:#}"
+    );
+    lines.end();
+    lines.wait();
+}
+
+#[test]
 fn too_few_too_many_and_too_much_at_once_are_refused() {
     let site = Site::start();
     let env = world(&site);

@@ -150,7 +150,7 @@ fn account(stream: &mut TcpStream, head: &str) -> String {
 fn page(path: &str) -> Option<(&'static str, String)> {
     let words = "The ferry leaves the old pier at noon, and it comes back before the sun is down. "
         .repeat(6);
-    let body = match path {
+    let body = match path.split("?no=").next().unwrap_or_default() {
         "/plain" => format!(
             "<title>Plain</title><article><h1>Plain</h1><p>{words}</p><p>{words}</p></article>"
         ),
