@@ -92,19 +92,27 @@ pub(super) fn page<T: Serialize>(
     (shown, (end < total).then(|| Start::cursor(end, 0)))
 }
 
-/// The same for text, of which at most so many characters are wanted in all.
+/// How much text is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Most {
+    pub(super) sections: usize,
+    /// Of all of them.
+    pub(super) characters: usize,
+}
+
+/// The same for text.
 pub(super) fn text_page(
     all: Vec<Section>,
     start: Start,
     budget: usize,
-    most: usize,
+    most: Most,
 ) -> (Vec<Section>, Option<String>) {
     let mut rest: Vec<Section> = all.into_iter().skip(start.item).collect();
     if let Some(first) = rest.first_mut().filter(|_| start.skip > 0) {
         first.text = first.text.chars().skip(start.skip).collect();
     }
-    let (total, fit) = (rest.len(), fitting(&rest, budget));
-    let (mut left, mut shown) = (most, Vec::new());
+    let (total, fit) = (rest.len(), fitting(&rest, budget).min(most.sections));
+    let (mut left, mut shown) = (most.characters, Vec::new());
     for (number, mut section) in rest.into_iter().take(fit).enumerate() {
         let item = start.item + number;
         let skipped = if number == 0 { start.skip } else { 0 };
@@ -236,23 +244,31 @@ mod tests {
         let texts: Vec<String> = (0..40).map(|it| format!("{it} 文字 and words")).collect();
         let all = sections(&texts);
         let whole: String = texts.concat();
-        for most in [1, 7, 16, 33, 500] {
+        for (characters, sections) in [(1, 9), (7, 9), (16, 1), (33, 2), (500, 9), (500, 50)] {
+            let most = Most {
+                sections,
+                characters,
+            };
             for budget in [20, 200, usize::MAX] {
                 let (mut read, mut start) = (String::new(), Start::default());
                 loop {
                     let (shown, next) = text_page(all.clone(), start, budget, most);
+                    assert!(shown.len() <= sections, "{most:?}");
                     let said: String = shown.into_iter().map(|it| it.text).collect();
-                    assert!(said.chars().count() <= most, "{said}");
+                    assert!(said.chars().count() <= characters, "{said}");
                     read.push_str(&said);
                     match next {
                         Some(next) => start = Start::of(Some(&next)).unwrap(),
                         None => break,
                     }
                 }
-                assert_eq!(read, whole, "{most} {budget}");
+                assert_eq!(read, whole, "{most:?} {budget}");
             }
         }
-        let exact = texts[0].chars().count();
+        let exact = Most {
+            sections: 50,
+            characters: texts[0].chars().count(),
+        };
         let (_, next) = text_page(all, Start::default(), usize::MAX, exact);
         assert_eq!(next.as_deref(), Some("1"), "the next one begins whole");
     }

@@ -9,13 +9,15 @@ use tollgate_core::ProviderError;
 use super::{
     faults::told,
     fit::{
-        BUDGET, Start, View, left_beside, page, short_dialog, short_metadata, short_title,
+        BUDGET, Most, Start, View, left_beside, page, short_dialog, short_metadata, short_title,
         short_url, some, text_page, whole_list, whole_section,
     },
 };
 
 /// The longest piece of text.
 pub(super) const SECTION: usize = 500;
+/// How many pieces of text are shown.
+const SECTIONS: usize = 50;
 /// How many elements are shown if nobody says how many.
 const ELEMENTS: usize = 50;
 /// What naming those that are gone may cost, in tokens.
@@ -337,7 +339,10 @@ pub(super) async fn content(
         metadata: short_metadata(metadata),
     };
     let budget = wanted.left_beside(&shown);
-    let most = wanted.most.unwrap_or(usize::MAX);
+    let most = Most {
+        sections: SECTIONS,
+        characters: wanted.most.unwrap_or(usize::MAX),
+    };
     let (sections, next_cursor) = text_page(sections, start, budget, most);
     let is_part = next_cursor.is_some() || is_cut_beside;
     shown.sections = sections;

@@ -218,3 +218,40 @@ async fn text_that_is_gone_since_is_named() {
     );
     browser_closed(&provider).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_view_of_a_text_has_at_most_fifty_sections() {
+    let folder = tempfile::tempdir().unwrap();
+    let (provider, cx) = (browser::provider(settings(&folder)), context());
+    let words = |it: u32| format!("<p>word {it}</p>");
+    let text: String = (0..120).map(words).collect();
+    let site = site_of(move |_| Some(format!("<title>Words</title><main>{text}</main>"))).await;
+    data(&provider, "navigate", json!({"url": site}), &cx).await;
+    for most in [None, Some(50_000)] {
+        let (mut counts, mut cursor) = (Vec::new(), Value::Null);
+        loop {
+            let mut wanted = json!({});
+            if let Some(most) = most {
+                wanted["maxLength"] = json!(most);
+            }
+            if !cursor.is_null() {
+                wanted["cursor"] = cursor.clone();
+            }
+            let content = data(&provider, "get_page_content", wanted, &cx).await;
+            assert_eq!(content["totalSections"], 120);
+            counts.push(content["sections"].as_array().unwrap().len());
+            cursor = content["nextCursor"].clone();
+            assert_eq!(content["truncated"], json!(!cursor.is_null()));
+            if cursor.is_null() {
+                break;
+            }
+        }
+        assert_eq!(counts, [50, 50, 20], "{most:?}");
+    }
+    let args = json!({"url": site, "maxLength": 50_000});
+    let read = data(&provider, "navigate_and_extract", args, &cx).await;
+    let content = &read["content"];
+    assert_eq!(content["sections"].as_array().unwrap().len(), 50);
+    assert_eq!(content["nextCursor"], "50", "{content:#}");
+    browser_closed(&provider).await;
+}
