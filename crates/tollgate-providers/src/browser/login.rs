@@ -15,6 +15,7 @@ use super::{
     desk::{Desk, Hand, Place},
     faults::told,
 };
+use crate::escape::unescaped;
 
 /// How long the sign of success may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -157,32 +158,78 @@ pub(super) async fn log_in(
     done(&hand, &args.credentials, login_state).await
 }
 
-/// What is shown of the page it ended at; a form that puts a password into its address does
-/// not show it here.
+/// What is shown of the page it ended at; a form that puts what it was given into its address
+/// does not show it here.
 async fn done(
     hand: &Hand,
     credentials: &Credentials,
     login_state: State,
 ) -> Result<LoggedIn, ProviderError> {
     let page = hand.page().await?;
-    let hide = |text: String| text.replace(&credentials.password, HIDDEN);
-    let encoded: String = credentials
-        .password
-        .bytes()
-        .map(|byte| match byte {
-            b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | b'*' => {
-                char::from(byte).to_string()
-            }
-            b' ' => "+".to_owned(),
-            _ => format!("%{byte:02X}"),
-        })
-        .collect();
     Ok(LoggedIn {
         success: true,
-        final_url: hide(page.url.replace(&encoded, HIDDEN)),
-        title: hide(page.title),
+        final_url: credentials.hidden_in_address(&page.url),
+        title: credentials.hidden(&page.title),
         login_state,
     })
+}
+
+/// What ends a field of a form in an address.
+const ENDS: [char; 4] = ['?', '#', '&', ';'];
+
+impl Credentials {
+    /// An address that does not show them. A path may well be called like somebody: only what a
+    /// form fills in is searched for names.
+    fn hidden_in_address(&self, address: &str) -> String {
+        let address = address.replace(&self.password, HIDDEN);
+        let (path, filled) = match address.find(ENDS) {
+            Some(at) => address.split_at(at),
+            None => (address.as_str(), ""),
+        };
+        let shows_password = |text: String| text.contains(&self.password);
+        let shows_any = |text: String| self.hidden(&text) != text;
+        let path = path
+            .split('/')
+            .map(|part| match readings(part).any(shows_password) {
+                true => HIDDEN,
+                false => part,
+            });
+        let mut shown = path.collect::<Vec<&str>>().join("/");
+        for field in filled.split_inclusive(ENDS) {
+            let (field, end) = field.split_at(field.trim_end_matches(ENDS).len());
+            let value = field.find('=').map_or(0, |at| at + 1);
+            let (name, value) = field.split_at(value);
+            let part = |part| match readings(part).any(shows_any) {
+                true => HIDDEN,
+                false => part,
+            };
+            shown.extend([part(name), part(value), end]);
+        }
+        shown
+    }
+
+    /// A text without the password, and without the name where that stands by itself.
+    fn hidden(&self, text: &str) -> String {
+        let text = text.replace(&self.password, HIDDEN);
+        let (mut shown, mut rest) = (String::new(), text.as_str());
+        while let Some(at) = rest.find(&self.username) {
+            let (before, after) = (&rest[..at], &rest[at + self.username.len()..]);
+            let is_within = before.ends_with(char::is_alphanumeric)
+                || before.is_empty() && shown.ends_with(char::is_alphanumeric)
+                || after.starts_with(char::is_alphanumeric);
+            shown.push_str(before);
+            shown.push_str(if is_within { &self.username } else { HIDDEN });
+            rest = after;
+        }
+        shown + rest
+    }
+}
+
+/// What a part of an address can mean.
+fn readings(part: &str) -> impl Iterator<Item = String> {
+    let filled_in = part.replace('+', " ");
+    let meant = [unescaped(part), unescaped(&filled_in)];
+    meant.into_iter().flatten().chain([part.to_owned()])
 }
 
 /// What is waited for after the form was sent; nothing if any end will do.
@@ -291,4 +338,47 @@ fn not_found(field: &str) -> ProviderError {
     error.suggestion = Some("Name the fields with selectors.".to_owned());
     error.details.insert("field".to_owned(), field.into());
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credentials(username: &str, password: &str) -> Credentials {
+        Credentials {
+            username: username.to_owned(),
+            password: password.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_address_shows_neither_the_name_nor_the_password() {
+        let plain = credentials("anna", "open sesame&4711");
+        let cases = [
+            (
+                "/in?user=anna&word=open+sesame%264711",
+                "/in?user=********&word=********",
+            ),
+            (
+                "/in?word=open%20sesame%264711#anna",
+                "/in?word=********#********",
+            ),
+            ("/in/open+sesame%264711?next=1", "/in/********?next=1"),
+            ("/anna/home?hannah=annas&x=1", "/anna/home?hannah=annas&x=1"),
+        ];
+        for (address, shown) in cases {
+            assert_eq!(plain.hidden_in_address(address), shown);
+        }
+        let mail = credentials("anna+b@example.com", "x=y");
+        for address in [
+            "?m=anna%2Bb%40example.com&p=x%3Dy",
+            "?m=anna%2bb@example.com&p=x%3dy",
+        ] {
+            assert_eq!(mail.hidden_in_address(address), "?m=********&p=********");
+        }
+        assert_eq!(
+            plain.hidden("Hello, anna! Hannah"),
+            "Hello, ********! Hannah"
+        );
+    }
 }

@@ -171,3 +171,44 @@ fn a_login_says_whether_it_is_kept() {
     lines.wait();
     nowhere(&env);
 }
+
+/// The button of this form is called like none that is looked for, so Enter sends it off.
+#[test]
+fn a_form_that_puts_a_login_into_its_address_shows_nothing_of_it() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let signs = [
+        (
+            json!({"type": "selector", "value": "#hello"}),
+            "authenticated",
+        ),
+        (json!({"type": "stable"}), "unknown"),
+        (Value::Null, "unknown"),
+    ];
+    for (sign, state) in signs {
+        let mut inputs = inputs(&site, SESAME, &json!({"startUrl": site.url("/door")}));
+        inputs["successIndicator"] = sign;
+        if inputs["successIndicator"].is_null() {
+            inputs.as_object_mut().unwrap().remove("successIndicator");
+        }
+        let ran = agreed(&env, &mut lines, &inputs, "sync");
+        let result = &ran["data"]["result"];
+        let address = site.url("/door/in?user=********&word=********");
+        assert_eq!(result["finalUrl"], address, "{ran:#}");
+        assert_eq!(
+            (&result["title"], &result["loginState"]),
+            (&json!("Inside"), &json!(state)),
+            "{ran:#}"
+        );
+        let kept = artifact(&mut lines, &ran["data"], "result.json");
+        for told in [&ran, &kept] {
+            let told = told.to_string();
+            assert!(!told.contains(SESAME) && !told.contains("anna"), "{told}");
+        }
+    }
+    site.wait_for("/door/in?user=anna&word=", 1);
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+}

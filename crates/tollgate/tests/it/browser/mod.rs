@@ -185,9 +185,15 @@ fn page(path: &str) -> Option<(&'static str, String)> {
             "<title>?</title><script>document.title=document.cookie.includes('mark=1')?'marked':'unmarked'</script>"
                 .to_owned()
         }
+        "/door" => {
+            "<title>Door</title><form action=/door/in><label>User <input name=user></label>\
+             <label>Word <input type=password name=word></label><button>Go on</button></form>"
+                .to_owned()
+        }
         "/north" => lamps("Lamps", &["Lamp", "From 5 crowns", "In stock"]),
         "/south" => lamps(" LAMPS ", &["Lamp", "From 6 crowns", "In stock"]),
         "/broken" | "/broken?2" | "/list/4" => return None,
+        _ if path.starts_with("/door/in?") => "<title>Inside</title><h1 id=hello>Hello</h1>".to_owned(),
         _ if path.starts_with("/held/") => format!("<title>Held</title><p>{words}</p>"),
         _ if path.starts_with("/list/") => listing(path.trim_start_matches("/list/")),
         _ => return Some(("404 Not Found", "<title>Nothing</title>".to_owned())),
