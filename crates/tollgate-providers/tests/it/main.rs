@@ -5,6 +5,8 @@ mod browser;
 #[cfg(test)]
 mod browser_arguments;
 #[cfg(test)]
+mod browser_edges;
+#[cfg(test)]
 mod browser_sites;
 #[cfg(test)]
 mod browser_tools;
