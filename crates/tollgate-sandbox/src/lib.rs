@@ -32,4 +32,4 @@ pub use linux::{
 pub use ring::Ring;
 #[cfg(target_os = "linux")]
 pub use runner::{Refused, Runner, Runners, Standing};
-pub use supervise::{Ended, Program, Supervised, Watch, spawn_supervised};
+pub use supervise::{Ended, Ending, Program, Supervised, Watch, spawn_supervised};

@@ -84,7 +84,25 @@ pub struct Watch(Arc<Inner>);
 struct Inner {
     group: Pid,
     stderr: Arc<Ring>,
-    ended: watch::Receiver<Option<Ended>>,
+    ending: Ending,
+}
+
+/// Sees how a child ends without keeping it: dropping the last [`Watch`] ends it all the same.
+#[derive(Debug, Clone)]
+pub struct Ending(watch::Receiver<Option<Ended>>);
+
+impl Ending {
+    /// How it ended, if it has.
+    pub fn has_ended(&self) -> Option<Ended> {
+        *self.0.borrow()
+    }
+
+    /// Waits for its end.
+    pub async fn ended(&self) -> Ended {
+        let mut ended = self.0.clone();
+        let seen = ended.wait_for(Option::is_some).await;
+        seen.ok().and_then(|seen| *seen).unwrap_or(Ended::Code(-1))
+    }
 }
 
 impl Watch {
@@ -100,14 +118,17 @@ impl Watch {
 
     /// How it ended, if it has.
     pub fn has_ended(&self) -> Option<Ended> {
-        *self.0.ended.borrow()
+        self.0.ending.has_ended()
     }
 
     /// Waits for its end.
     pub async fn ended(&self) -> Ended {
-        let mut ended = self.0.ended.clone();
-        let seen = ended.wait_for(Option::is_some).await;
-        seen.ok().and_then(|seen| *seen).unwrap_or(Ended::Code(-1))
+        self.0.ending.ended().await
+    }
+
+    /// For whoever wants to know of its end and must not prevent it.
+    pub fn ending(&self) -> Ending {
+        self.0.ending.clone()
     }
 
     /// Whether somebody stopped it, so that it neither runs nor ends.
@@ -134,7 +155,7 @@ impl Watch {
 impl Inner {
     /// A leader that has been waited for left nobody behind, and its number may be another's.
     fn signal(&self, signal: Signal) {
-        if self.ended.borrow().is_none() {
+        if self.ending.has_ended().is_none() {
             hit(self.group, signal);
         }
     }
@@ -160,7 +181,7 @@ pub async fn spawn_supervised(program: Program) -> io::Result<Supervised> {
     let inner = Inner {
         group: child.group,
         stderr: Arc::clone(&stderr),
-        ended,
+        ending: Ending(ended),
     };
     let watch = Watch(Arc::new(inner));
     let says = pipe::Receiver::from_owned_fd(child.stderr.take().ok_or_else(lost)?)?;

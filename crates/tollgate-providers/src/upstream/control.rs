@@ -20,7 +20,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Upstream, life::Phase};
+use super::{
+    Upstream,
+    life::{Down, Phase},
+};
 
 /// The longest question or answer.
 const LONGEST: u64 = 64 << 10;
@@ -157,7 +160,11 @@ impl Upstream {
             loop {
                 let phase = self.phase();
                 match phase {
-                    Phase::Up(_) | Phase::Down(_) if self.lives() > before => return phase,
+                    Phase::Up(_) | Phase::Down(Down { until: Some(_), .. })
+                        if self.lives() > before =>
+                    {
+                        return phase;
+                    }
                     Phase::Closed => return phase,
                     Phase::Idle | Phase::Starting | Phase::Up(_) | Phase::Down(_) => {}
                 }

@@ -7,12 +7,12 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use tokio::{
     sync::mpsc,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tollgate_core::{ErrorCode, Notice};
 use tollgate_sandbox::{Program, spawn_supervised};
@@ -28,7 +28,7 @@ use super::{
     stdio::{GRACE, Stdio},
 };
 
-/// Who lived this long was not in a loop of crashes.
+/// Who could be called for this long was not in a loop of crashes.
 const STABLE: Duration = Duration::from_secs(10);
 /// Waits before a server is started again.
 const WAITS: [Duration; 5] = [
@@ -56,11 +56,11 @@ const SETTLE: Duration = Duration::from_millis(50);
 pub(super) enum Phase {
     /// Nobody wanted it yet.
     Idle,
-    /// It is on its way.
+    /// It is on its way, and has not failed before.
     Starting,
     /// It can be called.
     Up(Arc<Peer>),
-    /// It cannot, for this reason, until then.
+    /// It cannot, for this reason; a new attempt changes that only when it succeeds.
     Down(Down),
     /// It is over.
     Closed,
@@ -71,7 +71,16 @@ pub(super) enum Phase {
 pub(super) struct Down {
     pub(super) code: ErrorCode,
     pub(super) reason: String,
-    pub(super) until: Instant,
+    /// When it is started again; nothing while that is being tried.
+    pub(super) until: Option<Instant>,
+}
+
+impl Down {
+    /// How long it stays so at least.
+    pub(super) fn left(&self) -> Duration {
+        let left = |until: Instant| until.saturating_duration_since(Instant::now());
+        self.until.map(left).unwrap_or_default()
+    }
 }
 
 /// How a life ended.
@@ -81,6 +90,8 @@ pub(super) struct Trouble {
     reason: String,
     /// Somebody wanted it, so it is no failure.
     wanted: bool,
+    /// For how long it could be called, if ever.
+    up: Option<Duration>,
 }
 
 impl Trouble {
@@ -90,7 +101,22 @@ impl Trouble {
             code,
             reason: reason.into(),
             wanted: false,
+            up: None,
         }
+    }
+
+    fn wanted() -> Self {
+        let why = "the operator wants it started again";
+        Self {
+            wanted: true,
+            ..Self::new(None, ErrorCode::Unavailable, why)
+        }
+    }
+
+    /// Failures in a row, this one included.
+    fn failures(&self, before: usize) -> usize {
+        let was_stable = self.up.is_some_and(|up| up > STABLE);
+        if was_stable { 1 } else { before + 1 }
     }
 
     fn of(event: &'static str, error: &AskError) -> Self {
@@ -114,7 +140,8 @@ impl Upstream {
         if matches!(*phase, Phase::Idle) {
             *phase = Phase::Starting;
             let own = Arc::clone(self);
-            tokio::spawn(async move { own.live().await });
+            let life = tokio::spawn(async move { own.live().await });
+            *self.life.lock().unwrap_or_else(PoisonError::into_inner) = Some(life);
             drop(phase);
             let closed = self.control.as_ref().and_then(Control::open);
             if let Some(error) = closed {
@@ -124,30 +151,45 @@ impl Upstream {
         }
     }
 
+    /// Waits until the task of its life has let go of everything.
+    pub(super) async fn over(&self) {
+        let life = {
+            let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
+            life.take()
+        };
+        if let Some(life) = life {
+            // A task that broke has let go as well.
+            drop(life.await);
+        }
+    }
+
     async fn live(self: Arc<Self>) {
         let mut failures = 0;
         while !self.closed.is_cancelled() {
+            self.set(match self.phase() {
+                Phase::Down(down) => Phase::Down(Down {
+                    until: None,
+                    ..down
+                }),
+                Phase::Idle | Phase::Starting | Phase::Up(_) | Phase::Closed => Phase::Starting,
+            });
             *self.lives.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-            self.set(Phase::Starting);
-            let began = Instant::now();
             let trouble = tokio::select! {
                 trouble = self.one_life() => trouble,
                 () = self.closed.cancelled() => break,
             };
-            if began.elapsed() > STABLE || trouble.wanted {
-                failures = 0;
-            }
             if trouble.wanted {
+                failures = 0;
                 self.journal("mcp.restarted", &trouble.reason);
                 continue;
             }
-            let wait = WAITS[failures.min(WAITS.len() - 1)];
-            failures += 1;
+            failures = trouble.failures(failures);
+            let wait = WAITS[failures.min(WAITS.len()) - 1];
             self.journal(trouble.event.unwrap_or("mcp.ended"), &trouble.reason);
             self.set(Phase::Down(Down {
                 code: trouble.code,
                 reason: trouble.reason,
-                until: Instant::now() + wait,
+                until: Some(Instant::now() + wait),
             }));
             self.notice(Notice::ListsChanged);
             let rest = async {
@@ -170,7 +212,10 @@ impl Upstream {
     async fn one_life(self: &Arc<Self>) -> Trouble {
         let (chatter, mut hears) = mpsc::channel(CHATTER);
         let limit = self.settings.start_timeout;
-        let started = timeout(limit, self.connect(&chatter)).await;
+        let started = tokio::select! {
+            started = timeout(limit, self.connect(&chatter)) => started,
+            () = self.restart.notified() => return Trouble::wanted(),
+        };
         let peer = match started {
             Ok(Ok(peer)) => Arc::new(peer),
             Ok(Err(trouble)) => return trouble,
@@ -179,16 +224,24 @@ impl Upstream {
                 return Trouble::new(Some("mcp.spawn.failed"), ErrorCode::Unavailable, why);
             }
         };
-        let ended = self.while_up(&peer, &mut hears).await;
+        // Whichever way this ends, nobody goes on listening to it.
+        let _over = peer.over.clone().drop_guard();
+        let mut up = None;
+        let ended = tokio::select! {
+            ended = self.while_up(&peer, &mut hears, &mut up) => ended,
+            () = self.restart.notified() => Trouble::wanted(),
+        };
+        let up = up.map(|since: Instant| since.elapsed());
         end(&peer).await;
         self.forget_all();
-        ended
+        Trouble { up, ..ended }
     }
 
     async fn while_up(
         self: &Arc<Self>,
         peer: &Arc<Peer>,
         hears: &mut mpsc::Receiver<Heard>,
+        up: &mut Option<Instant>,
     ) -> Trouble {
         let listing = self.settings.start_timeout;
         match peer.list(listing).await {
@@ -199,6 +252,7 @@ impl Upstream {
         let ready = format!("it speaks {} and offers {count} tools", peer.version);
         self.journal("mcp.ready", &ready);
         self.set(Phase::Up(Arc::clone(peer)));
+        *up = Some(Instant::now());
         self.notice(Notice::ListsChanged);
         self.listen(peer);
         let mut look = interval(self.settings.health_interval);
@@ -229,10 +283,6 @@ impl Upstream {
                     if let Some(why) = self.examine(peer, true).await {
                         return trouble(&why);
                     }
-                }
-                () = self.restart.notified() => {
-                    let wanted = trouble("the operator wants it started again");
-                    return Trouble { wanted: true, ..wanted };
                 }
             }
         }
@@ -307,7 +357,9 @@ impl Upstream {
                     close(&link).await;
                 }
                 Ok(Begun::Left(why)) => {
-                    return Err(stillborn(&link, &why));
+                    let trouble = stillborn(&link, &why);
+                    close(&link).await;
+                    return Err(trouble);
                 }
                 Err(error) => {
                     let trouble = Trouble::of("mcp.spawn.failed", &error);
@@ -416,5 +468,16 @@ mod tests {
         assert!(is_hung(true, seconds(6), seconds(60)));
         assert!(!is_hung(false, seconds(6), seconds(60)));
         assert!(is_hung(false, seconds(60), seconds(60)));
+    }
+
+    #[test]
+    fn only_who_could_be_called_for_a_while_begins_anew() {
+        let died = |up: Option<u64>| Trouble {
+            up: up.map(Duration::from_secs),
+            ..Trouble::new(None, ErrorCode::Unavailable, "it ended")
+        };
+        assert_eq!(died(Some(11)).failures(4), 1);
+        assert_eq!(died(Some(10)).failures(4), 5);
+        assert_eq!(died(None).failures(4), 5);
     }
 }

@@ -40,11 +40,15 @@ use std::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    task::JoinHandle,
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
     Answer, CallContext, Deferral, ErrorCode, Health, Notice, NoticeSink, Offers, Provider,
@@ -65,8 +69,9 @@ use self::{
     spoken::Spoken,
 };
 
-/// How long a call waits for a server that is about to be started again.
+/// How long a call waits for a server that has failed and is started again.
 const SOON: Duration = Duration::from_millis(600);
+const STARTING: &str = "it is still starting";
 
 /// One server.
 pub(crate) struct Upstream {
@@ -77,6 +82,8 @@ pub(crate) struct Upstream {
     names: Names,
     phase: Mutex<Phase>,
     changed: watch::Sender<u64>,
+    /// The task that owns the connection.
+    life: Mutex<Option<JoinHandle<()>>>,
     known: Mutex<Option<Arc<Known>>>,
     /// Where definitions are pinned.
     lock: Option<Lock>,
@@ -139,6 +146,7 @@ fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
                 journal: journal.clone(),
                 phase: Mutex::new(Phase::Idle),
                 changed: watch::channel(0).0,
+                life: Mutex::default(),
                 known: Mutex::new(None),
                 lock: lock.clone().filter(|_| server.pin != Pinning::Off),
                 listed: Mutex::new(None),
@@ -174,14 +182,17 @@ impl Upstream {
         phase.clone()
     }
 
-    /// Goes on to another phase; what is closed stays closed.
-    fn set(&self, next: Phase) {
+    /// Goes on to another phase; what is closed stays closed. Gives the phase before.
+    fn set(&self, next: Phase) -> Phase {
         let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(*phase, Phase::Closed) {
-            *phase = next;
-        }
+        let before = if matches!(*phase, Phase::Closed) {
+            Phase::Closed
+        } else {
+            std::mem::replace(&mut *phase, next)
+        };
         drop(phase);
         self.changed.send_modify(|count| *count += 1);
+        before
     }
 
     fn known(&self) -> Option<Arc<Known>> {
@@ -243,27 +254,31 @@ impl Upstream {
     /// The server, as soon as it can be called; who has to wait too long is told why.
     async fn ready(self: &Arc<Self>, cx: &CallContext) -> Result<Arc<Peer>, ProviderError> {
         let mut changed = self.changed.subscribe();
+        let soon = Instant::now() + SOON;
         loop {
-            match self.phase() {
+            let (patience, told) = match self.phase() {
                 Phase::Up(peer) => return Ok(peer),
                 Phase::Closed => return Err(closed(&self.settings.name)),
-                Phase::Idle => self.begin(),
-                Phase::Starting => {}
+                phase @ (Phase::Idle | Phase::Starting) => {
+                    if matches!(phase, Phase::Idle) {
+                        self.begin();
+                    }
+                    let told = self.unavailable(STARTING, ErrorCode::Unavailable, SOON);
+                    (Instant::now() + self.settings.start_timeout, told)
+                }
                 Phase::Down(down) => {
-                    let left = down.until.saturating_duration_since(Instant::now());
-                    if left > SOON {
-                        return Err(self.unavailable(&down.reason, down.code, left));
+                    let told = self.unavailable(&down.reason, down.code, down.left());
+                    if down.left() > SOON {
+                        return Err(told);
                     }
                     self.wanted.notify_one();
+                    (soon, told)
                 }
-            }
+            };
             tokio::select! {
                 _ = changed.changed() => {}
                 () = cx.cancel.cancelled() => return Err(cancelled()),
-                () = tokio::time::sleep(self.settings.start_timeout) => {
-                    let why = "it is still starting";
-                    return Err(self.unavailable(why, ErrorCode::Unavailable, SOON));
-                }
+                () = tokio::time::sleep_until(patience) => return Err(told),
             }
         }
     }
@@ -272,6 +287,7 @@ impl Upstream {
         let name = &self.settings.name;
         ProviderError {
             retry_after: Some(left.max(Duration::from_secs(1))),
+            document_code: (code == ErrorCode::SpawnFailed).then(|| "SpawnFailed".to_owned()),
             suggestion: Some(format!(
                 "Wait `retry_after_seconds`, or look at `tollgate mcp status` and `tollgate mcp logs {name}`."
             )),
@@ -296,7 +312,7 @@ impl Upstream {
             }
             tokio::select! {
                 _ = changed.changed() => {}
-                () = &mut deadline => return Some("it is still starting".to_owned()),
+                () = &mut deadline => return Some(STARTING.to_owned()),
             }
         }
     }
@@ -391,13 +407,9 @@ impl Provider for Handle {
             Phase::Up(_) => None,
             Phase::Closed => Some(closed(&server.settings.name)),
             Phase::Idle | Phase::Starting => {
-                let why = "it is still starting";
-                Some(server.unavailable(why, ErrorCode::Unavailable, SOON))
+                Some(server.unavailable(STARTING, ErrorCode::Unavailable, SOON))
             }
-            Phase::Down(down) => {
-                let left = down.until.saturating_duration_since(Instant::now());
-                Some(server.unavailable(&down.reason, down.code, left))
-            }
+            Phase::Down(down) => Some(server.unavailable(&down.reason, down.code, down.left())),
         }
     }
 
@@ -423,12 +435,12 @@ impl Provider for Handle {
     }
 
     async fn close(&self) {
-        let phase = self.0.phase();
-        self.0.set(Phase::Closed);
+        let before = self.0.set(Phase::Closed);
         self.0.closed.cancel();
-        if let Phase::Up(peer) = phase {
+        if let Phase::Up(peer) = before {
             life::end(&peer).await;
         }
+        self.0.over().await;
         self.0.last_words().await;
     }
 }

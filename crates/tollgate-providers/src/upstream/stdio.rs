@@ -41,7 +41,7 @@ const UNREAD: Duration = Duration::from_secs(30);
 /// How long a server may take to leave when it is asked to.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
-/// The connection to a child.
+/// The connection to a child, which ends with it: nothing else keeps a [`Watch`].
 pub(super) struct Stdio {
     shared: Arc<Shared>,
     outbox: mpsc::Sender<String>,
@@ -161,7 +161,7 @@ impl Stdio {
             said: 0,
             garbage: 0,
         };
-        let (seen, lines) = (watch.clone(), Lines::new(stdout, message_bytes));
+        let (seen, lines) = (watch.ending(), Lines::new(stdout, message_bytes));
         let read = Arc::clone(&shared);
         tokio::spawn(async move {
             let why = reader.run(lines).await;

@@ -166,32 +166,47 @@ impl Journal for Notes {
     fn said(&self, _: &str, _: u32, _: u64, _: &str) {}
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_server_that_keeps_failing_is_tried_less_and_less_but_never_given_up() {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/mcp", closed.local_addr().unwrap());
-    drop(closed);
+/// When a server at an address was found to have failed, in seconds.
+async fn failures(url: String, seconds: u64) -> Vec<u64> {
     let transport = Transport::Http {
         url,
         headers: Vec::new(),
         oauth: None,
     };
+    let server = Server {
+        start_timeout: Duration::from_secs(30),
+        ..Server::new("s", transport)
+    };
     let notes = Arc::new(Notes::default());
     let journal: Arc<dyn Journal> = notes.clone();
     let upstream = upstreams(Settings {
-        servers: vec![Server::new("s", transport)],
+        servers: vec![server],
         journal: Some(journal),
         ..Settings::default()
     });
     let begun = Instant::now();
     upstream[0].begin();
-    sleep(Duration::from_secs(1200)).await;
+    sleep(Duration::from_secs(seconds)).await;
     let tried = notes.0.lock().unwrap();
-    let tried: Vec<u64> = tried
-        .iter()
-        .map(|at| at.duration_since(begun).as_secs())
-        .collect();
+    let since = |at: &Instant| at.duration_since(begun).as_secs();
+    tried.iter().map(since).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_keeps_failing_is_tried_less_and_less_but_never_given_up() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", closed.local_addr().unwrap());
+    drop(closed);
+    let tried = failures(url, 1200).await;
     assert_eq!(tried[..5], [0, 0, 0, 2, 10], "{tried:?}");
     // From the fifth time on it waits for somebody who wants it, or for a long while.
     assert_eq!(tried[5..], [340, 670, 1000], "{tried:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_fails_slowly_is_tried_less_and_less_as_well() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", silent.local_addr().unwrap());
+    let tried = failures(url, 1000).await;
+    assert_eq!(tried, [30, 60, 90, 122, 160, 520, 880], "{tried:?}");
 }

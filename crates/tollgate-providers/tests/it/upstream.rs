@@ -1,6 +1,6 @@
-//! Servers of other people, as far as no server has to run.
+//! Servers of other people, as far as a line of shell is server enough.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 
 use serde_json::json;
 use tollgate_core::{ErrorCode, Health, Provider};
@@ -10,16 +10,23 @@ use tollgate_providers::{
 };
 use tollgate_testkit::{call_tool, fakes::context};
 
-fn server() -> Arc<dyn Provider> {
+/// A server that is a script, whose first argument is a folder of its own.
+fn script(text: &str, folder: &Path) -> Server {
     let transport = Transport::Stdio {
-        command: "true".to_owned(),
-        args: Vec::new(),
+        command: "/bin/sh".to_owned(),
+        args: ["-c", text, "sh", folder.to_str().unwrap()]
+            .map(str::to_owned)
+            .to_vec(),
         cwd: None,
-        env: BTreeMap::new(),
+        env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         secrets: Vec::new(),
     };
+    Server::new("s", transport)
+}
+
+fn provider(server: Server) -> Arc<dyn Provider> {
     let upstream = upstream::Settings {
-        servers: vec![Server::new("s", transport)],
+        servers: vec![server],
         ..upstream::Settings::default()
     };
     let settings = Settings {
@@ -30,9 +37,42 @@ fn server() -> Arc<dyn Provider> {
     all.into_iter().find(|one| one.id() == "mcp_s").unwrap()
 }
 
+/// Starts a server by wanting something of it.
+fn want(provider: &Arc<dyn Provider>) {
+    let provider = Arc::clone(provider);
+    tokio::spawn(async move {
+        let wanted = call_tool(&*provider, "mcp.s.echo", json!({}), context()).await;
+        wanted.unwrap_err()
+    });
+}
+
+/// The processes that wrote down that they began, as soon as there are so many.
+async fn begun(folder: &Path, count: usize) -> Vec<u32> {
+    loop {
+        let text = fs::read_to_string(folder.join("begun")).unwrap_or_default();
+        let begun: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();
+        if begun.len() >= count {
+            return begun;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+async fn until_gone(process: u32) {
+    let runs = || {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+        !state.is_empty() && !state.starts_with(['Z', 'X'])
+    };
+    while runs() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 #[tokio::test]
 async fn what_is_closed_stays_closed_and_says_so() {
-    let provider = server();
+    let folder = tempfile::tempdir().unwrap();
+    let provider = provider(script("exit 0", folder.path()));
     assert!(provider.refuses("mcp.s.echo").is_none());
     provider.close().await;
     provider.close().await;
@@ -46,4 +86,40 @@ async fn what_is_closed_stays_closed_and_says_so() {
     assert_eq!(refused.code, ErrorCode::ProviderClosed);
     let health = provider.health().await;
     assert!(matches!(health, Health::Down(_)), "{health:?}");
+}
+
+/// It begins, and whatever it started with it, and it is never ready.
+const SLEEPS: &str = r#"sleep 1000 & echo $! >> "$1/begun"; echo $$ >> "$1/begun"; wait"#;
+
+#[tokio::test]
+async fn a_server_that_never_becomes_ready_is_ended_before_it_is_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = provider(Server {
+        start_timeout: Duration::from_millis(100),
+        ..script(SLEEPS, folder.path())
+    });
+    want(&provider);
+    let begun = begun(folder.path(), 6).await;
+    for process in &begun[..4] {
+        until_gone(*process).await;
+    }
+    provider.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_closed_while_it_starts_is_ended() {
+    let lists = r#"read asked
+        echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}'
+        read asked"#;
+    let leaves = "exec >&-";
+    for before in ["", lists, leaves] {
+        let folder = tempfile::tempdir().unwrap();
+        let provider = provider(script(&format!("{before}\n{SLEEPS}"), folder.path()));
+        want(&provider);
+        let begun = begun(folder.path(), 2).await;
+        provider.close().await;
+        for process in begun {
+            until_gone(process).await;
+        }
+    }
 }

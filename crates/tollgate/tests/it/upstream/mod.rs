@@ -13,6 +13,7 @@ mod older;
 mod operator;
 mod others;
 mod questions;
+mod stuck;
 mod through;
 mod trust;
 pub(crate) mod web;
@@ -46,11 +47,13 @@ pub(crate) fn with(words: &str, more: &str) -> TestEnv {
 
 /// A user with one server that starts a single time and is worn out after that.
 pub(crate) fn with_one_start() -> TestEnv {
+    with_script("mkdir \"$0.ran\" || { echo worn out >&2; exit 7; }\nexec python3 \"$@\"")
+}
+
+/// A user with one server that a script starts, which is given its command line.
+pub(crate) fn with_script(script: &str) -> TestEnv {
     let env = with("legacy", "");
-    let script = env.write(
-        "once.sh",
-        "#!/bin/sh\nmkdir \"$0.ran\" || { echo worn out >&2; exit 7; }\nexec python3 \"$@\"\n",
-    );
+    let script = env.write("start.sh", &format!("#!/bin/sh\n{script}\n"));
     let file = section("s", "legacy", "trust_annotations = true");
     env.configure(&file.replace(
         "command = \"python3\"\nargs = [",
