@@ -8,7 +8,8 @@ use std::{
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use tollgate_core::{Offers, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec};
+use tollgate_core::{Offers, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec, offer};
+use tollgate_sanitize::visible;
 
 use super::{
     Upstream,
@@ -213,18 +214,25 @@ fn offers(names: &Names, listed: &Listed) -> Offers {
         .into_iter()
         .map(|one: ResourceSpec| ResourceSpec {
             uri: names.uri(&one.uri),
+            title: shown(one.title),
+            description: shown(one.description),
             ..one
         });
     let templates = read(&listed.templates)
         .into_iter()
         .map(|one: TemplateSpec| TemplateSpec {
             uri_template: names.uri(&one.uri_template),
+            title: shown(one.title),
+            description: shown(one.description),
             ..one
         });
     let prompts = read(&listed.prompts)
         .into_iter()
         .map(|one: PromptSpec| PromptSpec {
             name: names.prompt(&one.name),
+            title: shown(one.title),
+            description: shown(one.description),
+            arguments: one.arguments.into_iter().map(argument).collect(),
             ..one
         });
     Offers {
@@ -237,10 +245,59 @@ fn offers(names: &Names, listed: &Listed) -> Offers {
     }
 }
 
+/// Words for people, which hide nothing.
+fn shown(words: Option<String>) -> Option<String> {
+    words.map(|words| visible(&words).into_owned())
+}
+
+fn argument(one: offer::PromptArgument) -> offer::PromptArgument {
+    offer::PromptArgument {
+        description: shown(one.description),
+        ..one
+    }
+}
+
 /// Reads the entries that can be read.
 fn read<T: DeserializeOwned>(entries: &[Box<RawValue>]) -> Vec<T> {
     let entries = entries.iter();
     entries
         .filter_map(|raw| serde_json::from_str(raw.get()).ok())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json, value::to_raw_value};
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_resources_and_prompts_hides_nothing() {
+        let said = |own: Value| {
+            let mut all = json!({"name": "n", "title": "a\u{200b}b", "description": "c\u{e0041}d"});
+            all.as_object_mut()
+                .unwrap()
+                .extend(own.as_object().unwrap().clone());
+            vec![to_raw_value(&all).unwrap()]
+        };
+        let listed = Listed {
+            resources: said(json!({"uri": "test://one"})),
+            templates: said(json!({"uriTemplate": "test://{id}"})),
+            prompts: said(json!({"arguments": [{"name": "x", "description": "e\u{202e}f"}]})),
+            ..Listed::default()
+        };
+        let offers = offers(&Names::new("s", true), &listed);
+        let (resource, template) = (&offers.resources[0], &offers.templates[0]);
+        let prompt = &offers.prompts[0];
+        for (title, description) in [
+            (&resource.title, &resource.description),
+            (&template.title, &template.description),
+            (&prompt.title, &prompt.description),
+        ] {
+            assert_eq!(title.as_deref(), Some("ab"));
+            assert_eq!(description.as_deref(), Some("cd"));
+        }
+        let argument = prompt.arguments[0].description.as_deref();
+        assert_eq!(argument, Some("ef"));
+    }
 }
