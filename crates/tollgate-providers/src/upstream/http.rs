@@ -22,6 +22,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    garbage::Garbage,
     link::{LinkError, Next, Outgoing},
     oauth::{Token, Tokens},
     older::{Calls, Older},
@@ -56,6 +57,7 @@ pub(super) struct Http {
     said: Mutex<Said>,
     message_bytes: usize,
     chatter: mpsc::Sender<Heard>,
+    garbage: Arc<Garbage>,
     lost: watch::Sender<Option<String>>,
     tokens: Option<Box<Tokens>>,
     /// What is under way at an older server.
@@ -79,6 +81,7 @@ pub(super) enum Exchange {
         id: u64,
         response: Box<Arrival>,
         events: Events,
+        garbage: Arc<Garbage>,
     },
     /// It is an older server's.
     Older(Box<Older>),
@@ -91,6 +94,7 @@ impl Http {
         oauth: Option<&OAuth>,
         message_bytes: usize,
         chatter: mpsc::Sender<Heard>,
+        garbage: Arc<Garbage>,
     ) -> Result<Self, LinkError> {
         let odd = |what: &str| LinkError::Nonsense(what.to_owned());
         let url = Url::parse(url).map_err(|_| odd("its address cannot be read"))?;
@@ -112,6 +116,7 @@ impl Http {
             said: Mutex::default(),
             message_bytes,
             chatter,
+            garbage,
             lost: watch::channel(None).0,
             calls: Calls::default(),
         })
@@ -152,10 +157,11 @@ impl Http {
                 id,
                 response: Box::new(response),
                 events: Events::new(self.message_bytes),
+                garbage: Arc::clone(&self.garbage),
             });
         }
         let body = bounded(response, self.message_bytes).await?;
-        let odd = match rpc::read(&body) {
+        let odd = match self.garbage.read(&body) {
             Some(Heard::Answered(own, result)) if own == id => {
                 return Ok(Exchange::Whole(Some(result)));
             }
@@ -179,6 +185,7 @@ impl Http {
             id,
             response: Box::new(response),
             events: events.anew(),
+            garbage: Arc::clone(&self.garbage),
         })
     }
 
@@ -214,7 +221,8 @@ impl Http {
                 return true;
             }
             while let Some(event) = events.next() {
-                if let Some(heard) = rpc::read(&event).and_then(|heard| self.calls.deliver(heard)) {
+                let heard = self.garbage.read(&event);
+                if let Some(heard) = heard.and_then(|heard| self.calls.deliver(heard)) {
                     drop(self.chatter.send(heard).await);
                 }
             }
@@ -392,9 +400,10 @@ impl Exchange {
                 id,
                 response,
                 events,
+                garbage,
             } => loop {
                 while let Some(event) = events.next() {
-                    match rpc::read(&event) {
+                    match garbage.read(&event) {
                         Some(Heard::Answered(own, result)) if own == *id => {
                             return Ok(Next::Answer(result));
                         }

@@ -20,6 +20,7 @@ use tollgate_sandbox::{Program, spawn_supervised};
 use super::{
     Upstream,
     control::Control,
+    garbage::Garbage,
     http::{self, Http},
     link::{Link, LinkError},
     peer::{self, AskError, Begun, Peer},
@@ -376,6 +377,7 @@ impl Upstream {
 
     async fn open(&self, chatter: &mpsc::Sender<Heard>) -> Result<Arc<Link>, Trouble> {
         let limit = self.settings.message_bytes;
+        let garbage = Garbage::new(self.journal.clone(), &self.settings.name);
         let failed =
             |why: String| Trouble::new(Some("mcp.spawn.failed"), ErrorCode::SpawnFailed, why);
         match &self.settings.transport {
@@ -405,17 +407,23 @@ impl Upstream {
                     .await
                     .map_err(|error| failed(format!("`{command}` cannot be started: {error}")))?;
                 self.hear(&child.watch);
-                let journal = self.journal_of_garbage();
-                let stdio = Stdio::new(child, limit, chatter.clone(), journal);
+                let stdio = Stdio::new(child, limit, chatter.clone(), garbage);
                 Ok(Arc::new(Link::Stdio(stdio)))
             }
             Transport::Http {
                 url,
                 headers,
                 oauth,
-            } => Http::new(url, headers, oauth.as_ref(), limit, chatter.clone())
-                .map(|http| Arc::new(Link::Http(Arc::new(http))))
-                .map_err(|error| failed(error.to_string())),
+            } => Http::new(
+                url,
+                headers,
+                oauth.as_ref(),
+                limit,
+                chatter.clone(),
+                garbage,
+            )
+            .map(|http| Arc::new(Link::Http(Arc::new(http))))
+            .map_err(|error| failed(error.to_string())),
         }
     }
 }

@@ -8,6 +8,7 @@ mod ask;
 mod call;
 mod control;
 mod follow;
+mod garbage;
 mod http;
 mod known;
 mod life;
@@ -209,16 +210,6 @@ impl Upstream {
     fn journal(&self, event: &'static str, message: &str) {
         if let Some(journal) = &self.journal {
             journal.note(event, &self.settings.name, message);
-        }
-    }
-
-    /// Writes down what a server says that is not the protocol.
-    fn journal_of_garbage(&self) -> impl Fn(&str) + Send + 'static {
-        let (journal, name) = (self.journal.clone(), self.settings.name.clone());
-        move |shown| {
-            if let Some(journal) = &journal {
-                journal.note("mcp.invalid_json", &name, shown);
-            }
         }
     }
 

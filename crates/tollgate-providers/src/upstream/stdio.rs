@@ -21,6 +21,7 @@ use tollgate_core::Payload;
 use tollgate_sandbox::{Supervised, Watch};
 
 use super::{
+    garbage::Garbage,
     lines::{Line, Lines},
     link::{LinkError, Next, Outgoing},
     rpc::{self, Heard, RpcError},
@@ -137,7 +138,7 @@ impl Stdio {
         child: Supervised,
         message_bytes: usize,
         chatter: mpsc::Sender<Heard>,
-        journal: impl Fn(&str) + Send + 'static,
+        garbage: Arc<Garbage>,
     ) -> Self {
         let (end, lost) = watch::channel(None);
         let shared = Arc::new(Shared {
@@ -156,10 +157,9 @@ impl Stdio {
         tokio::spawn(write(stdin, letters, Arc::clone(&shared)));
         let reader = Reader {
             shared: Arc::clone(&shared),
-            journal,
+            garbage,
             second: Instant::now(),
             said: 0,
-            garbage: 0,
         };
         let (seen, lines) = (watch.ending(), Lines::new(stdout, message_bytes));
         let read = Arc::clone(&shared);
@@ -337,50 +337,41 @@ async fn write(mut stdin: pipe::Sender, mut letters: mpsc::Receiver<String>, sha
     }
 }
 
-/// What is shown of a line that is no message.
-fn beginning_of(line: &[u8]) -> String {
-    String::from_utf8_lossy(line).chars().take(200).collect()
-}
-
-struct Reader<J> {
+struct Reader {
     shared: Arc<Shared>,
-    journal: J,
+    garbage: Arc<Garbage>,
     second: Instant,
     said: u32,
-    garbage: u32,
 }
 
-impl<J: Fn(&str)> Reader<J> {
+impl Reader {
     /// Reads until the end; gives the reason if the end is of our making.
     async fn run(mut self, mut lines: Lines) -> Option<String> {
         loop {
             match lines.next().await {
                 Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
-                Ok(Some(Line::Whole(line))) => match rpc::read(line) {
+                Ok(Some(Line::Whole(line))) => match self.garbage.read(line) {
                     Some(heard) => {
-                        self.garbage = 0;
                         *self.shared.heard() = Instant::now();
                         if !self.deliver(heard) {
                             return Some("it talks without end".to_owned());
                         }
                     }
                     None => {
-                        let (id, shown) = (rpc::early_id(line), beginning_of(line));
-                        self.spoil(id, LinkError::Nonsense(UNREADABLE.to_owned()));
-                        if let Some(why) = self.garbage(&shown) {
-                            return Some(why);
-                        }
+                        let error = LinkError::Nonsense(UNREADABLE.to_owned());
+                        self.spoil(rpc::early_id(line), error);
                     }
                 },
                 Ok(Some(Line::Endless(beginning))) => {
                     let error = LinkError::TooLarge(self.shared.message_bytes);
                     self.spoil(rpc::early_id(&beginning), error);
-                    if let Some(why) = self.garbage("a line beyond all measure") {
-                        return Some(why);
-                    }
+                    self.garbage.note("a line beyond all measure".to_owned());
                 }
                 Ok(Some(Line::Drowned)) => return Some("it writes a line without end".to_owned()),
                 Ok(None) | Err(_) => return None,
+            }
+            if self.garbage.row() > GARBAGE {
+                return Some("it writes what is not the protocol".to_owned());
             }
         }
     }
@@ -390,15 +381,6 @@ impl<J: Fn(&str)> Reader<J> {
         if let Some(slot) = id.and_then(|id| self.shared.take(id)) {
             slot.answer(Err(error));
         }
-    }
-
-    /// Counts what is no message.
-    fn garbage(&mut self, shown: &str) -> Option<String> {
-        self.garbage += 1;
-        if self.garbage <= 3 {
-            (self.journal)(shown);
-        }
-        (self.garbage > GARBAGE).then(|| "it writes what is not the protocol".to_owned())
     }
 
     /// Brings a message to whom it concerns; `false` if there are too many for nobody.

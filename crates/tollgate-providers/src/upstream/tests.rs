@@ -14,6 +14,7 @@ use super::{
     Journal, Server, Settings, Transport, Upstream,
     ask::Reached,
     call::{Question, Running, Step},
+    garbage::Garbage,
     http::Http,
     link::{Exchange, Link},
     peer::Peer,
@@ -29,7 +30,7 @@ const WHOLE: Duration = Duration::from_secs(60);
 async fn request(id: u64) -> (Arc<Upstream>, Running, Pretended) {
     let url = "http://127.0.0.1:9/".to_owned();
     let chatter = tokio::sync::mpsc::channel(1).0;
-    let link = Http::new(&url, &[], None, 1 << 20, chatter).unwrap();
+    let link = Http::new(&url, &[], None, 1 << 20, chatter, Garbage::new(None, "s")).unwrap();
     let transport = Transport::Http {
         url,
         headers: Vec::new(),

@@ -210,6 +210,36 @@ fn what_is_not_the_protocol_is_told() {
 }
 
 #[test]
+fn what_is_no_json_is_shown_to_the_operator() {
+    let long = "x".repeat(1000);
+    for streams in [false, true] {
+        let said = format!("<html>{long}");
+        let web = with_bad(move |got| {
+            let id = &got.body["id"];
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#);
+            let (kind, body) = if streams {
+                let body = format!("data: \n\ndata: {said}\n\ndata: {answer}\n\n");
+                ("text/event-stream", body)
+            } else {
+                ("text/html", said.clone())
+            };
+            Then::Answer(200, vec![("content-type", kind.to_owned())], body)
+        });
+        let env = env_of(&web, "");
+        env.call("mcp.s.bad", "{}", &[])
+            .exits(if streams { 0 } else { 1 });
+        let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+        let told = logs
+            .lines()
+            .filter(|line| line.contains("mcp.invalid_json"));
+        let told: Vec<_> = told.collect();
+        assert_eq!(told.len(), 1, "{logs}");
+        assert!(told[0].contains("<html>xxx"), "{logs}");
+        assert!(!told[0].contains(&long), "{logs}");
+    }
+}
+
+#[test]
 fn an_answer_to_something_else_is_none() {
     let web = with_bad(move |got| {
         let id = got.body["id"].as_u64().unwrap() + 1000;
