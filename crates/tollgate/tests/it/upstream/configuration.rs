@@ -1,6 +1,6 @@
 //! Where servers may be named, and what happens to bad names.
 
-use super::section;
+use super::{Session, section, with_script};
 use crate::support::TestEnv;
 
 fn program(name: &str) -> String {
@@ -32,6 +32,45 @@ fn servers_can_come_from_one_variable() {
         assert!(line.contains("MCP_SERVERS_JSON"), "{line}");
     }
     assert!(!ran.err.contains(&long), "a warning is cut");
+}
+
+#[test]
+fn an_entry_of_the_variable_may_be_a_line_with_a_folder_and_an_environment() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+    let line = r#"sh -c 'test "$ERA" = legacy && exec python3 upstream_server.py "$ERA"'"#;
+    let entry = serde_json::json!(
+        [{"name": "one", "cmd": line, "cwd": fixtures, "env": {"ERA": "legacy"}}]
+    );
+    let mut env = TestEnv::new();
+    env.set("MCP_SERVERS_JSON", &entry.to_string());
+    assert!(listed(&env).contains("mcp.one.echo"));
+}
+
+#[test]
+fn a_server_starts_in_its_own_folder() {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+    let env = TestEnv::with_config(&format!(
+        "[[mcp.servers]]\nname = \"s\"\ncommand = \"python3\"\n\
+         args = [\"-I\", \"-S\", \"upstream_server.py\", \"legacy\"]\ncwd = {fixtures:?}\n"
+    ));
+    assert!(listed(&env).contains("mcp.s.echo"));
+}
+
+#[test]
+fn a_server_that_is_known_is_started_when_it_is_called() {
+    let env = with_script("echo started >> \"$0.log\"\nexec python3 \"$@\" bare");
+    let starts = || {
+        let log = std::fs::read_to_string(env.path("start.sh.log")).unwrap();
+        log.lines().count()
+    };
+    assert!(listed(&env).contains("mcp.s.echo"));
+    assert_eq!(starts(), 1);
+    assert!(listed(&env).contains("mcp.s.echo"));
+    let mut session = Session::start(&env);
+    assert!(session.tool("mcp.s.echo").is_some());
+    assert_eq!(starts(), 1, "what is known is listed without it");
+    session.call("mcp.s.echo", serde_json::json!({}));
+    assert_eq!(starts(), 2);
 }
 
 #[test]
@@ -181,7 +220,7 @@ fn a_tool_nobody_has_seen_waits_with_a_grade_to_agree_to() {
     let env = super::with("legacy", "pin = \"ask\"");
     let refused = env.call("mcp.s.echo", "{}", &[]).json();
     assert!(!refused["ok"].as_bool().unwrap(), "{refused:#}");
-    let mut session = super::Session::with_tool(&env, "mcp.s.echo");
+    let mut session = Session::with_tool(&env, "mcp.s.echo");
     let waits = session.tool("mcp.s.echo").unwrap();
     assert_eq!(waits["description"], "It waits to be accepted.");
     drop(session);

@@ -5,6 +5,7 @@ mod alike;
 mod artifacts;
 mod bad;
 mod batches;
+mod behind;
 mod codes;
 mod consent;
 mod delivery;
