@@ -53,7 +53,7 @@ pub(crate) fn with_one_start() -> TestEnv {
 /// A user with one server that a script starts, which is given its command line.
 pub(crate) fn with_script(script: &str) -> TestEnv {
     let env = with("legacy", "");
-    let script = env.write("start.sh", &format!("#!/bin/sh\n{script}\n"));
+    let script = env.write("start.sh", format!("#!/bin/sh\n{script}\n"));
     let file = section("s", "legacy", "trust_annotations = true");
     env.configure(&file.replace(
         "command = \"python3\"\nargs = [",

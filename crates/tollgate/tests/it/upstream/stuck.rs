@@ -1,13 +1,13 @@
 //! Servers that begin and never become ready.
 
-use std::{path::PathBuf, thread, time::Duration};
+use std::{path::Path, thread, time::Duration};
 
 use serde_json::json;
 
 use super::{Session, text, with_script};
 use crate::support::TestEnv;
 
-fn wait_for(path: &PathBuf) {
+fn wait_for(path: &Path) {
     while !path.exists() {
         thread::sleep(Duration::from_millis(10));
     }
