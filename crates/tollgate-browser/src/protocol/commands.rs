@@ -62,6 +62,7 @@ commands! {
     StopLoading = "Page.stopLoading" {} {} -> Nothing;
     History = "Page.getNavigationHistory" {} {} -> Entries;
     GoTo = "Page.navigateToHistoryEntry" { entry_id: i64 } {} -> Nothing;
+    Terminate = "Runtime.terminateExecution" {} {} -> Nothing;
     HandleDialog = "Page.handleJavaScriptDialog" { accept: bool } { prompt_text: String } -> Nothing;
     Screenshot = "Page.captureScreenshot" { format: &'static str, capture_beyond_viewport: bool } { quality: u32, clip: Clip } -> Picture;
     LayoutMetrics = "Page.getLayoutMetrics" {} {} -> Metrics;

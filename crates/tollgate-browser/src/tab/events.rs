@@ -19,6 +19,8 @@ use crate::{
 const LONGEST: usize = 2000;
 /// A document that shows more dialogs than this is not asked about any more.
 const MOST_DIALOGS: u32 = 20;
+/// The script of one that shows more than this is stopped.
+const FAR_TOO_MANY: u32 = 100;
 
 impl Tab {
     /// Takes an event about this tab; `session` is the conversation it came in.
@@ -155,14 +157,16 @@ impl Tab {
         let Some(it) = event.read::<events::DialogOpening>() else {
             return;
         };
-        let (number, settle) = {
+        let (number, settle, is_stopped) = {
             let mut state = self.lock();
             state.dialogs_here += 1;
             let number = state.dialogs.total + 1;
-            let is_leaving = state.leaving && it.r#type == "beforeunload";
-            let settle = if is_leaving {
+            let is_question = it.r#type == "beforeunload";
+            let is_stopped =
+                !is_question && (state.is_unheard || state.dialogs_here > FAR_TOO_MANY);
+            let settle = if state.leaving && is_question {
                 Some((true, "accepted"))
-            } else if state.dialogs_here > MOST_DIALOGS {
+            } else if is_stopped || state.dialogs_here > MOST_DIALOGS {
                 Some((false, "dismissed"))
             } else {
                 None
@@ -179,8 +183,13 @@ impl Tab {
                 state.dialog = Some(dialog.clone());
             }
             state.dialogs.push(dialog);
-            (number, settle)
+            (number, settle, is_stopped)
         };
+        if is_stopped {
+            // Whoever asks without end would never let anyone go.
+            self.connection
+                .tell(Some(&self.session), &commands::Terminate {});
+        }
         if let Some((accept, _)) = settle {
             return self.answer(accept);
         }

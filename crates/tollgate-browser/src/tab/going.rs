@@ -65,8 +65,15 @@ impl Tab {
     async fn go(&self, way: Way<'_>) -> Result<Loaded, Error> {
         let seen = self.refusals.count();
         let deadline = Instant::now() + self.times.navigation;
+        // Neither a dialog that nobody answered nor the next ones keep anyone on their page.
+        self.lock().is_unheard = true;
+        let went = self.away(way, (seen, deadline)).await;
+        self.lock().is_unheard = false;
+        went
+    }
+
+    async fn away(&self, way: Way<'_>, (seen, deadline): (u64, Instant)) -> Result<Loaded, Error> {
         if let Some(dialog) = self.pending_dialog() {
-            // A dialog that nobody answered does not keep anyone on its page.
             self.handle_dialog(dialog.r#type == "beforeunload", None)
                 .await?;
         }

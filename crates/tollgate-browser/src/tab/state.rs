@@ -72,6 +72,8 @@ pub(crate) struct State {
     pub(crate) dialogs_here: u32,
     /// Whether leaving the page is our own wish.
     pub(crate) leaving: bool,
+    /// Whether nobody listens to its dialogs any more, because it is about to be left.
+    pub(crate) is_unheard: bool,
     /// Folders whose files may be shown.
     pub(crate) roots: Arc<[PathBuf]>,
     /// Whether its pages are empty ones of ours, shown to store something for their origins.
@@ -119,6 +121,7 @@ impl State {
             dialogs: Recent::new(20),
             dialogs_here: 0,
             leaving: false,
+            is_unheard: false,
             roots,
             is_stage: false,
         }
@@ -149,6 +152,7 @@ impl State {
             self.loaded = false;
             self.dialogs_here = 0;
             self.leaving = false;
+            self.is_unheard = false;
             // Requests of the document before are of no interest any more.
             let loader = &self.loader;
             self.in_flight.retain(|id, _| id == loader);
@@ -244,6 +248,7 @@ mod tests {
         state.loaded = true;
         state.dialogs_here = 7;
         state.leaving = true;
+        state.is_unheard = true;
         for request in ["image", "second"] {
             state.in_flight.insert(request.to_owned(), Instant::now());
         }
@@ -257,6 +262,7 @@ mod tests {
         assert_eq!((state.pending(), state.load_state()), (1, "loading"));
         assert!(state.in_flight.contains_key("second"));
         assert_eq!((state.dialogs_here, state.leaving), (0, false));
+        assert!(!state.is_unheard);
         assert_eq!(state.url, "http://shop.test/next");
         assert!(state.frames.keys().eq(["main"]));
         assert!(state.has_shown("first") && state.has_shown("second"));

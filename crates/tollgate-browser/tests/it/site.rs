@@ -214,6 +214,7 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: us
         }
         "/redraw" => page("<title>redraw</title><div id=box><button>Count 0</button><button>Save</button></div><script>let n=0;document.addEventListener('click',()=>{n++;box.innerHTML='<button>Count '+n+'</button><button>Save</button>'})</script>"),
         "/dialog" => page("<title>dialog</title><button onclick=\"document.title=String(confirm('Really?'))\">Ask</button><button onclick='for(let i=0;i<40;i++)alert(i)'>Loop</button>"),
+        "/nagging" => page("<title>nagging</title><script>for(;;)alert('again')</script>"),
         "/unsaved" => page("<title>unsaved</title><button onclick=\"document.title='touched'\">Touch</button><a href=/shop>Leave</a>\
             <script>addEventListener('beforeunload', (e) => { e.preventDefault(); e.returnValue = 'x'; })</script>"),
         "/restless" => page("<title>restless</title><button>Touch</button><script>\

@@ -137,6 +137,26 @@ async fn the_first_tab_that_is_left_takes_the_place_of_the_active_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_asks_without_end_is_left_all_the_same() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/nagging").await;
+    assert_eq!(tab.pending_dialog().unwrap().message, "again");
+    for path in ["/near", "/nagging", "/shop"] {
+        let loaded = tab.navigate(&world.site.url(path)).await.unwrap();
+        assert_eq!(tab.url(), world.site.url(path), "{loaded:?}");
+    }
+    assert!(tab.elements().await.is_ok());
+    // Where nobody leaves, it is stopped some day.
+    tab.navigate(&world.site.url("/nagging")).await.unwrap();
+    eventually("the page is free", || async {
+        tab.handle_dialog(false, None).await.unwrap();
+        tab.elements().await.is_ok()
+    })
+    .await;
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn dialogs_wait_for_an_answer_and_are_dismissed_without_one() {
     let limits = Limits {
         dialog: Duration::from_secs(3),
