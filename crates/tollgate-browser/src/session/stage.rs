@@ -24,6 +24,8 @@ const STORE: &str = "(items) => { for (const [name, value] of Object.entries(ite
 
 /// How often it is looked whether an origin has stored all of what its pages did.
 const LOOKS: u32 = 20;
+/// So many looks in a row have to see the same; on a busy machine one may see nothing new yet.
+const SAME: u32 = 2;
 /// How long it is waited between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -127,10 +129,13 @@ async fn settled(tab: &Tab, origin: &str) -> Result<Option<BTreeMap<String, Stri
         return Ok(None);
     }
     let mut items = tab.stored(origin, PATIENCE).await?;
+    let mut same = 0;
     for _ in 0..LOOKS {
         sleep(PAUSE).await;
         let now = tab.stored(origin, PATIENCE).await?;
-        if std::mem::replace(&mut items, now) == items {
+        same = if now == items { same + 1 } else { 0 };
+        items = now;
+        if same == SAME {
             break;
         }
     }

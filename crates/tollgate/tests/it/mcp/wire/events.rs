@@ -19,11 +19,11 @@ fn is_progress(messages: &[Value]) {
         .map(|message| {
             assert_eq!(message["method"], "notifications/progress", "{message}");
             assert_eq!(message["params"]["progressToken"], "p-7");
-            assert_eq!(message["params"]["total"], 100.0);
+            assert_eq!(message["params"]["total"], 100);
             &message["params"]["progress"]
         })
         .collect();
-    assert_eq!(done, [&json!(0.0), &json!(50.0), &json!(100.0)]);
+    assert_eq!(done, [&json!(0), &json!(50), &json!(100)]);
 }
 
 fn is_told(answer: &Value) -> bool {
