@@ -27,10 +27,34 @@ pub enum InputAsk {
 pub struct AskKinds {
     /// A form for the human.
     pub elicitation: bool,
+    /// A page at some address for the human.
+    pub elicitation_url: bool,
     /// A completion by its model.
     pub sampling: bool,
     /// Its roots.
     pub roots: bool,
+}
+
+impl InputAsk {
+    /// Whether it sends the human to a page instead of showing a form.
+    pub fn is_page(&self) -> bool {
+        match self {
+            Self::Elicitation(params) => params.value()["mode"] == "url",
+            Self::Sampling(_) | Self::Roots(_) => false,
+        }
+    }
+}
+
+impl AskKinds {
+    /// Whether the client can be asked this.
+    pub fn can(self, ask: &InputAsk) -> bool {
+        match ask {
+            InputAsk::Elicitation(_) if ask.is_page() => self.elicitation_url,
+            InputAsk::Elicitation(_) => self.elicitation,
+            InputAsk::Sampling(_) => self.sampling,
+            InputAsk::Roots(_) => self.roots,
+        }
+    }
 }
 
 /// Everything a provider needs before it can go on.

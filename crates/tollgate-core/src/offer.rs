@@ -8,6 +8,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::spelled::Spelled;
+
 /// The name under which a provider is asked to read `{uri}`.
 pub const READ: &str = "resources/read";
 /// The name under which a provider is asked for a prompt `{name, arguments}`.
@@ -73,6 +75,9 @@ pub struct ResourceSpec {
     /// Whatever else its owner says of it.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+    /// How its owner spells numbers in it, where a tree would not.
+    #[serde(skip)]
+    pub spelled: Spelled,
 }
 
 /// A family of things that can be read.
@@ -95,6 +100,9 @@ pub struct TemplateSpec {
     /// Whatever else its owner says of it.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+    /// How its owner spells numbers in it, where a tree would not.
+    #[serde(skip)]
+    pub spelled: Spelled,
 }
 
 /// A way to begin; it says what to do and does nothing.
@@ -114,6 +122,9 @@ pub struct PromptSpec {
     /// Whatever else its owner says of it.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+    /// How its owner spells numbers in it, where a tree would not.
+    #[serde(skip)]
+    pub spelled: Spelled,
 }
 
 /// What can be filled in.
@@ -142,6 +153,7 @@ impl ResourceSpec {
             description: Some(description.to_owned()),
             mime_type: Some(mime_type.to_owned()),
             more: Map::new(),
+            spelled: Spelled::default(),
         }
     }
 }
@@ -156,6 +168,7 @@ impl TemplateSpec {
             description: Some(description.to_owned()),
             mime_type: Some(mime_type.to_owned()),
             more: Map::new(),
+            spelled: Spelled::default(),
         }
     }
 }
@@ -177,6 +190,7 @@ impl PromptSpec {
             description: Some(description.to_owned()),
             arguments: arguments.collect(),
             more: Map::new(),
+            spelled: Spelled::default(),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::{
     ledger::Estimate,
     name::ToolName,
     schema::Schema,
+    spelled::Spelled,
     telling::Telling,
 };
 
@@ -225,6 +226,9 @@ pub struct ToolSpec {
     /// Whatever else its owner says of it, as clients are listed it.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub more: Map<String, Value>,
+    /// How its owner spells numbers in all of that, where a tree would not.
+    #[serde(skip)]
+    pub spelled: Spelled,
     /// Why it cannot be used for the time being. No part of the contract, so no digest of it.
     #[serde(skip)]
     pub inactive: Option<String>,

@@ -215,6 +215,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             service_command: None,
             shape: crate::call::Shape::Data,
             page: tool.page.map(str::to_owned),
+            spelled: crate::spelled::Spelled::default(),
             more: serde_json::Map::new(),
             inactive: None,
         })

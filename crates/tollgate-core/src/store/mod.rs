@@ -39,6 +39,15 @@ pub trait Store:
 
     /// The same for whoever still needs the batch if it is refused.
     async fn commit_shared(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError>;
+
+    /// Whether it is worth saying that a commit will come.
+    fn can_look_ahead(&self) -> bool {
+        false
+    }
+
+    /// A commit will come soon: what it needs to know may be looked up now, while its caller
+    /// waits for something else. It changes nothing, and costs nobody anything if none comes.
+    fn look_ahead(&self) {}
 }
 
 /// Where a batch ended up, and what it changed.

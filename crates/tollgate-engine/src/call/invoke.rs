@@ -4,7 +4,12 @@
 //! is asked to stop in order. What it still answers after that is written down beside
 //! the ending, never in its place.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
@@ -50,10 +55,11 @@ pub(super) async fn run(
     let deadline = tokio::time::sleep(limit);
     tokio::pin!(deadline);
     let mut wanted = true;
+    let mut looks_ahead = inner.store.can_look_ahead();
     loop {
         tokio::select! {
             biased;
-            finished = &mut running => return ended(finished, trail),
+            finished = waited(inner, &mut running, &mut looks_ahead) => return ended(finished, trail),
             () = &mut deadline => {
                 let message = format!("`{}` did not answer within {} ms", spec.name, limit.as_millis());
                 let over = give_up(inner, running, &stop, trail, ErrorCode::TimedOut, message);
@@ -67,6 +73,23 @@ pub(super) async fn run(
             }
         }
     }
+}
+
+/// Waits for the end of a call. Once it is under way there is time to look up what it takes to
+/// write that down, and none when the answer is here.
+async fn waited(
+    inner: &Inner,
+    running: &mut Running,
+    looks_ahead: &mut bool,
+) -> <Running as Future>::Output {
+    poll_fn(|cx| {
+        let polled = Pin::new(&mut *running).poll(cx);
+        if polled.is_pending() && std::mem::take(looks_ahead) {
+            inner.store.look_ahead();
+        }
+        polled
+    })
+    .await
 }
 
 /// Waits until nobody else wants the answer.

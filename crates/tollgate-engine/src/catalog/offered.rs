@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Offers, Payload, Provider, Raise, Surface, Telling,
-    ToolName, ToolSpec, TrustLevel, offer,
+    Annotations, Caching, Capability, Cost, Offers, Payload, Provider, Raise, Spelled, Surface,
+    Telling, ToolName, ToolSpec, TrustLevel, offer,
 };
 
 use super::{Catalog, Listing};
@@ -136,6 +136,7 @@ fn spec(
         service_command: None,
         shape: tollgate_core::Shape::Data,
         page: None,
+        spelled: Spelled::default(),
         more: serde_json::Map::new(),
         inactive: None,
     })

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, ErrorCode, ProviderError, Raise, Surface, Telling,
-    ToolName, ToolSpec, TrustLevel,
+    Annotations, Caching, Capability, Cost, ErrorCode, ProviderError, Raise, Spelled, Surface,
+    Telling, ToolName, ToolSpec, TrustLevel,
 };
 
 use super::ID;
@@ -214,6 +214,7 @@ fn spec(name: &str, about: &str, input_schema: Value) -> Result<ToolSpec, Provid
         service_command: None,
         shape: tollgate_core::Shape::Native,
         page: None,
+        spelled: Spelled::default(),
         more: serde_json::Map::new(),
         inactive: None,
         name,

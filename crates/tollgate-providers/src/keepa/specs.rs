@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value, json};
 use tollgate_core::{
     Annotations, Caching, Capability, Condensed, Cost, Estimate, ProviderError, Raise, Rehearsal,
-    Schema, ServiceInfo, Shape, Surface, Telling, ToolName, ToolSpec, TrustLevel,
+    Schema, ServiceInfo, Shape, Spelled, Surface, Telling, ToolName, ToolSpec, TrustLevel,
 };
 use tollgate_keepa::{
     Command, Effect, Params,
@@ -123,6 +123,7 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
         service_command: Some(command.name().to_owned()),
         shape: Shape::Data,
         page: None,
+        spelled: Spelled::default(),
         more: tool.map(own_marks).unwrap_or_default(),
         inactive: None,
     })

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::{
     Annotations, Answer, Caching, CallContext, Capability, Cost, ErrorCode, Estimate, Payload,
-    Provider, ProviderError, Raise, Surface, Telling, ToolCall, ToolName, ToolResult, ToolSpec,
-    TrustLevel, Usage,
+    Provider, ProviderError, Raise, Spelled, Surface, Telling, ToolCall, ToolName, ToolResult,
+    ToolSpec, TrustLevel, Usage,
     canonical::{Form, Node, hex_digest},
 };
 
@@ -155,6 +155,7 @@ fn spec(tool: &StubTool) -> ToolSpec {
         service_command: None,
         shape: tollgate_core::Shape::Data,
         page: None,
+        spelled: Spelled::default(),
         more: Map::new(),
         inactive: None,
     }

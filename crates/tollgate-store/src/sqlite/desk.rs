@@ -135,12 +135,14 @@ impl Desk {
         std::mem::take(&mut self.inner().work.waiting)
     }
 
-    /// Takes what has to be synced; where the chain ends stays known.
+    /// Takes what has to be synced; where the chain ends stays known, and what came after the
+    /// last signature has another turn.
     pub(crate) fn take(&self) -> Work {
         let mut inner = self.inner();
         let rest = Work {
             seal: inner.work.seal.clone(),
             seq: inner.work.seq,
+            dirty_since: (!inner.work.is_sealed()).then(Instant::now),
             ..Work::default()
         };
         std::mem::replace(&mut inner.work, rest)
@@ -159,5 +161,30 @@ impl Desk {
 impl Work {
     fn is_sealed(&self) -> bool {
         self.seal.as_ref().map_or(0, |seal| seal.seq) >= self.seq
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_after_the_last_signature_has_another_turn() {
+        let desk = Desk::default();
+        let seal = Seal {
+            seq: 1,
+            hash: [0; 32],
+            key: [0; 32],
+            signature: [0; 64],
+        };
+        desk.leave(|work| work.seq = 1);
+        desk.leave(|work| work.seal = Some(seal));
+        desk.leave(|work| work.seq = 2);
+        for _ in 0..2 {
+            assert_eq!(desk.take().dirty_since.is_some(), !desk.is_sealed());
+        }
+        desk.leave(|work| work.seq = 1);
+        desk.take();
+        assert!(desk.take().dirty_since.is_none());
     }
 }

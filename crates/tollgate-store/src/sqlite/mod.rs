@@ -112,6 +112,7 @@ impl SqliteStore {
                 state_dir: settings.state_dir.clone(),
                 group: settings.limits.group,
                 busy: settings.limits.busy,
+                seen: None,
             },
             last: 0,
         };
@@ -203,6 +204,17 @@ impl Store for SqliteStore {
         }
         let answer = writing.enqueue(batch)?;
         answer.await.unwrap_or_else(|_| Err(queue::closed()))
+    }
+
+    fn can_look_ahead(&self) -> bool {
+        let writing = self.writing.as_ref();
+        writing.is_some_and(|writing| writing.place.is_alone())
+    }
+
+    fn look_ahead(&self) {
+        if let Some(writing) = &self.writing {
+            writing.place.look_ahead();
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use tollgate_core::{
 };
 
 use super::{
-    apply::{Group, Refusal},
+    apply::{Group, Head, Refusal, look, roll_back},
     desk::Desk,
     lock::{Held, WriteLock},
     open,
@@ -88,6 +88,8 @@ pub(crate) struct Pen {
     pub(crate) group: usize,
     /// How long the database may be held by others.
     pub(crate) busy: Duration,
+    /// The end of the chain, if a transaction is open that has looked at it.
+    pub(crate) seen: Option<Head>,
 }
 
 /// What a transaction does while others hold the database.
@@ -157,9 +159,24 @@ impl Place {
         }
     }
 
+    /// Whether the next caller is thought to be alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone.load(Ordering::Relaxed) >= ALONE
+    }
+
+    /// Looks up what a caller who is alone will need, unless somebody is writing.
+    pub(crate) fn look_ahead(&self) {
+        if self.is_alone()
+            && let Ok(mut writer) = self.writer.try_lock()
+            && let Some(writer) = writer.as_mut()
+        {
+            writer.pen.look_ahead();
+        }
+    }
+
     /// Writes `batch` for a caller who is alone; whoever is not leaves it to the thread.
     pub(crate) fn write_alone(&self, batch: &Batch) -> Result<Receipt, Declined> {
-        if batch.durability != Durability::Process || self.alone.load(Ordering::Relaxed) < ALONE {
+        if batch.durability != Durability::Process || !self.is_alone() {
             return Err(Declined::Left);
         }
         let mut writer = match self.writer.try_lock() {
@@ -212,6 +229,7 @@ impl Place {
 impl Writer {
     /// Writes what waits, under the lock.
     fn turn(&mut self) {
+        self.pen.look_away();
         let held = match acquire(&self.lock, &self.pen.desk) {
             Ok(held) => held,
             Err(error) => return self.pen.refuse_all(&io_error(error)),
@@ -260,6 +278,7 @@ pub(crate) enum Declined {
 impl Writer {
     /// Writes what waits without waiting for anything; gives back what was not written.
     fn try_turn(&mut self) -> Result<(), Vec<Job>> {
+        self.pen.look_away();
         let Ok(Some(held)) = self.lock.try_acquire() else {
             return Err(Vec::new());
         };
@@ -311,7 +330,6 @@ impl Pen {
         let now = self.clock.now();
         let place = (&*self.state_dir, &self.chain);
         let mut group = begin.group((&self.connection, self.busy), place, now)?;
-        let before = group.head().seq;
         let mut outcomes = Vec::with_capacity(jobs.len());
         while outcomes.len() < jobs.len() {
             for job in &jobs[outcomes.len()..] {
@@ -329,14 +347,31 @@ impl Pen {
         if let Some(seal) = &seal {
             group.seal(seal)?;
         }
-        self.pruner
-            .prune_if_due(&self.connection, before..head.seq, now)?;
+        group.prune(&mut self.pruner)?;
         group.commit()?;
         Ok(Written {
             outcomes,
             seal,
             seq: head.seq,
         })
+    }
+
+    /// Looks at the end of the chain for a commit that will come soon.
+    ///
+    /// While it has been looked at, the log cannot start over. So it is done only while there
+    /// is something to sign: the turn that signs it, a moment later, looks away.
+    fn look_ahead(&mut self) {
+        if self.seen.is_none() && !self.desk.is_sealed() {
+            // Whoever writes finds out what is wrong.
+            self.seen = look(&self.connection, &self.chain).ok();
+        }
+    }
+
+    /// Ends a transaction that has only looked.
+    fn look_away(&mut self) {
+        if self.seen.take().is_some() {
+            roll_back(&self.connection);
+        }
     }
 
     /// Writes one batch in a transaction of its own, unless others hold the
@@ -347,14 +382,15 @@ impl Pen {
     ) -> Result<(Result<Receipt, StoreError>, u64), StoreError> {
         let now = self.clock.now();
         let place = (&*self.state_dir, &self.chain);
-        let mut group = Begin::Now.group((&self.connection, self.busy), place, now)?;
-        let before = group.head().seq;
-        let outcome = apply(&mut group, batch)?;
-        let end = group.head().seq;
-        self.pruner
-            .prune_if_due(&self.connection, before..end, now)?;
-        group.commit()?;
-        Ok((outcome, end))
+        if let Some(head) = self.seen.take() {
+            let group = Group::after(head, &self.connection, place, now);
+            // Anything else may be due to what others wrote since.
+            if let Ok((Ok(receipt), end)) = finish(group, batch, &mut self.pruner) {
+                return Ok((Ok(receipt), end));
+            }
+        }
+        let group = Begin::Now.group((&self.connection, self.busy), place, now)?;
+        finish(group, batch, &mut self.pruner)
     }
 
     /// Tells the keeper what to sync, and every caller that does not wait for it.
@@ -405,6 +441,19 @@ fn apply(group: &mut Group<'_>, batch: &Batch) -> Result<Result<Receipt, StoreEr
         Err(Refusal::Refused(error)) => Ok(Err(error)),
         Err(Refusal::Broken(error)) => Err(error),
     }
+}
+
+/// Applies one batch and commits it; says where the chain ends then.
+fn finish(
+    mut group: Group<'_>,
+    batch: &Batch,
+    pruner: &mut Pruner,
+) -> Result<(Result<Receipt, StoreError>, u64), StoreError> {
+    let outcome = apply(&mut group, batch)?;
+    let end = group.head().seq;
+    group.prune(pruner)?;
+    group.commit()?;
+    Ok((outcome, end))
 }
 
 /// While it lives, whoever finds the database locked is told at once.

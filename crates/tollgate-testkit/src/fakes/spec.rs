@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Estimate, NameError, Raise, Surface, Telling, ToolName,
-    ToolSpec, TrustLevel,
+    Annotations, Caching, Capability, Cost, Estimate, NameError, Raise, Spelled, Surface, Telling,
+    ToolName, ToolSpec, TrustLevel,
 };
 
 /// A tool that reads, takes any object and answers anything; its answers are not kept.
@@ -31,6 +31,7 @@ pub fn read(name: &str) -> Result<ToolSpec, NameError> {
         service_command: None,
         shape: tollgate_core::Shape::Data,
         page: None,
+        spelled: Spelled::default(),
         more: serde_json::Map::new(),
         inactive: None,
     })

@@ -10,8 +10,8 @@ mod table;
 mod traps;
 
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Estimate, Payload, Principal, Raise, Surface, Telling,
-    ToolName, ToolSpec, TrustLevel,
+    Annotations, Caching, Capability, Cost, Estimate, Payload, Principal, Raise, Spelled, Surface,
+    Telling, ToolName, ToolSpec, TrustLevel,
 };
 
 use super::{Action, Consent, Decision, Origin, Policies, Question, Source, Verdict};
@@ -41,6 +41,7 @@ pub(crate) fn reader(name: &str) -> ToolSpec {
         service_command: None,
         shape: tollgate_core::Shape::Data,
         page: None,
+        spelled: Spelled::default(),
         more: serde_json::Map::new(),
         inactive: None,
     }

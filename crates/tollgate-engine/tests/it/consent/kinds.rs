@@ -270,6 +270,7 @@ async fn a_tool_knows_what_its_caller_can_be_asked() {
     for (sampling, roots) in [(false, false), (true, false), (false, true)] {
         let asks = AskKinds {
             elicitation: false,
+            elicitation_url: false,
             sampling,
             roots,
         };
@@ -278,7 +279,7 @@ async fn a_tool_knows_what_its_caller_can_be_asked() {
             ..caller("s1")
         };
         let outcome = world.call_as(&who, "form.kinds", "{}").await;
-        let told = json!({"elicitation": false, "sampling": sampling, "roots": roots});
+        let told = json!({"elicitation": false, "elicitation_url": false, "sampling": sampling, "roots": roots});
         assert_eq!(body(&outcome)["data"], told);
     }
 }

@@ -22,7 +22,7 @@ use tollgate_core::{
 
 use self::ledger::Ledger;
 pub(crate) use self::memory::slot;
-use super::index;
+use super::{index, prune::Pruner};
 use crate::{chain::Seal, error::store_error};
 
 /// The transaction of a group of batches.
@@ -84,26 +84,28 @@ impl<'c> Group<'c> {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         execute(connection, "BEGIN IMMEDIATE").map_err(store_error)?;
-        match read_head(connection, chain) {
-            Ok(Some(head)) => Ok(Self {
-                connection,
-                ledger: Ledger::default(),
-                head,
-                found: head,
-                sealed: false,
-                chain,
-                state_dir,
-                now,
-                applied: false,
-            }),
-            Ok(None) => {
-                roll_back(connection);
-                Err(StoreError::Corrupt("the head of the chain is gone".into()))
-            }
-            Err(error) => {
-                roll_back(connection);
-                Err(store_error(error))
-            }
+        let head = head_or_nothing(connection, chain)?;
+        Ok(Self::after(head, connection, (state_dir, chain), now))
+    }
+
+    /// Goes on with a transaction that has only looked so far. Its first write fails if
+    /// somebody else wrote meanwhile; what it only reads may be out of date.
+    pub(crate) fn after(
+        head: Head,
+        connection: &'c Connection,
+        (state_dir, chain): (&'c Path, &'c Arc<str>),
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            connection,
+            ledger: Ledger::default(),
+            head,
+            found: head,
+            sealed: false,
+            chain,
+            state_dir,
+            now,
+            applied: false,
         }
     }
 
@@ -136,6 +138,11 @@ impl<'c> Group<'c> {
             execute(self.connection, "RELEASE batch")?;
         }
         applied
+    }
+
+    /// Forgets what is no longer needed, if it is time for that.
+    pub(crate) fn prune(&self, pruner: &mut Pruner) -> Result<(), StoreError> {
+        pruner.prune_if_due(self.connection, self.found.seq..self.head.seq, self.now)
     }
 
     /// Notes a signed head.
@@ -331,6 +338,23 @@ impl<'c> Group<'c> {
     }
 }
 
+/// Begins a transaction that only looks, at the end of the chain; the caller ends it.
+pub(crate) fn look(connection: &Connection, chain: &str) -> Result<Head, StoreError> {
+    execute(connection, "BEGIN").map_err(store_error)?;
+    head_or_nothing(connection, chain)
+}
+
+/// The head; without one, the transaction is over.
+fn head_or_nothing(connection: &Connection, chain: &str) -> Result<Head, StoreError> {
+    let error = match read_head(connection, chain) {
+        Ok(Some(head)) => return Ok(head),
+        Ok(None) => StoreError::Corrupt("the head of the chain is gone".into()),
+        Err(error) => store_error(error),
+    };
+    roll_back(connection);
+    Err(error)
+}
+
 /// Whatever was not committed is taken back.
 impl Drop for Group<'_> {
     fn drop(&mut self) {
@@ -434,7 +458,7 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
 }
 
 /// After some errors SQLite has rolled back by itself; then there is nothing to do.
-fn roll_back(connection: &Connection) {
+pub(crate) fn roll_back(connection: &Connection) {
     if !connection.is_autocommit() {
         let _ = execute(connection, "ROLLBACK");
     }

@@ -164,6 +164,7 @@ fn asks_of(capabilities: &Value) -> AskKinds {
         .is_some_and(|modes| modes.is_empty() || modes.contains_key("form"));
     AskKinds {
         elicitation: form,
+        elicitation_url: elicitation["url"].is_object(),
         sampling: capabilities["sampling"].is_object(),
         roots: capabilities["roots"].is_object(),
     }
@@ -280,6 +281,8 @@ mod tests {
         assert!(asks(json!({"elicitation": {}})).elicitation);
         assert!(asks(json!({"elicitation": {"form": {}}})).elicitation);
         assert!(!asks(json!({"elicitation": {"url": {}}})).elicitation);
+        assert!(asks(json!({"elicitation": {"url": {}}})).elicitation_url);
+        assert!(!asks(json!({"elicitation": {}})).elicitation_url);
         assert_eq!(asks(json!({})), AskKinds::default());
     }
 }

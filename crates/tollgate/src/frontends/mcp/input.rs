@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tollgate_core::{AskKinds, InputAsk, InputRequest, InputResponses, Payload};
+use tollgate_core::{InputAsk, InputRequest, InputResponses, Payload};
 use tollgate_engine::{Disposition, Outcome, Request};
 
 use super::{
@@ -101,21 +101,20 @@ pub(super) fn spelled(ask: &InputAsk) -> (&'static str, &Payload) {
     (method, params)
 }
 
-pub(super) fn offers(asks: AskKinds, ask: &InputAsk) -> bool {
-    match ask {
-        InputAsk::Elicitation(_) => asks.elicitation,
-        InputAsk::Sampling(_) => asks.sampling,
-        InputAsk::Roots(_) => asks.roots,
-    }
-}
-
 /// Refuses questions that this client cannot be asked.
 fn check(exchange: &Exchange, request: &InputRequest) -> Result<(), RpcError> {
     let lacking: Map<String, Value> = request
         .asks
         .values()
-        .filter(|ask| !offers(exchange.client.asks, ask))
-        .map(|ask| (method(ask).1.to_owned(), json!({})))
+        .filter(|ask| !exchange.client.asks.can(ask))
+        .map(|ask| {
+            let how = if ask.is_page() {
+                json!({"url": {}})
+            } else {
+                json!({})
+            };
+            (method(ask).1.to_owned(), how)
+        })
         .collect();
     if lacking.is_empty() {
         return Ok(());

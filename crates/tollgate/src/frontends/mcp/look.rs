@@ -1,7 +1,7 @@
 //! Resources, prompts and completions: reads through the same door as calls.
 
 use serde_json::{Map, Value, json};
-use tollgate_core::{Fields, Payload, ResourceSpec, Warning};
+use tollgate_core::{Fields, Payload, ResourceSpec, Spelled, Warning};
 use tollgate_engine::{Disposition, Outcome, Request, policy::Action};
 
 use super::{
@@ -15,15 +15,21 @@ use super::{
 /// Questions a client is asked within one read before it is given up.
 const MAX_ROUNDS: usize = 16;
 
-fn listed(exchange: &Exchange, name: &str, entries: Vec<Value>) -> Result<String, RpcError> {
+/// One entry of a list: how its owner spells it, and what it is.
+type Entry = (Spelled, Value);
+
+fn listed(exchange: &Exchange, name: &str, entries: Vec<Entry>) -> Result<String, RpcError> {
     let (entries, cursor) = pages::page(exchange.params(), entries)?;
     let mut result = Map::new();
-    result.insert(name.to_owned(), Value::Array(entries));
     if let Some(cursor) = cursor {
         result.insert("nextCursor".to_owned(), Value::String(cursor));
     }
     reply::reusable(exchange, &mut result);
-    Ok(reply::dressed(exchange, result))
+    let entries = entries.iter().map(|(spelled, entry)| spelled.print(entry));
+    let entries = entries.collect::<Vec<_>>().join(",");
+    let rest = reply::dressed(exchange, result);
+    let comma = if rest == "{}" { "" } else { "," };
+    Ok(format!(r#"{{"{name}":[{entries}]{comma}{}"#, &rest[1..]))
 }
 
 /// `resources/list`.
@@ -31,28 +37,25 @@ pub(super) fn resources(server: &Server, exchange: &Exchange) -> Result<String, 
     let offers = server.gateway.offers(&exchange.caller);
     // A page is nothing to read for a client that cannot show it.
     let fits =
-        |resource: &ResourceSpec| exchange.client.pages || !resource.uri.starts_with("ui://");
-    let entry = |resource: ResourceSpec| json!(resource);
-    let entries = offers
-        .resources
-        .into_iter()
-        .filter(fits)
-        .map(entry)
-        .collect();
-    listed(exchange, "resources", entries)
+        |resource: &&ResourceSpec| exchange.client.pages || !resource.uri.starts_with("ui://");
+    let entries = offers.resources.iter().filter(fits);
+    let entries = entries.map(|resource| (resource.spelled.clone(), json!(resource)));
+    listed(exchange, "resources", entries.collect())
 }
 
 /// `resources/templates/list`.
 pub(super) fn templates(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
     let offers = server.gateway.offers(&exchange.caller);
-    let entries = offers.templates.iter().map(|template| json!(template));
+    let entries = offers.templates.iter();
+    let entries = entries.map(|template| (template.spelled.clone(), json!(template)));
     listed(exchange, "resourceTemplates", entries.collect())
 }
 
 /// `prompts/list`.
 pub(super) fn prompts(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
     let offers = server.gateway.offers(&exchange.caller);
-    let entries = offers.prompts.iter().map(|prompt| json!(prompt));
+    let entries = offers.prompts.iter();
+    let entries = entries.map(|prompt| (prompt.spelled.clone(), json!(prompt)));
     listed(exchange, "prompts", entries.collect())
 }
 

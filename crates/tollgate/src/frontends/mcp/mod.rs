@@ -5,6 +5,7 @@
 //! (`input`), and how an answer is dressed (`reply`). JSON is kept as it was spelled from
 //! the wire to the door and back.
 
+mod again;
 mod batch;
 mod call;
 mod consent;

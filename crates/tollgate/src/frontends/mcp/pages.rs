@@ -14,12 +14,12 @@ use super::rpc::RpcError;
 /// Entries of one page.
 const PAGE: usize = 100;
 
-/// One page of a list, and the cursor to the next.
-pub(super) fn page(
-    params: &Value,
-    mut entries: Vec<Value>,
-) -> Result<(Vec<Value>, Option<String>), RpcError> {
-    let name = |entry: &'_ Value| {
+/// Some entries, each with what goes with it, and the cursor to the next.
+type Page<S> = (Vec<(S, Value)>, Option<String>);
+
+/// One page of a list, whatever goes with its entries, and the cursor to the next.
+pub(super) fn page<S>(params: &Value, mut entries: Vec<(S, Value)>) -> Result<Page<S>, RpcError> {
+    let name = |(_, entry): &'_ (S, Value)| {
         let names = ["name", "uri", "uriTemplate"];
         let name = names.iter().find_map(|key| entry.get(*key));
         name.and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn pages_add_up_and_foreign_cursors_are_refused() {
-        let entries = |count: usize| -> Vec<Value> {
+        let entries = |count: usize| -> Vec<((), Value)> {
             (0..count)
-                .map(|number| json!({"name": format!("t{number}")}))
+                .map(|number| ((), json!({"name": format!("t{number}")})))
                 .collect()
         };
         let mut cursor = Value::Null;

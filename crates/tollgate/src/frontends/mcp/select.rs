@@ -90,6 +90,9 @@ impl Selection {
 
     /// What the query of an address asks for.
     pub(super) fn of_query(query: &str) -> Result<Self, RpcError> {
+        if query.is_empty() {
+            return Ok(Self::default());
+        }
         let mut params = serde_json::Map::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));

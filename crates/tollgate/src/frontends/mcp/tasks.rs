@@ -213,7 +213,7 @@ fn requests(exchange: &Exchange, asks: &[TaskAsk]) -> Value {
                 let ask = json!({"method": "elicitation/create", "params": params});
                 all.insert(waiting.approval_id.clone(), ask);
             }
-            TaskAsk::Caller { id, ask } if input::offers(exchange.client.asks, ask) => {
+            TaskAsk::Caller { id, ask } if exchange.client.asks.can(ask) => {
                 let (method, params) = input::spelled(ask);
                 let ask = json!({"method": method, "params": params.value()});
                 all.insert(id.clone(), ask);

@@ -70,7 +70,7 @@ fn prepared(
         if selection.is_brief() {
             shorten(&mut entry);
         }
-        entry.to_string()
+        listing.spec.spelled.print(&entry)
     };
     let entries = shown.iter().map(print).collect();
     let list = Arc::new(Prepared::new(key, entries, id));

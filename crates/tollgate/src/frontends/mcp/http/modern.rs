@@ -25,10 +25,11 @@ use super::{
 use crate::frontends::{
     auth::limits::Guard,
     mcp::{
-        Exchange, Reply, call,
-        era::{Client, Said},
+        Exchange, Reply, again, call,
+        era::{Client, MODERN, Said},
         meta::Meta,
         outlet::{AskFailed, Outlet},
+        params::Member,
         rpc::{self, Asked, Id, RpcError, code},
         select::Selection,
     },
@@ -87,12 +88,31 @@ impl About {
         let client = Client::of_request(meta)?;
         headers::check(&parts.headers, asked, &web.server.gateway.catalog())?;
         let said = Said::in_meta(meta)?;
+        if let Some(words) = asked.params.get(Member::Meta)? {
+            again::keep(words, &client, &said);
+        }
         let selection = Selection::of_query(parts.uri.query().unwrap_or_default())?;
         Ok(Self {
             client,
             said,
             selection,
         })
+    }
+
+    /// The same of a request that says what is known; nothing of any other.
+    pub(super) fn again(web: &Web, parts: &Parts, asked: &Asked) -> Option<Result<Self, RpcError>> {
+        let words = asked.params.get(Member::Meta).ok()??;
+        let known = again::known(words)?;
+        let checked = || {
+            headers::check_version(&parts.headers, Some(MODERN))?;
+            headers::check(&parts.headers, asked, &web.server.gateway.catalog())?;
+            Selection::of_query(parts.uri.query().unwrap_or_default())
+        };
+        Some(checked().map(|selection| Self {
+            client: known.client.clone(),
+            said: known.said.clone(),
+            selection,
+        }))
     }
 }
 

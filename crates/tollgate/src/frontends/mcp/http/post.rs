@@ -139,6 +139,9 @@ async fn ask(
     asked: Asked,
     left: Option<Duration>,
 ) -> Response {
+    if let Some(about) = modern::About::again(&web, &parts, &asked) {
+        return modern::run(web, caller, asked, about, left).await;
+    }
     let meta = match Meta::of(&asked.params) {
         Ok(meta) => meta,
         Err(error) => {

@@ -52,6 +52,7 @@ pub(super) enum Ended {
 /// Answers requests for as long as they are usual.
 pub(super) async fn serve(web: &Arc<Web>, peer: Peer, mut stream: TcpStream) -> Ended {
     let mut buffer = BytesMut::new();
+    let mut last = None;
     loop {
         if buffer.is_empty() {
             buffer.reserve(ROOM);
@@ -66,7 +67,7 @@ pub(super) async fn serve(web: &Arc<Web>, peer: Peer, mut stream: TcpStream) -> 
             }
         }
         let read = buffer.split().freeze();
-        let Some((parts, body, rest)) = usual(&read, web.message_bytes) else {
+        let Some((parts, body, rest)) = usual(&read, web.message_bytes, &mut last) else {
             return Ended::Unusual(stream, read.into());
         };
         buffer.extend_from_slice(&rest);
@@ -78,8 +79,54 @@ pub(super) async fn serve(web: &Arc<Web>, peer: Peer, mut stream: TcpStream) -> 
     }
 }
 
-/// A request that is all there and as usual, and what follows it.
-fn usual(read: &Bytes, most: usize) -> Option<(Parts, Bytes, Bytes)> {
+/// A head that was read, around the length that it tells.
+struct Head {
+    before: Bytes,
+    after: Bytes,
+    parts: Parts,
+}
+
+impl Head {
+    /// The head that begins here, if it differs from this one in its length at most; with that
+    /// and where it ends.
+    fn again(&self, read: &Bytes) -> Option<(Parts, usize, usize)> {
+        let told = read.strip_prefix(&*self.before)?;
+        let digits = told.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let told = told.get(..digits).filter(|told| !told.is_empty())?;
+        let end = self.before.len() + digits;
+        if !read.get(end..)?.starts_with(&self.after) {
+            return None;
+        }
+        let value = HeaderValue::from_bytes(told).ok()?;
+        let length = length(&value)?;
+        let mut parts = self.parts.clone();
+        parts.headers.insert(header::CONTENT_LENGTH, value);
+        Some((parts, length, end + self.after.len()))
+    }
+}
+
+/// The length that a header tells.
+fn length(value: &HeaderValue) -> Option<usize> {
+    let digits = value.to_str().ok()?;
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|_| is_plain)
+}
+
+/// A request that is all there and as usual, and what follows it. Clients say most of it in the
+/// same words each time, so the `last` head of a connection is not read again.
+fn usual(read: &Bytes, most: usize, last: &mut Option<Head>) -> Option<(Parts, Bytes, Bytes)> {
+    let again = last.as_ref().and_then(|last| last.again(read));
+    let (parts, length, head) = match again {
+        Some(again) => again,
+        None => anew(read, last)?,
+    };
+    let length = Some(length).filter(|length| *length <= most)?;
+    let end = head.checked_add(length).filter(|end| *end <= read.len())?;
+    Some((parts, read.slice(head..end), read.slice(end..)))
+}
+
+/// Reads a head, and keeps it.
+fn anew(read: &Bytes, last: &mut Option<Head>) -> Option<(Parts, usize, usize)> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let httparse::Status::Complete(head) = parsed.parse(read).ok()? else {
@@ -92,13 +139,24 @@ fn usual(read: &Bytes, most: usize) -> Option<(Parts, Bytes, Bytes)> {
     if parsed.method != Some("POST") || parsed.version != Some(1) || !is_ours {
         return None;
     }
+    // What is kept of a connection is a head, not the room for what is read.
+    let own = Bytes::copy_from_slice(&read[..head]);
+    let within = |part: &[u8]| {
+        let from = part.as_ptr().addr().wrapping_sub(read.as_ptr().addr());
+        from..from.saturating_add(part.len())
+    };
+    let mut told = 0..0;
     let (mut parts, ()) = http::Request::new(()).into_parts();
     parts.method = Method::POST;
     parts.uri = Uri::try_from(path).ok()?;
     parts.headers = HeaderMap::with_capacity(parsed.headers.len());
     for field in &*parsed.headers {
         let name = HeaderName::from_bytes(field.name.as_bytes()).ok()?;
-        let value = HeaderValue::from_maybe_shared(read.slice_ref(field.value)).ok()?;
+        let place = within(field.value);
+        let value = HeaderValue::from_maybe_shared(own.slice(place.clone())).ok()?;
+        if name == header::CONTENT_LENGTH {
+            told = place;
+        }
         parts.headers.append(name, value);
     }
     if UNUSUAL.iter().any(|name| parts.headers.contains_key(name)) {
@@ -112,13 +170,13 @@ fn usual(read: &Bytes, most: usize) -> Option<(Parts, Bytes, Bytes)> {
     let (Some(length), None) = (lengths.next(), lengths.next()) else {
         return None;
     };
-    let digits = length.to_str().ok()?;
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let length = digits.parse().ok().filter(|length| *length <= most)?;
-    let end = head.checked_add(length).filter(|end| *end <= read.len())?;
-    Some((parts, read.slice(head..end), read.slice(end..)))
+    let length = self::length(length)?;
+    *last = Some(Head {
+        before: own.slice(..told.start),
+        after: own.slice(told.end..),
+        parts: parts.clone(),
+    });
+    Some((parts, length, head))
 }
 
 /// Answers one request; says whether another one may follow.
@@ -267,7 +325,7 @@ mod tests {
     use super::*;
 
     fn looked(text: &str) -> Option<(Parts, Bytes, Bytes)> {
-        usual(&Bytes::copy_from_slice(text.as_bytes()), 1000)
+        usual(&Bytes::copy_from_slice(text.as_bytes()), 1000, &mut None)
     }
 
     #[test]
@@ -280,6 +338,54 @@ mod tests {
         assert_eq!(parts.headers[header::HOST], "x");
         assert_eq!(parts.headers.get_all("x-a").iter().count(), 2);
         assert_eq!((&body[..], &rest[..]), (&b"{}"[..], &b"POST"[..]));
+    }
+
+    fn in_turn(texts: &[&str]) -> Vec<Option<(String, usize)>> {
+        let mut last = None;
+        let look = |text: &&str| {
+            let read = Bytes::copy_from_slice(text.as_bytes());
+            let (parts, body, rest) = usual(&read, 1000, &mut last)?;
+            assert_eq!(
+                parts.headers[header::CONTENT_LENGTH],
+                body.len().to_string()
+            );
+            assert_eq!(rest, "");
+            let mut said: Vec<String> = parts
+                .headers
+                .iter()
+                .map(|(name, value)| format!("{name}={}", value.to_str().unwrap()))
+                .collect();
+            said.sort();
+            Some((format!("{} {}", parts.uri, said.join(" ")), body.len()))
+        };
+        texts.iter().map(look).collect()
+    }
+
+    #[test]
+    fn a_head_that_comes_again_is_read_as_if_alone() {
+        let texts = [
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\na: b\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\na: b\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 12\r\na: b\r\n\r\n{\"a\":123456}",
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\na: c\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: y\r\ncontent-length: 2\r\na: c\r\n\r\n{}",
+            "POST /mcp?x HTTP/1.1\r\nhost: y\r\ncontent-length: 2\r\na: c\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: y\r\ncontent-length: 2\r\na: c\r\nb: d\r\n\r\n{}",
+        ];
+        let alone: Vec<_> = texts.iter().flat_map(|text| in_turn(&[*text])).collect();
+        assert_eq!(in_turn(&texts), alone);
+        assert!(alone.iter().all(Option::is_some), "{alone:?}");
+        // What is not usual after a usual one is not usual.
+        for text in [
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: \r\na: b\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 2, 2\r\na: b\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\na: b\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999999\r\na: b\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\na: b\r\n\r\n{}",
+            "POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\na: b\r\n",
+        ] {
+            assert_eq!(in_turn(&[texts[0], text])[1], None, "{text}");
+        }
     }
 
     #[test]
