@@ -24,6 +24,7 @@ pub use linux::{
     fence::Fence,
     gvisor::Gvisor,
     helper::{Helper, helper},
+    kept::supervise_through,
     native::Native,
     program::{end, give_back_program},
     stop::Stop,

@@ -1,9 +1,13 @@
 //! A child process that is never lost sight of.
 //!
-//! Each child leads a process group of its own, so that it ends with everything it started.
-//! The thread that starts it also waits for it: the parent-death signal is bound to that
+//! Each child leads a process group of its own and ends with everything it started. Where a
+//! program can keep others (see [`helper`](crate::helper)), a keeper stands between, to whom
+//! also those are given who made a session of their own; elsewhere the group has to be enough.
+//! The thread that starts a child also waits for it: the parent-death signal is bound to that
 //! thread, and would come too early from one that ends before the child.
 
+#[cfg(target_os = "linux")]
+use std::os::unix::net::UnixStream;
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -27,6 +31,11 @@ use tokio::{
     time::timeout,
 };
 
+#[cfg(target_os = "linux")]
+use crate::linux::{
+    helper::Helper,
+    kept::{self, Kept},
+};
 use crate::{guard, ring::Ring};
 
 /// The thread only starts one process and waits for it.
@@ -45,6 +54,9 @@ pub struct Program {
     pub env: BTreeMap<OsString, OsString>,
     /// How much of its standard error is kept.
     pub stderr_bytes: usize,
+    /// Whether a keeper stands between, where there is one: what it starts may leave its group.
+    /// A program that ends with its streams, and all of whose children do, needs none.
+    pub is_kept: bool,
 }
 
 /// How a child ended.
@@ -83,8 +95,19 @@ pub struct Watch(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     group: Pid,
+    hold: Hold,
     stderr: Arc<Ring>,
     ending: Ending,
+}
+
+/// By what a child is ended.
+#[derive(Debug)]
+enum Hold {
+    /// Its group.
+    Group,
+    /// Whoever keeps it, and all it started.
+    #[cfg(target_os = "linux")]
+    Keeper(UnixStream),
 }
 
 /// Sees how a child ends without keeping it: dropping the last [`Watch`] ends it all the same.
@@ -139,20 +162,38 @@ impl Watch {
         self.has_ended().is_none() && state.starts_with(['T', 't'])
     }
 
-    /// Ends the whole group: asked first, then, after `grace`, without asking. Ending twice is
+    /// Ends it with all it started: asked first, then, after `grace`, without asking. Ending twice is
     /// ending once.
     pub async fn end(&self, grace: Duration) -> Ended {
         if !grace.is_zero() {
-            self.0.signal(Signal::TERM);
+            self.0.ask();
             // Whoever ignores the request is not asked twice.
             let _obeyed = timeout(grace, self.ended()).await.is_ok();
         }
-        self.0.signal(Signal::KILL);
+        self.0.end();
         self.ended().await
     }
 }
 
 impl Inner {
+    /// Asks the whole group to end.
+    fn ask(&self) {
+        match &self.hold {
+            Hold::Group => self.signal(Signal::TERM),
+            #[cfg(target_os = "linux")]
+            Hold::Keeper(control) => kept::ask(control),
+        }
+    }
+
+    /// Ends everything.
+    fn end(&self) {
+        match &self.hold {
+            Hold::Group => self.signal(Signal::KILL),
+            #[cfg(target_os = "linux")]
+            Hold::Keeper(control) => kept::end(control),
+        }
+    }
+
     /// A leader that has been waited for left nobody behind, and its number may be another's.
     fn signal(&self, signal: Signal) {
         if self.ending.has_ended().is_none() {
@@ -163,7 +204,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        self.end();
     }
 }
 
@@ -180,6 +221,7 @@ pub async fn spawn_supervised(program: Program) -> io::Result<Supervised> {
     let lost = || io::Error::other("a stream of the child is missing");
     let inner = Inner {
         group: child.group,
+        hold: child.hold,
         stderr: Arc::clone(&stderr),
         ending: Ending(ended),
     };
@@ -196,31 +238,42 @@ pub async fn spawn_supervised(program: Program) -> io::Result<Supervised> {
 /// A child as its thread hands it over.
 struct Started {
     group: Pid,
+    hold: Hold,
     stdin: Option<OwnedFd>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
 }
 
+impl Started {
+    /// With the streams of `process`, which is the child or whoever keeps it.
+    fn new(group: Pid, hold: Hold, process: &mut Child) -> Self {
+        Self {
+            group,
+            hold,
+            stdin: process.stdin.take().map(OwnedFd::from),
+            stdout: process.stdout.take().map(OwnedFd::from),
+            stderr: process.stderr.take().map(OwnedFd::from),
+        }
+    }
+}
+
+type Handed = oneshot::Sender<io::Result<Started>>;
+
 /// Starts the child, hands its ends over, and stays until it has ended.
-fn supervise(
-    program: &Program,
-    started: oneshot::Sender<io::Result<Started>>,
-    end: &watch::Sender<Option<Ended>>,
-) {
+fn supervise(program: &Program, started: Handed, end: &watch::Sender<Option<Ended>>) {
+    #[cfg(target_os = "linux")]
+    if let Some(helper) = kept::helper().filter(|_| program.is_kept) {
+        return keep_through(helper, program, started, end);
+    }
     let mut child = match start(program) {
         Ok(child) => child,
         Err(error) => return drop(started.send(Err(error))),
     };
     let group = child.id();
     guard::watch(group);
-    let handed = Started {
-        group: Pid::from_child(&child),
-        stdin: child.stdin.take().map(OwnedFd::from),
-        stdout: child.stdout.take().map(OwnedFd::from),
-        stderr: child.stderr.take().map(OwnedFd::from),
-    };
-    let unwanted = started.send(Ok(handed)).is_err();
     let leader = Pid::from_child(&child);
+    let handed = Started::new(leader, Hold::Group, &mut child);
+    let unwanted = started.send(Ok(handed)).is_err();
     if unwanted {
         hit(leader, Signal::KILL);
     }
@@ -235,6 +288,37 @@ fn supervise(
     let status = child.wait();
     guard::forget(group);
     end.send_replace(Some(how(status)));
+}
+
+/// The same through a keeper, which ends everything when nobody holds it.
+#[cfg(target_os = "linux")]
+fn keep_through(
+    helper: &Helper,
+    program: &Program,
+    started: Handed,
+    end: &watch::Sender<Option<Ended>>,
+) {
+    let begun = Kept::start(helper, program).and_then(|mut kept| {
+        let hold = Hold::Keeper(kept.hold()?);
+        let handed = Started::new(kept.program, hold, &mut kept.keeper);
+        Ok((kept, handed))
+    });
+    let (kept, handed) = match begun {
+        Ok(begun) => begun,
+        Err(error) => return drop(started.send(Err(error))),
+    };
+    let group = kept.program;
+    if let Err(Ok(unwanted)) = started.send(Ok(handed))
+        && let Hold::Keeper(control) = &unwanted.hold
+    {
+        kept::end(control);
+    }
+    let how = kept.wait().unwrap_or_else(|| {
+        // Whoever killed the keeper killed the program with it, but not what it started.
+        hit(group, Signal::KILL);
+        Ended::Signal(Signal::KILL.as_raw())
+    });
+    end.send_replace(Some(how));
 }
 
 /// Signals a whole group; one that is gone is what was wanted.
@@ -254,6 +338,13 @@ fn how(status: io::Result<ExitStatus>) -> Ended {
 fn start(program: &Program) -> io::Result<Child> {
     #[expect(clippy::disallowed_methods, reason = "processes start in this crate")]
     let mut command = Command::new(&program.command);
+    prepare(&mut command, program);
+    die_with_parent(&mut command);
+    command.spawn()
+}
+
+/// Gives a command the arguments, the surroundings and the streams of a program, and a group.
+pub(crate) fn prepare(command: &mut Command, program: &Program) {
     command
         .args(&program.args)
         .env_clear()
@@ -265,8 +356,6 @@ fn start(program: &Program) -> io::Result<Child> {
     if let Some(cwd) = &program.cwd {
         command.current_dir(cwd);
     }
-    die_with_parent(&mut command);
-    command.spawn()
 }
 
 /// Has the child killed when the thread that starts it ends.

@@ -84,13 +84,13 @@ struct State {
 }
 
 /// Whether a client can be asked this.
-pub(super) fn can(method: &str, asks: AskKinds) -> bool {
-    match method {
-        "elicitation/create" => asks.elicitation,
-        "sampling/createMessage" => asks.sampling,
-        "roots/list" => asks.roots,
-        _ => false,
-    }
+pub(super) fn can(method: &str, params: &Payload, asks: AskKinds) -> bool {
+    kind(method, params.clone()).is_some_and(|ask| asks.can(&ask))
+}
+
+/// Whether it sends the human to a page.
+pub(super) fn is_page(method: &str, params: &Payload) -> bool {
+    kind(method, params.clone()).is_some_and(|ask| ask.is_page())
 }
 
 fn kind(method: &str, params: Payload) -> Option<InputAsk> {
@@ -114,19 +114,24 @@ pub(super) fn lacking(server: &str, error: &RpcError, asks: AskKinds) -> Option<
         ("sampling", "sampling/createMessage", asks.sampling),
         ("roots", "roots/list", asks.roots),
     ];
-    let lacks: BTreeMap<String, InputAsk> = lacks
+    let mut lacks: BTreeMap<String, InputAsk> = lacks
         .into_iter()
         .filter(|(name, _, can)| !can && wanted.get(name).is_some())
         .filter_map(|(name, method, _)| {
             Some((name.to_owned(), kind(method, Payload::empty_object())?))
         })
         .collect();
+    let wants_page = wanted["elicitation"].get("url").is_some();
+    if wants_page && !asks.elicitation_url {
+        let page = InputAsk::Elicitation(Payload::from(serde_json::json!({"mode": "url"})));
+        lacks.insert("elicitation".to_owned(), page);
+    }
     (!lacks.is_empty()).then(|| beyond(server, lacks))
 }
 
 /// The same of an older server, which asked what this client cannot be asked.
-pub(super) fn unasked(server: &str, method: &str) -> Option<InputRequest> {
-    let ask = kind(method, Payload::empty_object())?;
+pub(super) fn unasked(server: &str, method: &str, params: Payload) -> Option<InputRequest> {
+    let ask = kind(method, params)?;
     let asks = BTreeMap::from([("question".to_owned(), ask)]);
     Some(beyond(server, asks))
 }

@@ -290,7 +290,10 @@ impl Upstream {
                 let sent = tokio::select! {
                     sent = sent => sent,
                     () = cx.cancel.cancelled() => return Err(cancelled()),
-                    () = tokio::time::sleep(timeout) => return Err(self.too_slow(timeout)),
+                    () = tokio::time::sleep(timeout) => {
+                        self.suspicion.notify_one();
+                        return Err(self.too_slow(timeout));
+                    }
                 };
                 let (id, exchange) = sent.map_err(|error| self.broken(error))?;
                 Running {
@@ -359,13 +362,14 @@ impl Upstream {
                     }
                 }
                 Next::Said(Heard::Asked(id, method, params)) => {
-                    if ask::can(&method, cx.asks) {
+                    if ask::can(&method, &params, cx.asks) {
                         let question = Question { id, method, params };
                         return Ok(Step::Asked(Box::new(running), question));
                     }
                     // Some do without; if this one fails then, that is why.
-                    unasked = unasked.or_else(|| ask::unasked(&self.settings.name, &method));
-                    Box::pin(running.peer.brush_off(&id, &method)).await;
+                    Box::pin(running.peer.brush_off(&id, &method, &params)).await;
+                    let server = &self.settings.name;
+                    unasked = unasked.or_else(|| ask::unasked(server, &method, params));
                 }
                 Next::Said(Heard::Answered(..)) => {}
             }

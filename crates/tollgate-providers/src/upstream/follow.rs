@@ -23,10 +23,11 @@ const LONGEST: Duration = Duration::from_secs(60);
 const MOST: usize = 1000;
 
 impl Upstream {
-    /// Takes note that somebody wants to hear of something, or nobody any more.
-    pub(super) fn watch_for(&self, uri: &str, wanted: bool) {
+    /// Takes note that somebody wants to hear of something, or nobody any more; says whether
+    /// it is wanted of this server.
+    pub(super) fn watch_for(&self, uri: &str, wanted: bool) -> bool {
         let Some(own) = self.names.own_uri(uri) else {
-            return;
+            return false;
         };
         self.followed.send_if_modified(|all| {
             if wanted {
@@ -35,6 +36,7 @@ impl Upstream {
                 all.remove(own)
             }
         });
+        wanted
     }
 
     /// Begins to listen to a server that can be called.

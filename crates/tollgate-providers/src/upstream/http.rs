@@ -5,7 +5,7 @@
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -60,6 +60,8 @@ pub(super) struct Http {
     garbage: Arc<Garbage>,
     lost: watch::Sender<Option<String>>,
     tokens: Option<Box<Tokens>>,
+    /// When it last began to answer something.
+    heard: Mutex<Instant>,
     /// What is under way at an older server.
     pub(super) calls: Calls,
 }
@@ -118,6 +120,7 @@ impl Http {
             chatter,
             garbage,
             lost: watch::channel(None).0,
+            heard: Mutex::new(Instant::now()),
             calls: Calls::default(),
         })
     }
@@ -161,14 +164,25 @@ impl Http {
             });
         }
         let body = bounded(response, self.message_bytes).await?;
-        let odd = match self.garbage.read(&body) {
-            Some(Heard::Answered(own, result)) if own == id => {
-                return Ok(Exchange::Whole(Some(result)));
+        let mut odd = "its answer is not the protocol";
+        let mut answer = None;
+        for message in rpc::messages(&body) {
+            match self.garbage.read(message) {
+                Some(Heard::Answered(own, result)) if own == id => answer = Some(result),
+                Some(Heard::Answered(..)) => odd = "it answered something else than what was asked",
+                // Only an older server says more than one thing at a time.
+                Some(heard) => {
+                    if let Some(heard) = self.calls.deliver(heard) {
+                        drop(self.chatter.try_send(heard));
+                    }
+                }
+                None => {}
             }
-            Some(Heard::Answered(..)) => "it answered something else than what was asked",
-            Some(Heard::Told(..) | Heard::Asked(..)) | None => "its answer is not the protocol",
-        };
-        Err(LinkError::Nonsense(odd.to_owned()))
+        }
+        match answer {
+            Some(answer) => Ok(Exchange::Whole(Some(answer))),
+            None => Err(LinkError::Nonsense(odd.to_owned())),
+        }
     }
 
     /// Takes up a stream that broke, behind the event of this name.
@@ -295,14 +309,22 @@ impl Http {
     }
 
     async fn sent(&self, letter: Letter) -> Result<Arrival, LinkError> {
-        self.wire.send(letter).await.map_err(|error| {
+        let arrival = self.wire.send(letter).await.map_err(|error| {
             let why = error.to_string();
             match error {
                 WireError::Unreachable => drop(self.lost.send_replace(Some(why.clone()))),
                 WireError::Broken(_) => {}
             }
             LinkError::Lost(why)
-        })
+        })?;
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Ok(arrival)
+    }
+
+    /// For how long it has begun to answer nothing.
+    pub(super) fn silence(&self) -> Duration {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.elapsed()
     }
 
     fn remember_session(&self, response: &Arrival) {

@@ -8,18 +8,22 @@ use std::{
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use tollgate_core::{Offers, PromptSpec, ResourceSpec, TemplateSpec, ToolSpec, offer};
+use tollgate_core::{Offers, PromptSpec, ResourceSpec, Spelled, TemplateSpec, ToolSpec, offer};
 use tollgate_sanitize::visible;
 
 use super::{
     Upstream,
-    lock::{Pinned, Standing, oddities},
+    lock::{Offering, Pinned, Standing, oddities},
     mirror,
     names::Names,
+    offered::{self, Offered},
     peer::Listed,
     settings::Transport,
     specs::{self, Definition},
 };
+
+/// Odd things of one server that an operator is told of.
+const MOST_TOLD: usize = 1000;
 
 /// Everything a server said about itself, ready for use.
 #[derive(Default)]
@@ -54,7 +58,7 @@ impl Upstream {
         let mut told = Vec::new();
         let mut seen = HashSet::new();
         for raw in &listed.tools {
-            let Ok(definition) = serde_json::from_str::<Definition>(raw.get()) else {
+            let Ok(definition) = Definition::read(raw.get()) else {
                 let shown: String = raw.get().chars().take(200).collect();
                 self.journal("mcp.list_tools.failed", &format!("not a tool: {shown}"));
                 continue;
@@ -64,8 +68,16 @@ impl Upstream {
                 told.push((definition, &**raw));
             }
         }
+        for odd in offered::odd(&listed.resources, &listed.templates, &listed.prompts) {
+            let said = format!("{} `{}`: {}", odd.kind, odd.name, odd.notes.join(", "));
+            self.tell_once("mcp.offer.odd", said);
+        }
         let offers = offers(&self.names, &listed);
-        let tools = self.reviewed(&told, !offers.is_empty());
+        let offering = Offering {
+            is_any: !offers.is_empty(),
+            kept: Offered::of(&listed).filter(|_| !offers.is_empty()),
+        };
+        let tools = self.reviewed(&told, offering);
         let known = Known {
             tools,
             offers,
@@ -84,12 +96,15 @@ impl Upstream {
             return;
         }
         let name: String = name.chars().take(100).collect();
-        let said = format!("`{name}`: {}", odd.join(", "));
+        self.tell_once("mcp.tool.odd", format!("`{name}`: {}", odd.join(", ")));
+    }
+
+    fn tell_once(&self, event: &'static str, said: String) {
         let mut told = self.odd.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_news = told.insert(said.clone());
+        let is_news = told.len() < MOST_TOLD && told.insert(said.clone());
         drop(told);
         if is_news {
-            self.journal("mcp.tool.odd", &said);
+            self.journal(event, &said);
         }
     }
 
@@ -115,15 +130,19 @@ impl Upstream {
             .tools
             .values()
             .filter_map(|pin| pin.accepted.as_ref());
-        let definitions = accepted
-            .filter_map(|told| serde_json::from_str::<Definition>(told.definition.get()).ok());
-        let entries = definitions.filter_map(|definition| self.entry(&definition, None));
+        let entries = accepted.filter_map(|told| {
+            let definition = Definition::read(told.definition.get()).ok()?;
+            self.entry(&definition, None)
+        });
+        let offered = pinned.offered.as_ref().map(Offered::listed);
         let known = Known {
             tools: entries.map(named).collect(),
-            offers: Offers::default(),
-            reads: pinned.offers,
+            reads: pinned.offers && offered.is_none(),
+            offers: offered.map_or_else(Offers::default, |listed| offers(&self.names, &listed)),
         };
-        if !known.tools.is_empty() {
+        // Tools that wait are only listed once the server has told of them again.
+        let is_only_read = pinned.tools.is_empty() && !known.offers.is_empty();
+        if !known.tools.is_empty() || is_only_read {
             let mut place = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             *place = Some(Arc::new(known));
         }
@@ -133,7 +152,7 @@ impl Upstream {
     fn reviewed(
         &self,
         told: &[(Definition, &RawValue)],
-        offers: bool,
+        offers: Offering,
     ) -> BTreeMap<String, Arc<Entry>> {
         let named_raw: Vec<(String, &RawValue)> = told
             .iter()
@@ -210,25 +229,30 @@ fn aside(standing: Standing, server: &str) -> Option<String> {
 }
 
 fn offers(names: &Names, listed: &Listed) -> Offers {
-    let resources = read(&listed.resources)
-        .into_iter()
-        .map(|one: ResourceSpec| ResourceSpec {
-            uri: names.uri(&one.uri),
-            title: shown(one.title),
-            description: shown(one.description),
-            ..one
-        });
-    let templates = read(&listed.templates)
-        .into_iter()
-        .map(|one: TemplateSpec| TemplateSpec {
-            uri_template: names.uri(&one.uri_template),
-            title: shown(one.title),
-            description: shown(one.description),
-            ..one
-        });
+    let resources =
+        read(&listed.resources)
+            .into_iter()
+            .map(|(one, spelled): (ResourceSpec, Spelled)| ResourceSpec {
+                spelled,
+                uri: names.uri(&one.uri),
+                title: shown(one.title),
+                description: shown(one.description),
+                ..one
+            });
+    let templates =
+        read(&listed.templates)
+            .into_iter()
+            .map(|(one, spelled): (TemplateSpec, Spelled)| TemplateSpec {
+                spelled,
+                uri_template: names.uri(&one.uri_template),
+                title: shown(one.title),
+                description: shown(one.description),
+                ..one
+            });
     let prompts = read(&listed.prompts)
         .into_iter()
-        .map(|one: PromptSpec| PromptSpec {
+        .map(|(one, spelled): (PromptSpec, Spelled)| PromptSpec {
+            spelled,
             name: names.prompt(&one.name),
             title: shown(one.title),
             description: shown(one.description),
@@ -258,10 +282,15 @@ fn argument(one: offer::PromptArgument) -> offer::PromptArgument {
 }
 
 /// Reads the entries that can be read.
-fn read<T: DeserializeOwned>(entries: &[Box<RawValue>]) -> Vec<T> {
+fn read<T: DeserializeOwned>(entries: &[Box<RawValue>]) -> Vec<(T, Spelled)> {
     let entries = entries.iter();
     entries
-        .filter_map(|raw| serde_json::from_str(raw.get()).ok())
+        .filter_map(|raw| {
+            Some((
+                serde_json::from_str(raw.get()).ok()?,
+                Spelled::of(raw.get()),
+            ))
+        })
         .collect()
 }
 

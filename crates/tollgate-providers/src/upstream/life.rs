@@ -271,7 +271,10 @@ impl Upstream {
                     }
                 }
                 _ = look.tick() => {
-                    if let Some(why) = self.examine(peer, self.is_idle()).await {
+                    // A place that others may use as well is only asked for a reason.
+                    if is_stdio(&peer.link)
+                        && let Some(why) = self.examine(peer, self.is_idle()).await
+                    {
                         return trouble(&why);
                     }
                 }
@@ -303,7 +306,7 @@ impl Upstream {
                 }
                 _ => {}
             },
-            Heard::Asked(id, method, _) => peer.brush_off(&id, &method).await,
+            Heard::Asked(id, method, params) => peer.brush_off(&id, &method, &params).await,
             Heard::Answered(..) => {}
         }
         false
@@ -327,14 +330,17 @@ impl Upstream {
 
     /// What is wrong with a server that still seems to be there.
     async fn examine(&self, peer: &Peer, ask: bool) -> Option<String> {
-        let Link::Stdio(stdio) = &*peer.link else {
-            return None;
-        };
-        if stdio.watch.is_stopped() {
+        if let Link::Stdio(stdio) = &*peer.link
+            && stdio.watch.is_stopped()
+        {
             return Some("it is stopped and does not run".to_owned());
         }
         if ask && !peer.is_awake(AWAKE.min(self.settings.timeout)).await {
-            let is_hung = is_hung(self.is_idle(), stdio.silence(), self.settings.timeout);
+            let silence = match &*peer.link {
+                Link::Stdio(stdio) => stdio.silence(),
+                Link::Http(http) => http.silence(),
+            };
+            let is_hung = is_hung(self.is_idle(), silence, self.settings.timeout);
             return is_hung.then(|| "it does not answer any more".to_owned());
         }
         None
@@ -402,6 +408,7 @@ impl Upstream {
                     cwd: cwd.clone(),
                     env: all,
                     stderr_bytes: STDERR,
+                    is_kept: true,
                 };
                 let child = spawn_supervised(program)
                     .await

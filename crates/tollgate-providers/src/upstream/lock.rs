@@ -19,7 +19,7 @@ use tollgate_core::{
 };
 use tollgate_sanitize::{Kind, Sanitizer, Scope};
 
-use super::settings::Pinning;
+use super::{offered::Offered, settings::Pinning};
 
 /// The pins, in one file.
 #[derive(Debug, Clone)]
@@ -41,6 +41,9 @@ pub struct Pinned {
     /// Whether it offers something to read as well.
     #[serde(default)]
     pub offers: bool,
+    /// What that is, as it was last said; nothing if it is too long to be kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Offered>,
     /// Its tools, by its own names.
     #[serde(default)]
     pub tools: BTreeMap<String, Pin>,
@@ -64,6 +67,13 @@ pub struct Told {
     pub sha256: String,
     /// All of it, as it was spelled.
     pub definition: Box<RawValue>,
+}
+
+/// What a server offers beside tools.
+#[derive(Debug, Default)]
+pub(super) struct Offering {
+    pub(super) is_any: bool,
+    pub(super) kept: Option<Offered>,
 }
 
 /// How a tool stands.
@@ -155,7 +165,7 @@ impl Lock {
         server: &str,
         tools: &[(String, &RawValue)],
         mode: Pinning,
-        offers: bool,
+        offers: Offering,
     ) -> io::Result<BTreeMap<String, Standing>> {
         let mut standings = BTreeMap::new();
         let told: Vec<(&String, Told)> = tools
@@ -171,8 +181,14 @@ impl Lock {
         self.change(|pins| {
             let before = pins.servers.contains_key(server);
             let pinned = pins.servers.entry(server.to_owned()).or_default();
-            let mut changed = !before || pinned.offers != offers;
-            pinned.offers = offers;
+            let is_kept = match (&pinned.offered, &offers.kept) {
+                (Some(before), Some(now)) => before.is(now),
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            let mut changed = !before || pinned.offers != offers.is_any || !is_kept;
+            pinned.offers = offers.is_any;
+            pinned.offered = offers.kept;
             for (name, told) in &told {
                 let (standing, differs) = review(pinned, name, told, mode);
                 standings.insert((*name).clone(), standing);
@@ -277,7 +293,7 @@ mod tests {
         let see = |text: &str, mode| {
             let told = raw(text);
             let tools = [("t".to_owned(), &*told)];
-            lock.review("s", &tools, mode, false).unwrap()["t"]
+            lock.review("s", &tools, mode, Offering::default()).unwrap()["t"]
         };
         let accept = |text: &str| {
             let seen = BTreeMap::from([("t".to_owned(), digest(&raw(text)))]);

@@ -19,6 +19,7 @@ mod lock;
 mod mirror;
 mod names;
 mod oauth;
+mod offered;
 mod older;
 mod patience;
 mod peer;
@@ -58,6 +59,7 @@ use tollgate_core::{
 
 pub use control::{Restarted, restart};
 pub use lock::{Lock, Pin, Pinned, Pins, Told, oddities};
+pub use offered::{OddOffer, Offered};
 pub use settings::{Era, Journal, OAuth, Pinning, SecretSource, Server, Settings, Tool, Transport};
 pub use specs::proposed;
 
@@ -90,7 +92,7 @@ pub(crate) struct Upstream {
     lock: Option<Lock>,
     /// What it listed last, to be looked at again when something was accepted.
     listed: Mutex<Option<Arc<Listed>>>,
-    /// Tools that hide something or command, as the operator was told of them.
+    /// What hides something or commands, as the operator was told of it.
     odd: Mutex<HashSet<String>>,
     notices: OnceLock<Arc<dyn NoticeSink>>,
     /// Somebody wants it although it keeps failing.
@@ -413,7 +415,9 @@ impl Provider for Handle {
     }
 
     fn follow(&self, uri: &str, wanted: bool) {
-        self.0.watch_for(uri, wanted);
+        if self.0.watch_for(uri, wanted) {
+            self.0.begin();
+        }
     }
 
     async fn health(&self) -> Health {

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tollgate_core::{AskKinds, Payload};
 
 use super::{
+    ask,
     link::{Exchange, Link, LinkError, Next, Outgoing},
     rpc::{self, Heard, RpcError},
     tasks,
@@ -191,7 +192,9 @@ impl Peer {
                 match exchange.next().await? {
                     Next::Answer(Ok(result)) => return Ok(result),
                     Next::Answer(Err(error)) => return Err(AskError::Refused(error)),
-                    Next::Said(Heard::Asked(id, method, _)) => self.brush_off(&id, &method).await,
+                    Next::Said(Heard::Asked(id, method, params)) => {
+                        self.brush_off(&id, &method, &params).await;
+                    }
                     Next::Said(Heard::Told(..) | Heard::Answered(..)) => {}
                 }
             }
@@ -200,11 +203,16 @@ impl Peer {
         answer.unwrap_or(Err(AskError::Silent(patience)))
     }
 
-    /// Answers a question that belongs to no call.
-    pub(super) async fn brush_off(&self, id: &RawValue, method: &str) {
+    /// Answers a question that belongs to no call, or that its client cannot be asked.
+    pub(super) async fn brush_off(&self, id: &RawValue, method: &str, params: &Payload) {
         let message = match method {
             "ping" => rpc::answer(id, "{}"),
             "roots/list" => rpc::answer(id, r#"{"roots":[]}"#),
+            _ if ask::is_page(method, params) => rpc::refusal(
+                id,
+                RpcError::INVALID_PARAMS,
+                "nobody here can be sent to a page: the mode `url` was not declared",
+            ),
             _ => rpc::refusal(
                 id,
                 RpcError::METHOD_NOT_FOUND,
@@ -224,7 +232,11 @@ impl Peer {
         };
         match self.ask(method, "", patience).await {
             Ok(_) | Err(AskError::Refused(_)) => true,
-            Err(AskError::Link(_) | AskError::Silent(_)) => false,
+            Err(AskError::Link(LinkError::Lost(_) | LinkError::Busy) | AskError::Silent(_)) => {
+                false
+            }
+            // Whatever it says, it says something.
+            Err(AskError::Link(_)) => true,
         }
     }
 
@@ -355,8 +367,11 @@ fn modern_meta(text: &mut String, asks: AskKinds, tasks: bool) {
     if tasks {
         can(&[r#""extensions":{""#, tasks::EXTENSION, r#"":{}}"#]);
     }
-    if asks.elicitation {
-        can(&[r#""elicitation":{"form":{}}"#]);
+    match (asks.elicitation, asks.elicitation_url) {
+        (true, true) => can(&[r#""elicitation":{"form":{},"url":{}}"#]),
+        (true, false) => can(&[r#""elicitation":{"form":{}}"#]),
+        (false, true) => can(&[r#""elicitation":{"url":{}}"#]),
+        (false, false) => {}
     }
     if asks.sampling {
         can(&[r#""sampling":{}"#]);

@@ -9,6 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tollgate_core::Payload;
 
+/// The most messages in one list.
+const BATCH: usize = 1_000;
+
 /// One message of a server.
 #[derive(Debug)]
 pub(super) enum Heard {
@@ -53,6 +56,24 @@ struct Raw<'a> {
     result: Option<Payload>,
     #[serde(default)]
     error: Option<RpcError>,
+}
+
+/// The messages in a text: one, or several in a list as 2025-03-26 has it. A list that is
+/// empty or too long is one thing that is no message.
+pub(super) fn messages(text: &[u8]) -> Vec<&[u8]> {
+    if !is_list(text) {
+        return vec![text];
+    }
+    let all: Vec<&RawValue> = serde_json::from_slice(text).unwrap_or_default();
+    if all.is_empty() || all.len() > BATCH {
+        return vec![text];
+    }
+    all.into_iter().map(|one| one.get().as_bytes()).collect()
+}
+
+/// Whether a text can hold several messages.
+pub(super) fn is_list(text: &[u8]) -> bool {
+    text.trim_ascii_start().first() == Some(&b'[')
 }
 
 /// Reads one message; `None` if it is none.
@@ -141,6 +162,23 @@ mod tests {
         ));
         for odd in [&b"hello"[..], b"[]", b"{}", b"{\"id\":1}", b"\xff"] {
             assert!(read(odd).is_none());
+        }
+    }
+
+    #[test]
+    fn a_list_holds_messages_each_as_it_is_spelled() {
+        let texts = |text: &str| -> Vec<String> {
+            let all = messages(text.as_bytes()).into_iter();
+            all.map(|one| String::from_utf8(one.to_vec()).unwrap())
+                .collect()
+        };
+        assert_eq!(
+            texts(r#" [{"id":1.50}, {"b":[]},[]] "#),
+            [r#"{"id":1.50}"#, r#"{"b":[]}"#, "[]"]
+        );
+        let long = format!("[{}1]", "1,".repeat(BATCH));
+        for one in [r#"{"a":[1]}"#, "[]", "[1,", "", "\"[1]\"", &long] {
+            assert_eq!(texts(one), [one]);
         }
     }
 

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Raise, Shape, Surface, Telling, ToolName, ToolSpec,
-    TrustLevel,
+    Annotations, Caching, Capability, Cost, Raise, Shape, Spelled, Surface, Telling, ToolName,
+    ToolSpec, TrustLevel,
 };
 use tollgate_sanitize::visible;
 
@@ -42,6 +42,9 @@ pub(super) struct Definition {
     /// Whatever else it says.
     #[serde(flatten)]
     pub(super) more: Map<String, Value>,
+    /// How it spells its numbers.
+    #[serde(skip)]
+    spelled: Spelled,
 }
 
 /// What a tool says about itself; what is missing was not said.
@@ -64,6 +67,14 @@ fn or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Hints, D::Er
 }
 
 impl Definition {
+    /// Reads what a server says about a tool.
+    pub(super) fn read(text: &str) -> serde_json::Result<Self> {
+        Ok(Self {
+            spelled: Spelled::of(text),
+            ..serde_json::from_str(text)?
+        })
+    }
+
     /// Whether an older server wants it called as a task only.
     pub(super) fn needs_task(&self) -> bool {
         let execution = self.more.get("execution");
@@ -135,6 +146,11 @@ pub(super) fn spec(
         } else {
             more(names, tool)
         },
+        spelled: if unseen {
+            Spelled::default()
+        } else {
+            tool.spelled.clone()
+        },
         inactive: None,
     })
 }
@@ -143,9 +159,13 @@ pub(super) fn spec(
 /// in it are spelled as they can be read here.
 fn more(names: &Names, tool: &Definition) -> Map<String, Value> {
     let mut more = tool.more.clone();
-    if !tool.annotations.more.is_empty() {
-        let hints = Value::Object(tool.annotations.more.clone());
-        more.insert("annotations".to_owned(), hints);
+    let mut hints = tool.annotations.more.clone();
+    if let Some(title) = &tool.annotations.title {
+        let title: String = visible(title).chars().take(TITLE).collect();
+        hints.insert("title".to_owned(), Value::String(title));
+    }
+    if !hints.is_empty() {
+        more.insert("annotations".to_owned(), Value::Object(hints));
     }
     let page = |place: Option<&mut Value>| {
         if let Some(Value::String(uri)) = place {

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::link::LinkError;
+use super::{link::LinkError, rpc};
 
 /// The longest name of an event that is kept.
 const LONGEST_NAME: usize = 1024;
@@ -84,7 +84,7 @@ impl Events {
         Ok(())
     }
 
-    /// The data of the next event.
+    /// The data of the next event; of several messages in one event, the next message.
     pub(super) fn next(&mut self) -> Option<Vec<u8>> {
         self.ready.pop_front()
     }
@@ -94,7 +94,13 @@ impl Events {
         if line.is_empty() {
             self.last = self.name.take().or_else(|| self.last.take());
             if std::mem::take(&mut self.has_data) {
-                self.ready.push_back(std::mem::take(&mut self.data));
+                let data = std::mem::take(&mut self.data);
+                let all = rpc::messages(&data);
+                if rpc::is_list(&data) {
+                    self.ready.extend(all.into_iter().map(<[u8]>::to_vec));
+                } else {
+                    self.ready.push_back(data);
+                }
             }
             return;
         }

@@ -350,18 +350,13 @@ impl Reader {
         loop {
             match lines.next().await {
                 Ok(Some(Line::Whole(line))) if line.trim_ascii().is_empty() => {}
-                Ok(Some(Line::Whole(line))) => match self.garbage.read(line) {
-                    Some(heard) => {
-                        *self.shared.heard() = Instant::now();
-                        if !self.deliver(heard) {
+                Ok(Some(Line::Whole(line))) => {
+                    for message in rpc::messages(line) {
+                        if !self.take(message) {
                             return Some("it talks without end".to_owned());
                         }
                     }
-                    None => {
-                        let error = LinkError::Nonsense(UNREADABLE.to_owned());
-                        self.spoil(rpc::early_id(line), error);
-                    }
-                },
+                }
                 Ok(Some(Line::Endless(beginning))) => {
                     let error = LinkError::TooLarge(self.shared.message_bytes);
                     self.spoil(rpc::early_id(&beginning), error);
@@ -372,6 +367,21 @@ impl Reader {
             }
             if self.garbage.row() > GARBAGE {
                 return Some("it writes what is not the protocol".to_owned());
+            }
+        }
+    }
+
+    /// Takes one message; `false` if there are too many for nobody.
+    fn take(&mut self, message: &[u8]) -> bool {
+        match self.garbage.read(message) {
+            Some(heard) => {
+                *self.shared.heard() = Instant::now();
+                self.deliver(heard)
+            }
+            None => {
+                let error = LinkError::Nonsense(UNREADABLE.to_owned());
+                self.spoil(rpc::early_id(message), error);
+                true
             }
         }
     }

@@ -10,6 +10,7 @@ pub(crate) mod discard;
 pub(crate) mod fence;
 pub(crate) mod gvisor;
 pub(crate) mod helper;
+pub(crate) mod kept;
 mod launch;
 pub(crate) mod native;
 mod plan;

@@ -29,6 +29,9 @@ use crate::{
 /// The byte that lets the program start.
 pub(crate) const BEGIN: u8 = b'g';
 
+/// The byte that asks a supervised program to end.
+pub(crate) const TERMINATE: u8 = b't';
+
 /// A plan larger than this is not ours.
 const MAX_PLAN: usize = 16 << 20;
 
@@ -135,6 +138,8 @@ pub(crate) fn receive(control: &UnixStream) -> io::Result<(Plan, Ends)> {
 pub(crate) enum Said {
     /// The box stands; the byte to begin is awaited.
     Ready,
+    /// The supervised program runs under this number.
+    Started(i32),
     /// The program has ended.
     Ended {
         how: Ended,
@@ -157,6 +162,7 @@ impl Said {
     pub(crate) fn line(&self) -> String {
         match self {
             Self::Ready => "R\n".to_owned(),
+            Self::Started(number) => format!("S {number}\n"),
             Self::Ended { how, cpu, memory } => {
                 let (kind, number) = match how {
                     Ended::Code(code) => ("code", code),
@@ -175,6 +181,7 @@ impl Said {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         match words.as_slice() {
             ["R"] => Some(Self::Ready),
+            ["S", number] => number.parse().ok().map(Self::Started),
             ["X", kind, number, cpu, memory] => {
                 let number = number.parse().ok()?;
                 Some(Self::Ended {
@@ -209,6 +216,7 @@ mod tests {
     fn what_is_said_is_understood() {
         let all = [
             Said::Ready,
+            Said::Started(4711),
             Said::Ended {
                 how: Ended::Signal(9),
                 cpu: Duration::from_micros(1_234_567),

@@ -141,23 +141,48 @@ pub(crate) fn watch_children() -> io::Result<OwnedFd> {
     }
 }
 
+/// Takes over a descriptor that was handed to this process under this number, and hands it to
+/// nobody else.
+pub(crate) fn inherited(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: it only sets a flag on a descriptor, and fails if there is none.
+    if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and whoever started us handed it over for this purpose alone.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Holds back the signals that ask a whole terminal or service to end.
+pub(crate) fn ignore_requests() -> io::Result<()> {
+    let set = signals(&[libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM]);
+    // SAFETY: `set` is initialised.
+    let held = unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) };
+    done(held.into())
+}
+
 /// Gives signals back the meaning they have in a fresh program.
 pub(crate) fn restore_signals() {
-    let set = children_ended();
-    // SAFETY: no handler of ours is replaced; Rust's start-up ignores a broken pipe, and an
-    // ignored signal stays ignored through `exec`.
+    let none = signals(&[]);
+    // SAFETY: no handler of ours is replaced; Rust's start-up ignores a broken pipe, and what is
+    // ignored or held back stays so through `exec`.
     unsafe {
-        libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, ptr::null_mut());
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
     }
 }
 
 fn children_ended() -> libc::sigset_t {
+    signals(&[libc::SIGCHLD])
+}
+
+fn signals(all: &[libc::c_int]) -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: `sigemptyset` initialises the set before it is used.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        for signal in all {
+            libc::sigaddset(set.as_mut_ptr(), *signal);
+        }
         set.assume_init()
     }
 }

@@ -202,7 +202,7 @@ impl Watch<'_> {
                     // The first complaint is the cause of the others.
                     outcome.failed.get_or_insert((stage, errno));
                 }
-                None => {}
+                Some(Said::Started(_)) | None => {}
             }
         }
         Ok(Heard::Words)

@@ -3,6 +3,8 @@
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use rustix::process::{Pid, test_kill_process};
+#[cfg(target_os = "linux")]
+use rustix::process::{Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tollgate_sandbox::{Ended, Program, Supervised, spawn_supervised};
 
@@ -13,10 +15,14 @@ fn shell(script: &str) -> Program {
         cwd: None,
         env: BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]),
         stderr_bytes: 1024,
+        is_kept: true,
     }
 }
 
+/// Starts a script; a keeper stands between where there are keepers.
 async fn start(script: &str) -> Supervised {
+    #[cfg(target_os = "linux")]
+    tollgate_sandbox::supervise_through(crate::support::helper());
     spawn_supervised(shell(script)).await.unwrap()
 }
 
@@ -87,8 +93,45 @@ async fn dropping_the_last_watch_ends_the_child() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn who_makes_a_session_of_its_own_ends_as_well() {
+    let daemon = "setsid sh -c 'echo $$; exec sleep 1000' & wait";
+    for how in ["end", "drop", "die"] {
+        let (line, child) = first_line(start(daemon).await).await;
+        let daemon: i32 = line.parse().unwrap();
+        assert!(is_alive(daemon), "{how}");
+        match how {
+            "end" => drop(child.watch.end(Duration::from_millis(50)).await),
+            "drop" => drop(child),
+            _ => {
+                let leader = i32::try_from(child.watch.pid()).unwrap();
+                kill_process(Pid::from_raw(leader).unwrap(), Signal::KILL).unwrap();
+                assert_eq!(child.watch.ended().await, Ended::Signal(9));
+                assert!(!is_alive(daemon), "nothing runs when it is told");
+            }
+        }
+        while is_alive(daemon) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_finds_nothing_of_its_keeper() {
+    let look = "echo $(grep SigBlk /proc/self/status) $(ls /proc/self/fd)";
+    let child = start(look).await;
+    let (line, child) = first_line(child).await;
+    assert_eq!(child.watch.ended().await, Ended::Code(0));
+    // Nothing is held back, and the fourth is the folder that is listed.
+    assert_eq!(line, "SigBlk: 0000000000000000 0 1 2 3");
+}
+
 #[tokio::test]
 async fn a_program_that_is_not_there_is_an_error() {
+    // Whether somebody keeps programs or not.
+    drop(start("exit 0").await);
     let mut program = shell("");
     program.command = "/nowhere/at/all".into();
     let error = spawn_supervised(program).await.unwrap_err();

@@ -6,6 +6,7 @@ use std::{
     io::Read,
     os::{fd::OwnedFd, unix::net::UnixStream},
     path::PathBuf,
+    time::Duration,
 };
 
 use rustix::{
@@ -13,7 +14,7 @@ use rustix::{
     io::Errno,
     process::{
         DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process,
-        set_dumpable_behavior, wait as wait_for_any,
+        kill_process_group, set_dumpable_behavior, wait as wait_for_any,
     },
 };
 
@@ -22,9 +23,14 @@ use super::{
     sys::{self, Forked},
 };
 use crate::{
-    linux::plan::{Ends, Plan, Said},
+    linux::plan::{Ends, Plan, Said, TERMINATE},
     supervise::Ended,
 };
+
+/// How often children that cannot be ended are looked for, and how long that is apart: the
+/// list of them is not exact while it changes.
+const ATTEMPTS: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Starts the program and stays until it has ended, or until nobody wants it any more.
 pub(super) fn guard(control: &UnixStream, plan: &Plan, ends: &Ends) -> Result<(), Trouble> {
@@ -44,7 +50,11 @@ pub(super) fn guard(control: &UnixStream, plan: &Plan, ends: &Ends) -> Result<()
 }
 
 /// Waits for the program, burying every orphan on the way; `None` when called off.
-fn wait(control: &UnixStream, children: &OwnedFd, program: Pid) -> io::Result<Option<Ended>> {
+pub(super) fn wait(
+    control: &UnixStream,
+    children: &OwnedFd,
+    program: Pid,
+) -> io::Result<Option<Ended>> {
     loop {
         let mut waited = [
             PollFd::new(control, PollFlags::IN),
@@ -55,9 +65,14 @@ fn wait(control: &UnixStream, children: &OwnedFd, program: Pid) -> io::Result<Op
             Err(error) => return Err(error.into()),
         }
         if !waited[0].revents().is_empty() {
-            // Nothing more is ever said to us: whatever it is, it is the end.
-            let _ = (&*control).read(&mut [0]);
-            return Ok(None);
+            let mut byte = [0];
+            match (&*control).read(&mut byte) {
+                Ok(1) if byte[0] == TERMINATE => {
+                    let _gone = kill_process_group(program, Signal::TERM).is_err();
+                }
+                // Whatever else it is, it is the end.
+                _ => return Ok(None),
+            }
         }
         if !waited[1].revents().is_empty() {
             let _ = rustix::io::read(children, &mut [0_u8; 128]);
@@ -90,15 +105,27 @@ fn how(status: WaitStatus) -> Ended {
 pub(super) fn end_descendants() {
     let me = getpid().as_raw_nonzero();
     let children = PathBuf::from(format!("/proc/{me}/task/{me}/children"));
-    loop {
+    let mut attempts = 0;
+    while attempts < ATTEMPTS {
         let living = fs::read_to_string(&children).unwrap_or_default();
-        for child in living.split_ascii_whitespace() {
-            if let Some(child) = child.parse().ok().and_then(Pid::from_raw) {
-                let _gone = kill_process(child, Signal::KILL).is_err();
+        let living = living.split_ascii_whitespace();
+        let hit = |child: &str| {
+            let child = child.parse().ok().and_then(Pid::from_raw);
+            child.is_some_and(|child| kill_process(child, Signal::KILL).is_ok())
+        };
+        let is_any_hit = living.map(hit).fold(false, |any, hit| any | hit);
+        // What belongs to another user cannot be ended, and is not waited for.
+        let options = if is_any_hit {
+            WaitOptions::empty()
+        } else {
+            WaitOptions::NOHANG
+        };
+        match wait_for_any(options) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => {
+                attempts += 1;
+                std::thread::sleep(PAUSE);
             }
-        }
-        match wait_for_any(WaitOptions::empty()) {
-            Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return,
         }
     }

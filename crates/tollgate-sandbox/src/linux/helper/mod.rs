@@ -10,10 +10,10 @@ mod carry;
 mod confine;
 mod filter;
 mod guard;
+pub(crate) mod keeper;
 pub(crate) mod root;
 
 use std::{
-    ffi::OsString,
     io::{self, Read, Write},
     os::{fd::AsFd, unix::net::UnixStream},
     path::PathBuf,
@@ -30,6 +30,7 @@ use rustix::{
 };
 
 use super::{
+    kept::supervise_through,
     plan::{self, BEGIN, Ends, Plan, Said, Shape},
     sys::{self, Forked},
 };
@@ -54,10 +55,20 @@ impl Helper {
     }
 }
 
-/// Runs the helper if this process was started as one; otherwise does nothing.
+/// Runs the helper or a keeper if this process was started as one; otherwise only notes that
+/// this program can be both.
 pub fn helper() -> Option<ExitCode> {
-    let mark = std::env::args_os().nth(1);
-    (mark == Some(OsString::from(MARK))).then(|| match run() {
+    let mut words = std::env::args_os().skip(1);
+    let mark = words.next().unwrap_or_default();
+    let done = if mark == MARK {
+        run()
+    } else if mark == keeper::MARK {
+        keeper::run(words)
+    } else {
+        supervise_through(Helper::this_program());
+        return None;
+    };
+    Some(match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     })
@@ -180,7 +191,7 @@ fn inside(control: &UnixStream, plan: &Plan, ends: &Ends) -> Result<(), Trouble>
 /// There is no box but what the program does to itself; we adopt all it leaves behind.
 fn fence(control: &UnixStream, plan: &Plan, ends: &Ends) -> Result<(), Trouble> {
     setsid().at("session")?;
-    set_parent_process_death_signal(Some(Signal::KILL)).at("parent")?;
+    // Whoever is killed takes nobody along: our parent's end is heard on the socket instead.
     set_child_subreaper(Some(rustix::process::getpid())).at("subreaper")?;
     rustix::process::fchdir(&ends.workspace).at("workspace")?;
     if !may_begin(control) {

@@ -74,6 +74,50 @@ fn a_server_that_is_known_is_started_when_it_is_called() {
 }
 
 #[test]
+fn what_a_known_server_offers_is_listed_without_it_and_starts_it_when_it_is_wanted() {
+    use serde_json::json;
+
+    let env = with_script("echo started >> \"$0.log\"\nexec python3 \"$@\"");
+    let starts = || {
+        let log = std::fs::read_to_string(env.path("start.sh.log")).unwrap();
+        log.lines().count()
+    };
+    assert!(listed(&env).contains("mcp.s.echo"));
+    let uri = "mcp://s/test://one";
+    let prompt = "mcp.s.greet";
+    let about = json!({"type": "ref/prompt", "name": prompt});
+    let wants = [
+        ("resources/read", json!({"uri": uri})),
+        ("prompts/get", json!({"name": prompt})),
+        ("resources/subscribe", json!({"uri": uri})),
+        (
+            "completion/complete",
+            json!({"ref": about, "argument": {"name": "id", "value": "4"}}),
+        ),
+    ];
+    for (before, (method, params)) in (1..).zip(wants) {
+        let mut session = Session::start(&env);
+        for (list, wanted) in [
+            ("tools/list", "mcp.s.echo"),
+            ("resources/list", uri),
+            ("resources/templates/list", "mcp://s/test://many/{id}"),
+            ("prompts/list", prompt),
+        ] {
+            let listed = session.ask(list, json!({"allow_tools": ["mcp.s.echo"]}));
+            assert!(listed.to_string().contains(wanted), "{listed:#}");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert_eq!(starts(), before, "what is known is listed without it");
+        let answer = session.ask(method, params);
+        assert!(answer["result"].is_object(), "{method}: {answer:#}");
+        while starts() == before {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert_eq!(starts(), before + 1, "{method}");
+    }
+}
+
+#[test]
 fn a_broken_variable_is_told_and_a_single_server_still_counts() {
     let mut env = TestEnv::new();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream_server.py");

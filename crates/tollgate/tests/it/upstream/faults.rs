@@ -245,6 +245,60 @@ fn nothing_survives_us_not_even_grandchildren() {
     }
 }
 
+/// A server, and a process of its making that left its session.
+fn with_daemon(env: &TestEnv) -> (Session, i32) {
+    let mut session = Session::with_tool(env, "mcp.s.pid");
+    let daemon = session.call("mcp.s.children", json!({"detached": true}));
+    let daemon = text(&daemon).parse().unwrap();
+    assert!(runs(daemon));
+    (session, daemon)
+}
+
+#[test]
+fn who_left_the_session_ends_when_the_server_is_started_again() {
+    let env = with("legacy", "");
+    let (mut session, daemon) = with_daemon(&env);
+    env.run(&["mcp", "restart", "s"]).exits(0);
+    wait_for_end(daemon);
+    until_well(&mut session);
+}
+
+#[test]
+fn who_left_the_session_ends_when_the_server_dies() {
+    let env = with("legacy", "");
+    let (mut session, daemon) = with_daemon(&env);
+    signal(pid(&mut session), Signal::KILL);
+    wait_for_end(daemon);
+}
+
+#[test]
+fn who_left_the_session_ends_with_the_gate_however_it_ends() {
+    for how in [Signal::TERM, Signal::KILL] {
+        let env = with("legacy", "");
+        let (session, daemon) = with_daemon(&env);
+        signal(i32::try_from(session.child.id()).unwrap(), how);
+        wait_for_end(daemon);
+    }
+}
+
+#[test]
+fn a_killed_keeper_costs_its_server_only() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.pid");
+    let first = pid(&mut session);
+    let child = text(&session.call("mcp.s.children", json!({})));
+    signal(parent(first), Signal::KILL);
+    wait_for_end(first);
+    wait_for_end(child.parse().unwrap());
+    assert_ne!(until_well(&mut session), first);
+}
+
+fn parent(pid: i32) -> i32 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let (_, rest) = stat.rsplit_once(')').unwrap();
+    rest.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
 #[test]
 fn a_command_leaves_no_server_behind() {
     let env = with("legacy", "");

@@ -130,6 +130,57 @@ fn what_is_unknown_here_is_listed_all_the_same() {
 }
 
 #[test]
+fn definitions_keep_the_spelling_of_numbers() {
+    let n = r#"{"n":[1.50,12345678901234567890123,1e2]}"#;
+    let rich = [
+        r#""inputSchema":{"type":"object","properties":{"x":{"maximum":1.50}}}"#.to_owned(),
+        r#""outputSchema":{"type":"object","properties":{"y":{"const":1.0E+2}}}"#.to_owned(),
+        format!(r#""weight":{n},"title":"Rich""#),
+        format!(r#""x-vendor":{n}"#),
+        format!(r#""vendor/x":{n}"#),
+    ];
+    let about = [format!(r#""_meta":{n}"#)];
+    let lists: [(&str, &[String]); 4] = [
+        ("tools/list", &rich),
+        ("resources/list", &about),
+        ("resources/templates/list", &about),
+        ("prompts/list", &about),
+    ];
+    for era in ["modern", "legacy"] {
+        let env = with(&format!("{era} numbers"), "");
+        // The second time its tools are known before it is there.
+        for _ in 0..2 {
+            let mut session = Session::with_tool(&env, "mcp.s.rich");
+            for (method, wanted) in lists {
+                let params = json!({"allow_tools": ["mcp.s.rich"]});
+                let listed = loop {
+                    let id = session.begin(method, params.clone());
+                    let answer = format!(r#""id":{id},"#);
+                    let listed = loop {
+                        let text = session.text();
+                        if text.contains(&answer) && !text.contains("\"method\"") {
+                            break text;
+                        }
+                    };
+                    // What is read besides tools is not known before it is there.
+                    if method == "tools/list" || listed.contains("mcp") && listed.contains("\"n\"")
+                    {
+                        break listed;
+                    }
+                };
+                serde_json::from_str::<Value>(&listed).unwrap();
+                for wanted in wanted {
+                    assert!(
+                        listed.contains(wanted),
+                        "{era} {method}: {wanted} in {listed}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_result_with_odd_meta_is_answered_all_the_same() {
     for era in ["modern", "legacy"] {
         let env = with(era, "");

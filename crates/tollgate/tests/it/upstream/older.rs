@@ -248,3 +248,41 @@ fn giving_up_is_said_whether_or_not_anything_came_back() {
         }
     }
 }
+
+#[test]
+fn several_messages_at_once_are_read_one_by_one() {
+    let env = super::with("legacy batches", "");
+    let mut session = Session::with_tool(&env, "mcp.s.slow");
+    let answer = session.call("mcp.s.slow", json!({"steps": 2, "pause": 0.01}));
+    assert_eq!(text(&answer), "done");
+    let is_progress = |one: &&Value| one["method"] == "notifications/progress";
+    assert!(session.said.iter().any(|one| is_progress(&one)));
+}
+
+#[test]
+fn several_messages_in_one_answer_of_an_address_are_read_one_by_one() {
+    for streams in [false, true] {
+        let web = Web::start(move |got| {
+            if got.rpc() != "tools/call" {
+                return legacy(got, &AtomicBool::new(false), Over::NotFound);
+            }
+            let token = &got.body["params"]["_meta"]["progressToken"];
+            let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                                  "params": {"progressToken": token, "progress": 1}});
+            let result = json!({"content": [{"type": "text", "text": "well"}]});
+            let answer = json!({"jsonrpc": "2.0", "id": got.body["id"], "result": result});
+            let both = json!([progress, answer]);
+            if streams {
+                Then::Raw(format!("{EVENTS}data: {both}\n\n"))
+            } else {
+                Then::json(200, &both)
+            }
+        });
+        let env = env_of(&web, "");
+        let mut session = Session::with_tool(&env, "mcp.s.good");
+        assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+        let is_progress = |one: &&Value| one["method"] == "notifications/progress";
+        let heard = session.said.iter().any(|one| is_progress(&one));
+        assert!(heard, "streams: {streams}");
+    }
+}

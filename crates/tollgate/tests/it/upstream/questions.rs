@@ -223,3 +223,46 @@ fn taking_back_a_call_that_waits_for_an_answer_reaches_the_server() {
         }
     }
 }
+
+/// What a client says that can be asked in these ways.
+fn asked_by(modes: Value) -> Value {
+    json!({"_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": modes}}})
+}
+
+#[test]
+fn a_human_is_sent_to_a_page_by_whoever_can_do_that() {
+    for era in ["modern", "legacy"] {
+        let env = with(&format!("{era} page"), "");
+        let mut session = Session::with_tool(&env, "mcp.s.ask");
+        let can = asked_by(json!({"url": {}}));
+        let asked = modern_call(&mut session, "mcp.s.ask", &can)["result"].clone();
+        let questions = asked["inputRequests"].as_object();
+        let questions = questions.unwrap_or_else(|| panic!("{era}: {asked:#}"));
+        let (id, question) = questions.iter().next().unwrap();
+        assert_eq!(question["method"], "elicitation/create", "{era}");
+        assert_eq!(question["params"]["mode"], "url", "{era}: {asked:#}");
+        assert_eq!(question["params"]["url"], "https://sign.example/in");
+        let mut again = can;
+        again["inputResponses"] = json!({id: {"action": "accept"}});
+        again["requestState"] = asked["requestState"].clone();
+        let done = modern_call(&mut session, "mcp.s.ask", &again);
+        assert_eq!(text(&done["result"]), "went: accept", "{era}: {done:#}");
+    }
+}
+
+#[test]
+fn nobody_is_sent_to_a_page_who_can_only_be_shown_a_form() {
+    let forms = asked_by(json!({"form": {}}));
+    // An older server is told that it asks in a way that was never declared.
+    let env = with("legacy page", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let done = modern_call(&mut session, "mcp.s.ask", &forms);
+    assert_eq!(text(&done["result"]), "went: -32602", "{done:#}");
+    // A client of a modern one is told what it lacks.
+    let env = with("modern page", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let refused = modern_call(&mut session, "mcp.s.ask", &forms);
+    assert_eq!(refused["error"]["code"], -32021, "{refused:#}");
+    let lacks = &refused["error"]["data"]["requiredCapabilities"];
+    assert_eq!(*lacks, json!({"elicitation": {"url": {}}}), "{refused:#}");
+}

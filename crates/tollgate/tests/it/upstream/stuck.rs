@@ -1,10 +1,22 @@
 //! Servers that begin and never become ready.
 
-use std::{path::Path, thread, time::Duration};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
-use super::{Session, text, with_script};
+use super::{
+    Session, text,
+    web::{Then, Web, modern, tool},
+    with_script,
+};
 use crate::support::TestEnv;
 
 fn wait_for(path: &Path) {
@@ -45,6 +57,66 @@ fn a_server_that_is_stuck_while_it_starts_can_be_started_again() {
     assert!(logs.contains("mcp.restarted"), "{logs}");
     // Nobody waited for its time to be over.
     assert!(!logs.contains("mcp.spawn.failed"), "{logs}");
+}
+
+#[test]
+fn an_address_where_nothing_is_answered_any_more_is_noticed_and_comes_back() {
+    let hangs = Arc::new(AtomicBool::new(false));
+    let is_hung = Arc::clone(&hangs);
+    let web = Web::start(move |got| {
+        if is_hung.load(Ordering::SeqCst) {
+            return Then::Hang(String::new());
+        }
+        modern(got, &json!([tool("good")]))
+    });
+    let limits = "timeout_ms = 1500\nstart_timeout_ms = 1000";
+    let env = TestEnv::with_config(&web.section(limits));
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+    hangs.store(true, Ordering::SeqCst);
+    let answer = session.call("mcp.s.good", json!({}));
+    let failed = &answer["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "timeout", "{answer:#}");
+    let is_active = |session: &mut Session| {
+        let listed = session.tool("mcp.s.good").unwrap();
+        listed["_meta"]["tollgate/active"] == true
+    };
+    while is_active(&mut session) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    // From now on nobody waits for it in vain.
+    let since = Instant::now();
+    let answer = session.call("mcp.s.good", json!({}));
+    assert!(since.elapsed() < Duration::from_millis(1400), "{answer:#}");
+    let failed = &answer["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "unavailable", "{answer:#}");
+    assert!(failed["retry_after_seconds"].as_u64().unwrap() >= 1);
+    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    assert!(logs.contains("it does not answer any more"), "{logs}");
+    hangs.store(false, Ordering::SeqCst);
+    while !is_active(&mut session) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+}
+
+#[test]
+fn an_address_that_is_slow_with_one_call_is_left_alone() {
+    let web = Web::start(move |got| match got.body["params"]["name"].as_str() {
+        Some("slow") => Then::Hang(String::new()),
+        _ => modern(got, &json!([tool("good"), tool("slow")])),
+    });
+    let env = TestEnv::with_config(&web.section("timeout_ms = 300"));
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    let answer = session.call("mcp.s.slow", json!({}));
+    let failed = &answer["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "timeout", "{answer:#}");
+    while web.of("server/discover").len() < 2 {
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    assert!(!logs.contains("mcp.ended"), "{logs}");
 }
 
 #[test]

@@ -248,3 +248,35 @@ fn names_that_are_too_long_or_odd_are_spelled_so_that_every_client_takes_them() 
     called.sort_by_key(ToString::to_string);
     assert_eq!(called, [long, longer, "with space", "with:colon"]);
 }
+
+#[test]
+fn what_prompts_and_resources_hide_is_told_as_well() {
+    for era in ["modern", "legacy"] {
+        let env = with(&format!("{era} sly"), "");
+        env.ok("mcp.s.pid", "{}");
+        let listed = env.run(&["mcp", "list", "--json"]).exits(0).json();
+        let notes = json!([
+            "it holds hidden characters",
+            "it reads like instructions to a model"
+        ]);
+        let odd = |kind: &str, name: &str| json!({"kind": kind, "name": name, "notes": notes});
+        assert_eq!(
+            listed["servers"][0]["odd_offers"],
+            json!([
+                odd("resource", "one"),
+                odd("template", "many"),
+                odd("prompt", "greet")
+            ]),
+            "{listed:#}"
+        );
+        let shown = env.run(&["mcp", "list"]).exits(0).out;
+        let line = "! prompt greet of s: it holds hidden characters";
+        assert!(shown.contains(line), "{shown}");
+        let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+        for told in ["resource `one`", "template `many`", "prompt `greet`"] {
+            let event = format!("mcp.offer.odd: {told}");
+            let told = logs.lines().filter(|line| line.contains(&event));
+            assert_eq!(told.count(), 1, "{event} in {logs}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tollgate_core::Health;
-use tollgate_providers::upstream::{Lock, Pin, Pinned, oddities};
+use tollgate_providers::upstream::{Lock, Offered, Pin, Pinned, oddities};
 
 use super::{
     Exit, Scene, Stop,
@@ -85,19 +85,26 @@ fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
             pinned.tools.values().filter(waits).count()
         });
         let odd = pinned.map(odd).unwrap_or_default();
-        (server.name.clone(), place, tools, waiting, odd)
+        let offers = pinned.and_then(|pinned| pinned.offered.as_ref());
+        let offers = offers.map(Offered::odd).unwrap_or_default();
+        (server.name.clone(), place, tools, waiting, odd, offers)
     });
     let servers: Vec<_> = servers.collect();
     if scene.console.is_json() {
         let all: Vec<Value> = servers
             .iter()
-            .map(|(name, place, tools, waiting, odd)| {
+            .map(|(name, place, tools, waiting, odd, offers)| {
+                let offers: Vec<Value> = offers
+                    .iter()
+                    .map(|it| json!({"kind": it.kind, "name": it.name, "notes": it.notes}))
+                    .collect();
                 let odd: Vec<Value> = odd
                     .iter()
                     .map(|(tool, notes)| json!({"tool": tool, "notes": notes}))
                     .collect();
                 json!({"name": name, "provider": format!("mcp_{name}"), "reached_at": place,
-                       "pinned_tools": tools, "waiting_tools": waiting, "odd_tools": odd})
+                       "pinned_tools": tools, "waiting_tools": waiting, "odd_tools": odd,
+                       "odd_offers": offers})
             })
             .collect();
         scene.console.json(&json!({"servers": all}))?;
@@ -105,7 +112,7 @@ fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
     }
     let rows: Vec<Vec<String>> = servers
         .iter()
-        .map(|(name, place, tools, waiting, _)| {
+        .map(|(name, place, tools, waiting, ..)| {
             vec![
                 name.clone(),
                 tools.to_string(),
@@ -117,9 +124,14 @@ fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
     scene
         .console
         .table(&["SERVER", "PINNED", "WAITING", "REACHED AT"], &rows)?;
-    for (name, .., odd) in &servers {
-        for (tool, notes) in odd {
-            let line = format!("! {} of {name}: {}", visible(tool), notes.join(", "));
+    for (name, .., odd, offers) in &servers {
+        let tools = odd.iter().map(|(tool, notes)| (visible(tool), notes));
+        let offers = offers.iter().map(|odd| {
+            let called = format!("{} {}", odd.kind, visible(&odd.name));
+            (called, &odd.notes)
+        });
+        for (called, notes) in tools.chain(offers) {
+            let line = format!("! {called} of {name}: {}", notes.join(", "));
             scene
                 .console
                 .line(&scene.console.paint(Paint::Warn, &line))?;
