@@ -173,11 +173,16 @@ impl Browser {
         let most = self.settings.limits.page_megabytes << 20;
         tokio::spawn(memory::watch(process.connection.clone(), most));
         let (ended, over) = (process.connection.closed().clone(), Arc::clone(&hub));
+        let running = Arc::new(Running { process, hub });
+        let left = Arc::downgrade(&running);
         tokio::spawn(async move {
             ended.cancelled().await;
             over.end();
+            // One that nobody speaks to any more may still run, or stand still.
+            if let Some(running) = left.upgrade() {
+                running.process.kill().await;
+            }
         });
-        let running = Arc::new(Running { process, hub });
         slot.running = Some(Arc::clone(&running));
         Ok(running)
     }

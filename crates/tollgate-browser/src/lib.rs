@@ -23,7 +23,7 @@ pub use browser::{Browser, Limits, Owner, Settings};
 pub use error::{Error, Near};
 pub use page::{
     address::origin,
-    content::{Content, PageImage, PageLink, Section},
+    content::{Content, PageImage, PageLink, SECTIONS_AT_ONCE, Section},
     element::{Bounds, Element, State},
     locate::Target,
     matching::{Candidate, find as find_elements},

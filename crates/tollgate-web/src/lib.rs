@@ -14,6 +14,7 @@ mod error;
 mod extract;
 mod fetch;
 mod guard;
+mod hosts;
 mod offline;
 mod polite;
 mod relevance;
@@ -29,6 +30,7 @@ pub use error::{Kind, WebError};
 pub use extract::{Extracted, Link, Method, extract};
 pub use fetch::{CacheUse, Fetcher, Page, Settings};
 pub use guard::{Guard, Lookup, Resolver, SystemResolver};
+pub use hosts::Spelling;
 pub use offline::OFFLINE_HOST;
 pub use polite::Politeness;
 pub use report::{

@@ -12,7 +12,10 @@ use crate::{
     tab::Tab,
 };
 
-use super::element::{self, Bounds, Element, HIDDEN, LONGEST_LABEL, State};
+use super::{
+    clickable::{self, Known},
+    element::{self, Bounds, Element, HIDDEN, Kind, LONGEST_LABEL, State},
+};
 use crate::tab::logs::cut;
 
 /// What the layout tells of a node.
@@ -20,6 +23,9 @@ use crate::tab::logs::cut;
 struct Laid {
     bounds: Bounds,
     attributes: HashMap<String, String>,
+    tag: String,
+    /// Whether it listens to clicks.
+    is_clickable: bool,
 }
 
 /// Attributes that tell what a field is for.
@@ -69,7 +75,7 @@ impl Tab {
     ) -> Result<Vec<Element>, Error> {
         let patience = std::time::Duration::from_secs(15);
         let snapshot = Snapshot {
-            computed_styles: Vec::new(),
+            computed_styles: clickable::STYLES.to_vec(),
         };
         let (offset, number) = if is_main {
             ((0.0, 0.0), None)
@@ -79,8 +85,8 @@ impl Tab {
             let scrolled = self.scrolled().await?;
             ((offset.0 + scrolled.0, offset.1 + scrolled.1), Some(number))
         };
-        let laid = self.ask_in(session, &snapshot, patience).await?;
-        let laid = layout(&laid, offset);
+        let documents = self.ask_in(session, &snapshot, patience).await?;
+        let laid = layout(&documents, offset);
         let mut found = Vec::new();
         for frame in frames {
             let tree = FullTree {
@@ -106,6 +112,14 @@ impl Tab {
             }
             found.extend(elements);
         }
+        let nodes = found.iter().map(|it| it.node).collect();
+        let known = Known {
+            nodes: &nodes,
+            bounds: &|node| laid.get(&node).map(|it| it.bounds).unwrap_or_default(),
+            session,
+            frame: number,
+        };
+        found.extend(clickable::unnamed(&documents, &known));
         Ok(found)
     }
 }
@@ -182,9 +196,16 @@ fn layout(all: &Documents, offset: (f64, f64)) -> HashMap<i64, Laid> {
                 .map(|(name, value)| (name.to_owned(), cut(value, LONGEST_LABEL)))
                 .collect();
             let bounds = boxes.get(&index).copied();
-            if bounds.is_some() || !attributes.is_empty() {
-                let bounds = bounds.unwrap_or_default();
-                laid.insert(*backend, Laid { bounds, attributes });
+            let tag = document.nodes.node_name.get(index).copied().and_then(text);
+            if bounds.is_some() || !attributes.is_empty() || tag == Some("OPTION") {
+                let is_clickable = document.nodes.is_clickable.index.binary_search(&index);
+                let known = Laid {
+                    bounds: bounds.unwrap_or_default(),
+                    attributes,
+                    tag: tag.unwrap_or_default().to_owned(),
+                    is_clickable: is_clickable.is_ok(),
+                };
+                laid.insert(*backend, known);
             }
         }
     }
@@ -203,22 +224,15 @@ fn from_tree(
         .map(|node| (node.node_id.as_str(), node))
         .collect();
     let nothing = Laid::default();
+    let chosen = chosen(nodes, &by_id);
     nodes
         .iter()
         .filter(|node| !node.ignored)
         .filter_map(|node| {
-            let role = node.role.as_ref()?.text();
-            let kind = element::kind_of(&role)?;
             let backend = node.backend_node_id?;
             let laid = laid.get(&backend).unwrap_or(&nothing);
             let attribute = |name: &str| laid.attributes.get(name).map(String::as_str);
-            let kind = if attribute("type") == Some("file") {
-                element::FILE
-            } else if kind.r#type == "combobox" && property(node, "editable").is_some() {
-                element::EDITABLE_LIST
-            } else {
-                kind
-            };
+            let kind = kind(node, laid, &by_id)?;
             let name = node.name.as_ref().map(AxValue::text).unwrap_or_default();
             let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
             let label = if name.is_empty() {
@@ -237,7 +251,10 @@ fn from_tree(
                 false => attribute("type"),
             };
             let is_secret = element::is_secret(input, attribute("autocomplete"), &names);
-            let value = node.value.as_ref().map(AxValue::text);
+            let value = match chosen.get(node.node_id.as_str()) {
+                Some(names) => Some(names.join(", ")),
+                None => node.value.as_ref().map(AxValue::text),
+            };
             let value = value
                 .filter(|value| is_field && !value.is_empty())
                 .map(|value| {
@@ -273,6 +290,61 @@ fn from_tree(
         .collect()
 }
 
+/// What kind of element a node is, if it is one that can be used.
+fn kind(node: &AxNode, laid: &Laid, by_id: &HashMap<&str, &AxNode>) -> Option<Kind> {
+    let role = node.role.as_ref()?.text();
+    let kind = element::kind_of(&role)?;
+    let is_drawn_by_page = laid.tag != "SELECT";
+    Some(match kind.r#type {
+        _ if laid.attributes.get("type").is_some_and(|it| it == "file") => element::FILE,
+        "combobox" if property(node, "editable").is_some() => element::EDITABLE_LIST,
+        "combobox" if is_drawn_by_page => element::DRAWN_LIST,
+        // Those of the browser's own lists are chosen through the list.
+        "option" if laid.tag == "OPTION" => return None,
+        "gridcell" if !laid.is_clickable && !is_set(node, "focusable") => return None,
+        // The parts of a date are set as one, and its calendar is none of the page's.
+        "textbox" | "button" if is_part_of_date(node, by_id) => return None,
+        _ => kind,
+    })
+}
+
+fn is_part_of_date(node: &AxNode, by_id: &HashMap<&str, &AxNode>) -> bool {
+    let dates = ["Date", "DateTime", "InputTime"];
+    above(node, by_id)
+        .take(4)
+        .filter_map(|it| it.role.as_ref())
+        .any(|role| dates.contains(&role.text().as_str()))
+}
+
+/// What is chosen in lists that let several be chosen, by the lists.
+fn chosen<'n>(
+    nodes: &'n [AxNode],
+    by_id: &HashMap<&str, &'n AxNode>,
+) -> HashMap<&'n str, Vec<String>> {
+    let is = |node: &AxNode, role: &str| node.role.as_ref().is_some_and(|it| it.text() == role);
+    let mut chosen: HashMap<&str, Vec<String>> = HashMap::new();
+    for option in nodes.iter().filter(|it| is(it, "option")) {
+        if !is_set(option, "selected") {
+            continue;
+        }
+        let mut lists = above(option, by_id).take(4);
+        if let Some(list) = lists.find(|it| is(it, "listbox")) {
+            let name = option.name.as_ref().map(AxValue::text).unwrap_or_default();
+            chosen.entry(&list.node_id).or_default().push(name);
+        }
+    }
+    chosen
+}
+
+/// The nodes above a node, the nearest first. A tree that is deeper is cut short.
+fn above<'n>(
+    node: &'n AxNode,
+    by_id: &HashMap<&str, &'n AxNode>,
+) -> impl Iterator<Item = &'n AxNode> {
+    let parent = |node: &&'n AxNode| by_id.get(node.parent_id.as_deref()?).copied();
+    std::iter::successors(parent(&node), parent).take(200)
+}
+
 fn property(node: &AxNode, name: &str) -> Option<String> {
     let found = node
         .properties
@@ -287,25 +359,20 @@ fn is_set(node: &AxNode, name: &str) -> bool {
 
 /// The landmark a node is in.
 fn region(node: &AxNode, by_id: &HashMap<&str, &AxNode>) -> &'static str {
-    let mut above = node.parent_id.as_deref();
-    // A tree that is deeper is cut short: nobody needs the landmark of what is down there.
-    for _ in 0..200 {
-        let Some(node) = above.and_then(|id| by_id.get(id)) else {
-            break;
-        };
+    let landmark = |node: &AxNode| {
         let role = node.role.as_ref().map(AxValue::text).unwrap_or_default();
-        match role.as_str() {
-            "banner" => return "header",
-            "navigation" => return "navigation",
-            "complementary" => return "sidebar",
-            "contentinfo" => return "footer",
-            "search" => return "search",
-            "dialog" | "alertdialog" => return "dialog",
-            "main" => return "main",
-            _ => above = node.parent_id.as_deref(),
-        }
-    }
-    "main"
+        Some(match role.as_str() {
+            "banner" => "header",
+            "navigation" => "navigation",
+            "complementary" => "sidebar",
+            "contentinfo" => "footer",
+            "search" => "search",
+            "dialog" | "alertdialog" => "dialog",
+            "main" => "main",
+            _ => return None,
+        })
+    };
+    above(node, by_id).find_map(landmark).unwrap_or("main")
 }
 
 #[cfg(test)]

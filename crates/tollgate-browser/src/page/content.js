@@ -1,16 +1,16 @@
-(longest, telling) => {
+(longest, telling, [from, MOST]) => {
   const SECTIONS = new Set(["H1","H2","H3","H4","H5","H6","P","LI","PRE","BLOCKQUOTE","TD","TH","DT","DD","FIGCAPTION","SUMMARY","CAPTION","ADDRESS","LEGEND","LABEL"]);
   const SKIP = new Set(["SCRIPT","STYLE","NOSCRIPT","TEMPLATE","HEAD","SVG","svg","INPUT","TEXTAREA","SELECT","BUTTON"]);
   const WEIGHT = { H1: 1, H2: 0.9, H3: 0.8, H4: 0.7, H5: 0.6, H6: 0.6, P: 0.8, PRE: 0.8, BLOCKQUOTE: 0.7, LI: 0.5, TD: 0.45, TH: 0.5 };
-  const MOST = 4000;
   const sections = [], links = [], images = [];
-  let heading = "", cut = false, total = 0;
+  let heading = "", cut = false, total = 0, count = 0;
   const clean = (text) => (text || "").replace(/\s+/g, " ").trim();
   const width = Math.max(1, innerWidth), height = Math.max(1, innerHeight);
   const isMain = (one) => !one.closest("nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],[role=complementary]");
   const add = (tag, text, one) => {
-    text = clean(text);
-    if (!text) return;
+    // Lines are what some texts are made of.
+    text = tag === "PRE" ? (text || "").replace(/\r/g, "").replace(/^\n+|\s+$/g, "") : clean(text);
+    if (!text.trim()) return;
     if (sections.length >= MOST) { cut = true; return; }
     const box = one.getBoundingClientRect();
     const main = isMain(one);
@@ -24,25 +24,59 @@
     // A long text is several sections, so that all of it is there.
     for (let at = 0; at < text.length; ) {
       if (sections.length >= MOST) { cut = true; return; }
-      const end = ending(text, at);
-      const section = { tag: tag.toLowerCase(), text: text.slice(at, end).trim(), attention: Math.round(attention * 100) / 100, main };
+      const end = ending(text, at, tag === "PRE" ? "\n" : " ");
+      const piece = text.slice(at, end);
+      at = end;
+      if (count++ < from) continue;
+      const section = { tag: tag.toLowerCase(), text: tag === "PRE" ? piece.replace(/\n$/, "") : piece.trim(), attention: Math.round(attention * 100) / 100, main };
       if (!isHeading && heading) section.heading = heading;
       sections.push(section);
-      at = end;
     }
   };
   // Where a piece of a text ends: between words where there are any, and never inside of a character.
-  const ending = (text, at) => {
+  const ending = (text, at, between) => {
     if (text.length - at <= longest) return text.length;
     const end = at + longest;
-    const space = text.lastIndexOf(" ", end);
+    const space = text.lastIndexOf(between, end);
     if (space > at + longest / 2) return space + 1;
     return /[\uD800-\uDBFF]/.test(text[end - 1]) && longest > 1 ? end - 1 : end;
   };
   // Text that can be edited is a field as well, and some are for secrets.
   const EDITABLE = "[contenteditable],[role=textbox],[role=searchbox],[role=combobox]";
+  // What nobody can see was not written for whoever reads the page.
+  const HIDING = /^(inset\((100|50)%|circle\(0|polygon\(0px 0px\)|rect\(([01]px,? ?){4}\)$)/;
+  const far = (length) => parseFloat(length) <= -1000;
+  const unseen = (one) => {
+    const style = getComputedStyle(one);
+    // What is about to appear will be seen.
+    const comes = /[1-9]/.test(style.transitionDuration) || style.animationName !== "none" || style.transform !== "none" || style.willChange !== "auto";
+    if (parseFloat(style.opacity) < 0.02 && !comes) return true;
+    if (far(style.textIndent) || HIDING.test(style.clipPath)) return true;
+    const apart = style.position === "absolute" || style.position === "fixed";
+    if (apart && (HIDING.test(style.clip) || far(style.left) || far(style.top))) return true;
+    if (far(style.marginLeft) || far(style.marginTop)) return true;
+    if (style.overflowX !== "visible" && style.display !== "inline") {
+      if (one.offsetHeight <= 1 || one.offsetWidth <= 1) return true;
+    }
+    return false;
+  };
+  const tiny = (one) => parseFloat(getComputedStyle(one).fontSize) < 2;
+  // Text in the order of the document, without what cannot be seen.
+  const seen = (node) => {
+    let text = "";
+    for (const child of node.childNodes) {
+      if (child.nodeType === 3) { if (!tiny(node)) text += child.data; continue; }
+      if (child.nodeType !== 1 || SKIP.has(child.tagName)) continue;
+      if (child.tagName === "BR") { text += "\n"; continue; }
+      if (!child.checkVisibility({ visibilityProperty: true }) || unseen(child)) continue;
+      const inner = seen(child);
+      text += getComputedStyle(child).display.startsWith("inline") ? inner : ` ${inner} `;
+    }
+    return text;
+  };
   const said = (one) => {
-    let text = one.innerText;
+    const hides = tiny(one) || [...one.querySelectorAll("*")].some((inner) => unseen(inner) || tiny(inner));
+    let text = hides ? seen(one) : one.innerText;
     for (const inner of one.querySelectorAll(EDITABLE)) {
       if (inner.innerText && isSecret(inner, telling)) text = text.replaceAll(inner.innerText, "********");
     }
@@ -51,7 +85,7 @@
   const own = (one) => {
     let text = "";
     for (const child of one.childNodes) if (child.nodeType === 3) text += child.data;
-    return clean(text);
+    return text.trim() && !tiny(one) ? clean(text) : "";
   };
   const hasBlocks = (one) => {
     for (const child of one.children) {
@@ -66,6 +100,7 @@
       if (one.checkVisibility && one.tagName !== "BODY" && !one.checkVisibility({ visibilityProperty: true })) {
         if (getComputedStyle(one).display !== "contents") continue;
       }
+      if (one.tagName !== "HTML" && one.tagName !== "BODY" && unseen(one)) continue;
       if (one.tagName === "A" && one.href && links.length < 400) {
         const text = clean(said(one)) || clean(one.getAttribute("aria-label"));
         if (text && /^https?:/.test(one.href)) links.push({ text: text.slice(0, 120), href: one.href.slice(0, 500) });
@@ -99,7 +134,7 @@
     }
   };
   if (document.documentElement) walk(document);
-  if (!sections.length && document.body) {
+  if (!count && document.body) {
     const text = clean(said(document.body));
     for (let at = 0; at < text.length && sections.length < MOST; at += 400) add("BODY", text.slice(at, at + 400), document.body);
   }

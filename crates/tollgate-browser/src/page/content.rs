@@ -10,6 +10,9 @@ use crate::{error::Error, tab::Tab};
 
 const READ: &str = include_str!("content.js");
 
+/// How many sections of a document are read at once.
+pub const SECTIONS_AT_ONCE: usize = 4000;
+
 /// What a page says.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 pub struct Content {
@@ -23,7 +26,7 @@ pub struct Content {
     pub images: Vec<PageImage>,
     /// What it says of itself.
     pub metadata: BTreeMap<String, String>,
-    /// Whether there was more than is ever read.
+    /// Whether there is more than is read at once.
     pub cut: bool,
 }
 
@@ -65,8 +68,14 @@ pub struct PageImage {
 impl Tab {
     /// What the page says; a text of more than `longest` characters is several sections.
     pub async fn content(&self, longest: usize) -> Result<Content, Error> {
+        self.content_from(longest, 0).await
+    }
+
+    /// The same for a part of a page that says more than is read at once.
+    pub async fn content_from(&self, longest: usize, part: usize) -> Result<Content, Error> {
         let read = judging(READ);
-        let arguments = vec![json!(longest), telling()];
+        let window = json!([part * SECTIONS_AT_ONCE, SECTIONS_AT_ONCE]);
+        let arguments = vec![json!(longest), telling(), window];
         let mut content: Content = self.run(&read, arguments.clone()).await?;
         for (session, frames) in self.conversations() {
             if session == self.session {

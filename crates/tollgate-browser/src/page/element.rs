@@ -130,6 +130,8 @@ pub(crate) struct Kind {
 
 const CLICK: &[&str] = &["click"];
 const TYPE: &[&str] = &["type", "set_value"];
+const SET: &[&str] = &["set_value"];
+const TYPE_OR_CLICK: &[&str] = &["type", "set_value", "click"];
 const SELECT: &[&str] = &["select"];
 const UPLOAD: &[&str] = &["upload"];
 
@@ -152,6 +154,13 @@ const KINDS: &[(&[&str], Kind)] = &[
         kind("menuitem", "menu", CLICK),
     ),
     (&["tab"], kind("tab", "tab", CLICK)),
+    (&["option"], kind("option", "opt", CLICK)),
+    (&["treeitem"], kind("treeitem", "tree", CLICK)),
+    (&["gridcell"], kind("gridcell", "cell", CLICK)),
+    (
+        &["Date", "DateTime", "InputTime", "ColorWell"],
+        kind("textbox", "input", SET),
+    ),
 ];
 
 /// What the ids of fields begin with whose values are secrets: whoever sees a call knows, without
@@ -161,7 +170,13 @@ pub(crate) const SECRET: &str = "secret";
 pub(crate) const FILE: Kind = kind("file", "file", UPLOAD);
 
 /// A list that can be typed into.
-pub(crate) const EDITABLE_LIST: Kind = kind("combobox", "input", TYPE);
+pub(crate) const EDITABLE_LIST: Kind = kind("combobox", "input", TYPE_OR_CLICK);
+/// A list that the page draws itself: it opens when it is clicked.
+pub(crate) const DRAWN_LIST: Kind = kind("combobox", "select", CLICK);
+/// Text that can be edited and has no role.
+pub(crate) const EDITABLE: Kind = kind("textbox", "input", TYPE);
+/// What can be clicked and has no role.
+pub(crate) const ANY: Kind = kind("any", "any", CLICK);
 
 const fn kind(
     r#type: &'static str,

@@ -47,27 +47,27 @@ impl Tab {
 }
 
 /// A document that is looked through.
-struct Read<'a> {
-    document: &'a Document,
+pub(super) struct Read<'a> {
+    pub(super) document: &'a Document,
     strings: &'a [String],
 }
 
 impl<'a> Read<'a> {
-    fn new(document: &'a Document, strings: &'a [String]) -> Self {
+    pub(super) fn new(document: &'a Document, strings: &'a [String]) -> Self {
         Self { document, strings }
     }
 
-    fn text(&self, index: Option<&i64>) -> &'a str {
+    pub(super) fn text(&self, index: Option<&i64>) -> &'a str {
         let index = index.and_then(|it| usize::try_from(*it).ok());
         let found = index.and_then(|it| self.strings.get(it));
         found.map(String::as_str).unwrap_or_default()
     }
 
-    fn name(&self, node: usize) -> &'a str {
+    pub(super) fn name(&self, node: usize) -> &'a str {
         self.text(self.document.nodes.node_name.get(node))
     }
 
-    fn attribute(&self, node: usize, wanted: &str) -> Option<&'a str> {
+    pub(super) fn attribute(&self, node: usize, wanted: &str) -> Option<&'a str> {
         let pairs = self.document.nodes.attributes.get(node)?;
         let mut pairs = pairs.chunks_exact(2);
         let pair = pairs.find(|pair| self.text(pair.first()) == wanted)?;
@@ -75,7 +75,7 @@ impl<'a> Read<'a> {
     }
 
     /// The nodes above a node, the nearest first.
-    fn above(&self, node: usize) -> impl Iterator<Item = usize> {
+    pub(super) fn above(&self, node: usize) -> impl Iterator<Item = usize> {
         let parents = &self.document.nodes.parent_index;
         let parent = |node: usize| usize::try_from(*parents.get(node)?).ok();
         std::iter::successors(parent(node), move |it| parent(*it)).take(DEEPEST)
@@ -197,7 +197,7 @@ impl<'a> Read<'a> {
         element::kind_of(role)
     }
 
-    fn region(&self, node: usize) -> &'static str {
+    pub(super) fn region(&self, node: usize) -> &'static str {
         let landmark = |node: usize| {
             let role = self.attribute(node, "role").unwrap_or_default();
             Some(match (role, self.name(node)) {

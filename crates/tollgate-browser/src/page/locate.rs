@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     error::{Error, Near},
-    protocol::commands::{ContentQuads, DescribeNode, FrameOwner, ResolveNode},
-    tab::Tab,
+    protocol::commands::{BoxModel, ContentQuads, DescribeNode, FrameOwner, ResolveNode},
+    tab::{Tab, state::KnownFrame},
 };
 
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -135,11 +135,7 @@ impl Tab {
         if let Some(element) = found {
             return Ok(element);
         }
-        // Something that is nothing by its role can still be clicked.
-        let label: String = self
-            .run_on(&handle.session, &handle.object, SAID, Vec::new())
-            .await?;
-        Ok(Element::plain(&label, &handle.session, handle.node))
+        self.plain(handle).await
     }
 
     /// The first element that a selector finds and that can be seen, in the main frame.
@@ -182,8 +178,9 @@ impl Tab {
         self.run_in(&session, frame, SITE, Vec::new()).await
     }
 
-    /// Finds the node of an id: itself, or, if the page drew it anew, the only one that is
-    /// called the same. One at another site than is meant is not touched.
+    /// Finds the node of an id: itself, as long as it is called what the id says, or, if the page
+    /// drew it anew, the only one that is called the same. One at another site than is meant is
+    /// not touched.
     pub(crate) async fn locate(&self, target: impl Into<Target<'_>>) -> Result<Handle, Error> {
         let Target { id, site } = target.into();
         let handle = self.find(id).await?;
@@ -198,14 +195,15 @@ impl Tab {
 
     async fn find(&self, id: &str) -> Result<Handle, Error> {
         let named = element::parse(id);
+        let all = self.elements().await?;
         if let Some(named) = &named
             && let Some(session) = self.session_of(named.frame)
             && let Some(handle) = self.handle(&session, named.node).await?
+            && self.is_called(&all, &handle, &named.stem).await?
         {
             let id = id.to_owned();
             return Ok(Handle { id, ..handle });
         }
-        let all = self.elements().await?;
         let stem = named.map(|named| named.stem);
         let same = |element: &&Element| {
             let other = element::parse(&element.id);
@@ -231,6 +229,27 @@ impl Tab {
             id: id.to_owned(),
             near: near.collect(),
         })
+    }
+
+    /// Whether a node is what the beginning of an id says: pages use nodes again for something
+    /// else, and numbers are easily guessed.
+    async fn is_called(&self, all: &[Element], handle: &Handle, stem: &str) -> Result<bool, Error> {
+        let listed = all
+            .iter()
+            .find(|it| it.node == handle.node && it.session == handle.session);
+        let id = match listed {
+            Some(element) => element.id.clone(),
+            None => self.plain(handle).await?.id,
+        };
+        Ok(element::parse(&id).is_some_and(|now| now.stem == stem))
+    }
+
+    /// Something that is nothing by its role, and can still be clicked.
+    async fn plain(&self, handle: &Handle) -> Result<Element, Error> {
+        let label: String = self
+            .run_on(&handle.session, &handle.object, SAID, Vec::new())
+            .await?;
+        Ok(Element::plain(&label, &handle.session, handle.node))
     }
 
     /// Finds a field to write into. One for secrets goes by an id that says so, or what is
@@ -356,46 +375,57 @@ impl Tab {
         let Some(middle) = quads.iter().find_map(|quad| middle_of(quad)) else {
             return Ok(None);
         };
-        let offset = self.offset_of(&handle.session).await?;
-        Ok(Some((middle.0 + offset.0, middle.1 + offset.1)))
+        self.on_screen(&handle.session, middle).await.map(Some)
     }
 
     /// Where a frame with a process of its own begins on the screen.
     pub(crate) async fn offset_of(&self, session: &str) -> Result<(f64, f64), Error> {
-        let mut offset = (0.0, 0.0);
+        self.on_screen(session, (0.0, 0.0)).await
+    }
+
+    /// Where a place of a conversation's own window is on the screen, whatever the pages around
+    /// it do with the frame that shows it.
+    async fn on_screen(&self, session: &str, place: (f64, f64)) -> Result<(f64, f64), Error> {
+        const ROOM: &str = "() => [innerWidth, innerHeight]";
+        let mut place = place;
         let mut session = session.to_owned();
         for _ in 0..DEEPEST {
             if session == self.session {
                 break;
             }
-            let above = {
-                let state = self.lock();
-                let root = state.frames.iter().find(|(_, frame)| {
-                    let parent = frame.parent.as_ref().and_then(|id| state.frames.get(id));
-                    frame.session == session && parent.is_none_or(|it| it.session != session)
-                });
-                root.map(|(id, frame)| {
-                    let parent = frame.parent.as_ref().and_then(|id| state.frames.get(id));
-                    let above = parent.map_or(self.session.clone(), |it| it.session.clone());
-                    (id.clone(), above)
-                })
-            };
-            let Some((frame, above)) = above else {
+            let Some((frame, above)) = self.root_of(&session) else {
                 break;
             };
+            let room: (f64, f64) = self
+                .run_in(&session, frame.clone(), ROOM, Vec::new())
+                .await?;
             let owner = FrameOwner { frame_id: frame };
             let owner = self.ask_in(&above, &owner, PATIENCE).await?;
-            let quads = ContentQuads {
+            let shown = BoxModel {
                 backend_node_id: Some(owner.backend_node_id),
-                ..ContentQuads::default()
             };
-            let quads = self.ask_in(&above, &quads, PATIENCE).await?;
-            if let Some([x, y, ..]) = quads.quads.first().map(Vec::as_slice) {
-                offset = (offset.0 + x, offset.1 + y);
+            let shown = self.ask_in(&above, &shown, PATIENCE).await?;
+            if let &[x, y, right_x, right_y, _, _, down_x, down_y] = &*shown.model.content {
+                let (along, down) = (place.0 / room.0.max(1.0), place.1 / room.1.max(1.0));
+                place = (
+                    x + along * (right_x - x) + down * (down_x - x),
+                    y + along * (right_y - y) + down * (down_y - y),
+                );
             }
             session = above;
         }
-        Ok(offset)
+        Ok(place)
+    }
+
+    /// The outermost frame of a conversation, and the conversation of the one that holds it.
+    fn root_of(&self, session: &str) -> Option<(String, String)> {
+        let state = self.lock();
+        let parent = |frame: &KnownFrame| frame.parent.as_ref().and_then(|id| state.frames.get(id));
+        let (id, frame) = state.frames.iter().find(|(_, frame)| {
+            frame.session == session && parent(frame).is_none_or(|it| it.session != session)
+        })?;
+        let above = parent(frame).map_or(self.session.clone(), |it| it.session.clone());
+        Some((id.clone(), above))
     }
 }
 

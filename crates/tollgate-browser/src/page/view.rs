@@ -175,7 +175,7 @@ pub fn by_use(elements: &mut [Element]) {
         let what = match it.r#type {
             "textbox" | "searchbox" | "combobox" | "file" => 0,
             "button" | "checkbox" | "radio" => 1,
-            "tab" | "menuitem" => 2,
+            "tab" | "menuitem" | "option" | "treeitem" => 2,
             _ => 3,
         };
         let place = match it.region {

@@ -59,6 +59,7 @@ impl Process {
             cwd: Some(folder.path().to_owned()),
             env,
             stderr_bytes: 16 << 10,
+            is_kept: false,
         };
         let child = spawn_supervised(program)
             .await
@@ -95,6 +96,11 @@ impl Process {
     /// Whether it can still be spoken to.
     pub(crate) fn is_alive(&self) -> bool {
         !self.connection.closed().is_cancelled() && self.watch.has_ended().is_none()
+    }
+
+    /// Ends it at once.
+    pub(crate) async fn kill(&self) {
+        self.watch.end(Duration::ZERO).await;
     }
 
     /// Ends it in order, and by force if it does not want to.

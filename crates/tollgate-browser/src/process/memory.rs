@@ -3,7 +3,8 @@
 //!
 //! Invariant: a process of pages that holds more than it may ends soon, and with it its pages
 //! alone. If the browser's own process holds more than that, the pages end that worked most
-//! while it grew; what was held for them goes with them.
+//! while it grew; what was held for them goes with them. A browser that does not even say how
+//! much that is hangs, and is given up.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::sleep;
 
 use crate::protocol::{
+    WireError,
     commands::{OneProcess, Processes},
     pipe::Connection,
 };
@@ -31,8 +33,14 @@ pub(crate) async fn watch(connection: Connection, most: u64) {
             () = sleep(LOOK) => {}
             () = connection.closed().cancelled() => return,
         }
-        let Ok(all) = connection.ask(None, &Processes {}, PATIENCE).await else {
-            continue;
+        let all = match connection.ask(None, &Processes {}, PATIENCE).await {
+            Ok(all) => all,
+            Err(WireError::Silent(_)) => {
+                // It hangs, and every call would wait for it in vain.
+                connection.give_up();
+                return;
+            }
+            Err(_) => continue,
         };
         let (pages, others): (Vec<_>, Vec<_>) = all
             .process_info

@@ -73,6 +73,7 @@ commands! {
     ResolveNode = "DOM.resolveNode" {} { backend_node_id: i64, execution_context_id: i64 } -> Resolved;
     DescribeNode = "DOM.describeNode" { object_id: String } {} -> Described;
     ContentQuads = "DOM.getContentQuads" {} { backend_node_id: i64, object_id: String } -> Quads;
+    BoxModel = "DOM.getBoxModel" {} { backend_node_id: i64 } -> Boxed;
     ScrollIntoView = "DOM.scrollIntoViewIfNeeded" {} { backend_node_id: i64 } -> Nothing;
     FrameOwner = "DOM.getFrameOwner" { frame_id: String } {} -> Owner;
     Focus = "DOM.focus" {} { backend_node_id: i64 } -> Nothing;
@@ -330,6 +331,15 @@ pub(crate) struct Nodes {
     #[serde(default)]
     pub(crate) node_value: Vec<i64>,
     pub(crate) content_document_index: Option<Rare>,
+    /// Those that listen to clicks.
+    #[serde(default)]
+    pub(crate) is_clickable: Marked,
+}
+
+/// Which nodes are so.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Marked {
+    pub(crate) index: Vec<usize>,
 }
 
 /// Something few nodes have.
@@ -363,6 +373,17 @@ pub(crate) struct RemoteObject {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Described {
     pub(crate) node: Owner,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Boxed {
+    pub(crate) model: BoxedModel,
+}
+
+/// Where a node is drawn.
+#[derive(Debug, Deserialize)]
+pub(crate) struct BoxedModel {
+    pub(crate) content: Vec<f64>,
 }
 
 #[derive(Debug, Deserialize)]

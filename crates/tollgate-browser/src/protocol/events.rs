@@ -37,6 +37,8 @@ pub(crate) struct Frame {
     pub(crate) url: String,
     #[serde(default)]
     pub(crate) url_fragment: String,
+    /// What could not be loaded, if this is the page that says so.
+    pub(crate) unreachable_url: Option<String>,
 }
 
 impl Frame {

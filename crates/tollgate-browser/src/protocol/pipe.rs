@@ -131,6 +131,11 @@ impl Connection {
         &self.shared.closed
     }
 
+    /// Has enough of a browser that is of no use any more; whoever started it ends it.
+    pub(crate) fn give_up(&self) {
+        self.shared.close();
+    }
+
     /// Asks and waits for the answer.
     pub(crate) async fn ask<C: Command>(
         &self,
@@ -193,10 +198,10 @@ impl Shared {
         }
     }
 
-    /// Everyone who waits is told that nobody will answer.
+    /// Everyone who waits is told that nobody will answer, and finds it so when they ask again.
     fn close(&self) {
-        drop(self.lock().take());
         self.closed.cancel();
+        drop(self.lock().take());
     }
 
     /// Whoever waits for a message that is too long is told so; `start` is how it begins.

@@ -70,6 +70,8 @@ pub struct Session {
     memory: Arc<Memory>,
     /// Held while its state is written down.
     saving: tokio::sync::Mutex<()>,
+    /// What was typed into its pages that nobody is to see.
+    secrets: Mutex<Vec<String>>,
     /// Whether a page was loaded anew that nobody has been told of.
     reopened: AtomicBool,
     /// Whether it was ended. Whoever still holds it brings nothing of it back.
@@ -77,6 +79,9 @@ pub struct Session {
     /// Ends what goes on beside it.
     _over: DropGuard,
 }
+
+/// How many secrets a session remembers.
+const MOST_SECRETS: usize = 50;
 
 /// Where a session lives.
 struct Place {
@@ -109,6 +114,7 @@ impl Session {
             expires: Mutex::new(Instant::now() + ttl),
             memory: Arc::clone(&memory),
             saving: tokio::sync::Mutex::default(),
+            secrets: Mutex::default(),
             reopened: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             _over: over.clone().drop_guard(),
@@ -144,6 +150,20 @@ impl Session {
     /// Its decision about where pages may lead.
     pub fn boundary(&self) -> &Arc<dyn Boundary> {
         &self.options.boundary
+    }
+
+    /// Takes what was typed into its pages that nobody is to see, and says all of that. What was
+    /// typed long ago makes room.
+    pub fn secrets(&self, more: Vec<String>) -> Vec<String> {
+        let mut known = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        for secret in more {
+            if !known.contains(&secret) {
+                known.push(secret);
+            }
+        }
+        let spare = known.len().saturating_sub(MOST_SECRETS);
+        known.drain(..spare);
+        known.clone()
     }
 
     /// The folders whose files it may show.

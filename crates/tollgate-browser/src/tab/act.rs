@@ -12,7 +12,10 @@ use tokio::time::{Instant, sleep};
 use super::{Tab, keys::Stroke, logs::Dialog};
 use crate::{
     error::Error,
-    page::locate::{Handle, Target},
+    page::{
+        element::SECRET,
+        locate::{Handle, Target},
+    },
     protocol::commands::{Focus, InsertText, Key, Mouse, ScrollIntoView, SetFiles},
 };
 
@@ -59,8 +62,11 @@ const COVERED: &str = "function(at, inside) { \
     const box = this.getBoundingClientRect(); \
     const style = inside ? getComputedStyle(this) : null; \
     const edge = (side) => style ? parseFloat(style['border' + side + 'Width']) + parseFloat(style['padding' + side]) : 0; \
-    const x = !at ? box.left + box.width / 2 : inside ? box.left + edge('Left') + at[0] : at[0]; \
-    const y = !at ? box.top + box.height / 2 : inside ? box.top + edge('Top') + at[1] : at[1]; \
+    const wide = inside && this.offsetWidth ? box.width / this.offsetWidth : 1; \
+    const high = inside && this.offsetHeight ? box.height / this.offsetHeight : 1; \
+    const x = !at ? box.left + box.width / 2 : inside ? box.left + (edge('Left') + at[0]) * wide : at[0]; \
+    const y = !at ? box.top + box.height / 2 : inside ? box.top + (edge('Top') + at[1]) * high : at[1]; \
+    const outside = '(outside)'; \
     const cover = () => { \
         let top = this.ownerDocument.elementFromPoint(x, y); \
         while (top && top.shadowRoot) { \
@@ -68,12 +74,16 @@ const COVERED: &str = "function(at, inside) { \
             if (!inner || inner === top) break; \
             top = inner; \
         } \
-        if (!top) return null; \
+        if (!top) return outside; \
         for (let one = top; one; one = one.parentNode || one.host) if (one === this) return null; \
-        for (let one = this; one; one = one.parentNode || one.host) if (one === top) return null; \
+        const reacts = top.closest('a, button, label, summary, option, [role=button], [role=link], [onclick]'); \
+        for (let one = this; reacts && one; one = one.parentNode || one.host) if (one === reacts) return null; \
         if (this.labels && [...this.labels].some((label) => label.contains(top))) return null; \
         return top.tagName.toLowerCase() + (top.id ? '#' + top.id.slice(0, 40) : ''); }; \
     return { cover: cover(), at: [x, y] }; }";
+
+/// What [`COVERED`] says of a place that is not in view.
+const OUTSIDE: &str = "(outside)";
 
 /// What is on top of an element, and where that was looked at in its document.
 #[derive(Deserialize)]
@@ -81,6 +91,28 @@ struct Covered {
     cover: Option<String>,
     at: [f64; 2],
 }
+
+/// Brings an element away from what stays at the edges of a page.
+const CENTER: &str = "function() { \
+    this.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' }); return true; }";
+
+/// Whether an element can be used.
+const USABLE: &str = "function() { return !this.matches?.(':disabled'); }";
+
+/// Whether what is typed goes to this field.
+const FOCUSED: &str = "function() { \
+    const active = this.getRootNode().activeElement; \
+    return this.ownerDocument.hasFocus() && !!active && (active === this || active.contains(this)); }";
+
+/// Adds to what a field holds, without keys that might go elsewhere; false if it is none.
+const APPEND: &str = "function(text) { \
+    const own = ['input', 'textarea'].includes(this.localName) \
+        && Object.getOwnPropertyDescriptor(Object.getPrototypeOf(this), 'value'); \
+    if (!own || this.disabled || this.readOnly) return false; \
+    own.set.call(this, this.value + text); \
+    this.dispatchEvent(new Event('input', { bubbles: true, composed: true })); \
+    this.dispatchEvent(new Event('change', { bubbles: true })); \
+    return true; }";
 
 const CARET: &str = "function() { \
     try { this.setSelectionRange(this.value.length, this.value.length); } catch { \
@@ -98,14 +130,32 @@ const CHOOSE: &str = "function(wanted) { \
     const all = [...this.options]; \
     const found = all.find((one) => one.value === wanted) || all.find((one) => norm(one.label) === norm(wanted)); \
     if (!found) return 'no such option; there are: ' + all.slice(0, 30).map((one) => norm(one.label)).join(', '); \
-    if (found.disabled) return 'this option cannot be chosen'; \
+    if (found.disabled || found.parentNode?.disabled || this.disabled) return 'this option cannot be chosen'; \
     if (!this.multiple) for (const one of all) one.selected = false; \
     found.selected = true; \
     this.dispatchEvent(new Event('input', { bubbles: true, composed: true })); \
     this.dispatchEvent(new Event('change', { bubbles: true })); \
     return ''; }";
 
+// What is written is text with a form, as an editor would make it, and nothing of it runs. It is
+// made anew: what a page's own world hears of cannot be taken away from a node in ours.
 const FILL: &str = "function(value, html) { \
+    const plain = ['a', 'abbr', 'b', 'blockquote', 'br', 'caption', 'code', 'dd', 'del', 'div', 'dl', 'dt', 'em', \
+        'figcaption', 'figure', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'ins', 'kbd', 'li', 'mark', 'ol', \
+        'p', 'pre', 'q', 's', 'small', 'span', 'strong', 'sub', 'sup', 'table', 'tbody', 'td', 'tfoot', 'th', 'thead', \
+        'tr', 'u', 'ul']; \
+    const kept = ['alt', 'class', 'colspan', 'dir', 'height', 'href', 'lang', 'rowspan', 'src', 'start', 'title', 'width']; \
+    const safe = /^(https?:|mailto:|[^:]*$|[/?#.])/i; \
+    const copy = (from) => [...from.childNodes].flatMap((one) => { \
+        if (one.nodeType === 3) return [document.createTextNode(one.data)]; \
+        if (one.nodeType !== 1 || !plain.includes(one.localName)) return []; \
+        const made = document.createElement(one.localName); \
+        for (const { name, value } of one.attributes) { \
+            const leads = name === 'href' || name === 'src'; \
+            if (kept.includes(name) && (!leads || safe.test(value.trim()))) made.setAttribute(name, value); } \
+        made.append(...copy(one)); \
+        return [made]; }); \
+    const inert = (html) => copy(new DOMParser().parseFromString(html, 'text/html').body); \
     const told = () => { \
         this.dispatchEvent(new Event('input', { bubbles: true, composed: true })); \
         this.dispatchEvent(new Event('change', { bubbles: true })); }; \
@@ -114,11 +164,20 @@ const FILL: &str = "function(value, html) { \
     if (own) { \
         if (['checkbox', 'radio', 'file', 'button', 'submit', 'image', 'reset'].includes(this.type)) return 'this field has no text'; \
         if (this.disabled || this.readOnly) return 'this field cannot be changed'; \
-        own.set.call(this, value); told(); return ''; } \
+        const before = this.value, strict = ['number', 'range', 'date', 'time', 'datetime-local', 'month', 'week', 'color']; \
+        own.set.call(this, value); \
+        const kept = this.value, same = (text) => text.trim().toLowerCase().replace(' ', 'T'); \
+        if (strict.includes(this.type) && same(kept) !== same(value)) { \
+            own.set.call(this, before); \
+            return 'a field of the type ' + this.type + ' does not take this value' \
+                + (kept ? ', it would hold `' + kept + '`' : '') + '; it is as before'; } \
+        told(); return ''; } \
     if (this.isContentEditable) { \
-        if (html) this.innerHTML = value; else this.textContent = value; \
+        if (html) this.replaceChildren(...inert(value)); else this.textContent = value; \
         told(); return ''; } \
     return 'only fields and editable text have a value'; }";
+
+const HOLDS: &str = "function(value) { return (this.value ?? this.textContent) === value; }";
 
 const SCROLL: &str = "(by) => { \
     let one = document.elementFromPoint(innerWidth / 2, innerHeight / 2); \
@@ -133,15 +192,40 @@ impl Tab {
     /// Clicks an element.
     pub async fn click(&self, target: impl Into<Target<'_>>) -> Result<Clicked, Error> {
         let handle = self.locate(target).await?;
-        let point = self.uncovered(&handle).await?;
         let loader = self.lock().loader.clone();
-        self.mouse("mouseMoved", point, None).await?;
+        let point = self.pointed(&handle).await?;
         let pressed = self.mouse("mousePressed", point, Some("left")).await;
         let released = match pressed {
             Ok(()) => self.mouse("mouseReleased", point, Some("left")).await,
             Err(error) => Err(error),
         };
         self.acted(released, handle.id, &loader, SUBMITTED).await
+    }
+
+    /// Moves the mouse to an element that can be clicked, and says where that is. What the page
+    /// does about the mouse may put something else there.
+    async fn pointed(&self, handle: &Handle) -> Result<(f64, f64), Error> {
+        let is_usable: bool = self
+            .run_on(&handle.session, &handle.object, USABLE, Vec::new())
+            .await?;
+        if !is_usable {
+            return Err(Error::Invalid(format!("`{}` is disabled", handle.id)));
+        }
+        let deadline = Instant::now() + UNCOVERED;
+        loop {
+            let point = self.uncovered(handle).await?;
+            self.mouse("mouseMoved", point, None).await?;
+            let is_clear = self.cover(handle, point).await?.is_none();
+            let is_late = Instant::now() >= deadline;
+            match self.middle(handle).await? {
+                Some(now) if is_clear && (now == point || is_late) => return Ok(now),
+                Some(_) | None if is_late => {
+                    let why = format!("`{}` moves away from the mouse", handle.id);
+                    return Err(Error::Script(why));
+                }
+                Some(_) | None => sleep(Duration::from_millis(50)).await,
+            }
+        }
     }
 
     /// A dialog that an action opens, or a page it leaves, is no failure of the action.
@@ -153,8 +237,8 @@ impl Tab {
         patience: Duration,
     ) -> Result<Clicked, Error> {
         match outcome {
-            Ok(()) => self.settle(loader, patience).await?,
-            Err(Error::Dialog(_) | Error::Protocol(_)) => {}
+            Ok(()) | Err(Error::Protocol(_)) => self.settle(loader, patience).await?,
+            Err(Error::Dialog(_)) => {}
             Err(error) => return Err(error),
         }
         Ok(Clicked {
@@ -177,6 +261,10 @@ impl Tab {
         text: &str,
         submit: bool,
     ) -> Result<Clicked, Error> {
+        if text.contains('\t') {
+            let why = "a Tab leads out of a field; it is a key to press, not text";
+            return Err(Error::Invalid(why.to_owned()));
+        }
         let target = target.into();
         let (id, handle) = (target.id, self.locate_field(target).await?);
         let loader = self.lock().loader.clone();
@@ -199,8 +287,9 @@ impl Tab {
             return Err(Error::Invalid(why));
         }
         let typed = async {
-            self.type_keys(text).await?;
+            self.type_into(&handle, text).await?;
             if submit {
+                self.still_there(&handle).await?;
                 let enter =
                     Stroke::new("Enter", &[]).map_err(|it| Error::Invalid(it.to_string()))?;
                 self.strike(&enter).await?;
@@ -212,7 +301,18 @@ impl Tab {
         self.acted(typed, handle.id, &loader, patience).await
     }
 
-    async fn type_keys(&self, text: &str) -> Result<(), Error> {
+    /// Types into the field that has the focus, and nowhere else. Keys go where the focus is by
+    /// then, which is the page's to say: what is secret does not travel that way.
+    async fn type_into(&self, handle: &Handle, text: &str) -> Result<(), Error> {
+        let is_secret = handle.id.split('_').next() == Some(SECRET);
+        if is_secret {
+            let appended: bool = self
+                .run_on(&handle.session, &handle.object, APPEND, vec![json!(text)])
+                .await?;
+            if appended {
+                return Ok(());
+            }
+        }
         if text.len() > KEYED {
             self.ask(&InsertText {
                 text: text.to_owned(),
@@ -220,10 +320,12 @@ impl Tab {
             .await?;
             return Ok(());
         }
-        for letter in text.chars() {
+        for (at, letter) in text.chars().enumerate() {
+            if at > 0 {
+                self.still_there(handle).await?;
+            }
             let (key, text) = match letter {
                 '\n' | '\r' => ("Enter".to_owned(), "\r".to_owned()),
-                '\t' => ("Tab".to_owned(), "\t".to_owned()),
                 letter => (letter.to_string(), letter.to_string()),
             };
             let upper = letter.to_ascii_uppercase();
@@ -248,6 +350,20 @@ impl Tab {
             self.connection.tell(Some(&self.session), &up);
         }
         Ok(())
+    }
+
+    /// Refuses to go on where the page gave the focus to something else.
+    async fn still_there(&self, handle: &Handle) -> Result<(), Error> {
+        let is_there: bool = self
+            .run_on(&handle.session, &handle.object, FOCUSED, Vec::new())
+            .await?;
+        if is_there {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "the page took the focus away from `{}` while it was typed into; look at what it holds, and set its value instead",
+            handle.id
+        )))
     }
 
     /// Presses a key.
@@ -275,6 +391,13 @@ impl Tab {
     ) -> Result<(), Error> {
         let arguments = vec![json!(value), json!(is_html)];
         self.change(target.into(), FILL, arguments).await
+    }
+
+    /// Whether a field holds just this; what it holds stays in the page.
+    pub async fn holds(&self, target: impl Into<Target<'_>>, value: &str) -> Result<bool, Error> {
+        let handle = self.locate_field(target.into()).await?;
+        self.run_on(&handle.session, &handle.object, HOLDS, vec![json!(value)])
+            .await
     }
 
     async fn change(
@@ -340,6 +463,7 @@ impl Tab {
     /// Waits until nothing covers an element, and says where it is.
     async fn uncovered(&self, handle: &Handle) -> Result<(f64, f64), Error> {
         let deadline = Instant::now() + UNCOVERED;
+        let mut is_centered = false;
         loop {
             let before = self.in_view(handle).await?;
             let cover = self.cover(handle, before).await?;
@@ -347,10 +471,19 @@ impl Tab {
             let after = self.middle(handle).await?;
             match cover {
                 None if after == Some(before) => return Ok(before),
+                // A bar that stays at an edge covers what is scrolled there.
+                Some(_) if !std::mem::replace(&mut is_centered, true) => {
+                    let _: bool = self
+                        .run_on(&handle.session, &handle.object, CENTER, Vec::new())
+                        .await?;
+                }
                 None | Some(_) if Instant::now() < deadline => {
                     sleep(Duration::from_millis(100)).await;
                 }
                 None => return Ok(after.unwrap_or(before)),
+                Some(cover) if cover == OUTSIDE => {
+                    return Err(Error::Invalid(format!("`{}` is not visible", handle.id)));
+                }
                 Some(cover) => {
                     return Err(Error::Script(format!(
                         "`{}` is covered by <{cover}>; close or answer that first",

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The longest text of one entry.
-const LONGEST: usize = 2000;
+pub(super) const LONGEST: usize = 2000;
 /// A document that shows more dialogs than this is not asked about any more.
 const MOST_DIALOGS: u32 = 20;
 /// The script of one that shows more than this is stopped.
@@ -176,7 +176,7 @@ impl Tab {
                 r#type: it.r#type,
                 message: cut(&it.message, LONGEST),
                 default_value: it.default_prompt.filter(|text| !text.is_empty()),
-                url: it.url,
+                url: cut(&it.url, LONGEST),
                 handled: settle.map(|(_, how)| how),
             };
             if settle.is_none() {
@@ -280,7 +280,7 @@ impl Tab {
                     // By the browser's clock: its messages may wait for us.
                     entry.duration_ms = Some(entry.passed(whole(it.timestamp * 1000.0)));
                     entry.size = it.encoded_data_length.map(whole);
-                    entry.error = it.error_text;
+                    entry.error = it.error_text.or(entry.error.take());
                 }
             }
         }
@@ -304,7 +304,7 @@ impl Tab {
             _ => event.read::<events::LogAdded>().map(|it| ConsoleEntry {
                 level: level(&it.entry.level),
                 text: cut(&it.entry.text, LONGEST),
-                url: it.entry.url,
+                url: it.entry.url.map(|url| cut(&url, LONGEST)),
             }),
         };
         if let Some(entry) = entry {

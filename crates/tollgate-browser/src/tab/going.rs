@@ -22,6 +22,9 @@ const BEGIN: Duration = Duration::from_secs(2);
 /// What is said of a request that was given up, by whomever.
 const ABORTED: &str = "net::ERR_ABORTED";
 
+/// What is said where the proxy of a session is not found.
+const LOST: &str = "net::ERR_PROXY_CONNECTION_FAILED";
+
 /// How a page came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {
@@ -152,6 +155,19 @@ impl Tab {
         }
     }
 
+    /// Why the page that is shown is none, if it could not be loaded.
+    pub fn failure(&self) -> Option<Error> {
+        let (url, error) = {
+            let state = self.lock();
+            let url = state.unreachable.clone()?;
+            let asked = state.requested(&state.loader);
+            (url, asked.and_then(|it| it.error.clone()))
+        };
+        let hosts: Vec<String> = address::host(&url).into_iter().collect();
+        let error = error.unwrap_or_else(|| "the page could not be loaded".to_owned());
+        Some(self.because(&hosts, 0, &error))
+    }
+
     /// Goes to an entry of the history. The browser answers that it will; events tell the rest.
     async fn travel(&self, entry_id: i64, deadline: Instant) -> Result<Navigated, Error> {
         let (moves, loader) = {
@@ -190,12 +206,22 @@ impl Tab {
         }
         // Files have no host.
         hosts.push(String::new());
+        self.because(&hosts, seen, error)
+    }
+
+    fn because(&self, hosts: &[String], seen: u64, error: &str) -> Error {
         let why = hosts
             .iter()
             .find_map(|host| self.refusals.since(seen, host));
         match why {
             Some(Why::Refused(why)) => Error::Refused(why),
             Some(Why::Failed(why)) => Error::Load(why),
+            // Our own proxy listens as long as the session lives: the browser lost its network
+            // process, and with it where the contexts' proxies are.
+            None if error == LOST => {
+                self.connection.give_up();
+                Error::Crashed
+            }
             None => Error::Load(error.trim_start_matches("net::").to_owned()),
         }
     }

@@ -12,6 +12,14 @@ use crate::error::Error;
 const POLL: Duration = Duration::from_millis(100);
 /// How long a click may take to begin something.
 const SETTLE: Duration = Duration::from_millis(200);
+/// How long before its end an action may have begun something.
+const ACTING: Duration = Duration::from_millis(300);
+/// How long what an action asks the server for is waited for, if it is no page.
+const ASKING: Duration = Duration::from_secs(1);
+/// How long nothing may be loaded until a page counts as idle.
+const IDLE: Duration = Duration::from_millis(500);
+/// What scripts ask for themselves, some of them again and again.
+const BACKGROUND: &[&str] = &["fetch", "xhr", "eventsource", "websocket", "ping"];
 
 /// Whether a page has come to rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,21 +76,61 @@ impl Tab {
         Ok(calm.is_some())
     }
 
-    /// Lets what an action began come through: a new page, if one is on its way.
+    /// Lets what an action began come through: a new page, if one is on its way, and otherwise
+    /// what comes at once. What was under way before, or asks the server again and again, holds
+    /// nobody up.
     pub(crate) async fn settle(&self, loader: &str, patience: Duration) -> Result<(), Error> {
-        let begun = self
-            .until(Instant::now() + SETTLE, |state| {
-                (state.loader != loader || state.dialog.is_some()).then_some(())
-            })
-            .await?;
-        if begun.is_some() || !self.lock().is_quiet() {
-            self.until(Instant::now() + patience, |state| {
-                let is_there = state.dom_loaded && state.is_quiet();
-                (is_there || state.dialog.is_some()).then_some(())
-            })
-            .await?;
+        let now = Instant::now();
+        let (since, deadline) = (now.checked_sub(ACTING).unwrap_or(now), now + patience);
+        self.until(now + SETTLE, |state| {
+            (state.loader != loader || state.dialog.is_some()).then_some(())
+        })
+        .await?;
+        self.until(deadline, |state| {
+            let is_there = match state.loader == loader {
+                true => true,
+                false => state.dom_loaded && state.loading(BACKGROUND) == 0,
+            };
+            let is_there = is_there && state.departing(since) == 0;
+            (is_there || state.dialog.is_some()).then_some(())
+        })
+        .await?;
+        let most = Instant::now() + ASKING;
+        let asked = self.lock().begun(since);
+        self.until(most.min(deadline), |state| {
+            let is_over = asked.iter().all(|id| !state.in_flight.contains_key(id));
+            (is_over || state.dialog.is_some()).then_some(())
+        })
+        .await?;
+        // The page that says that another did not come follows in a moment.
+        self.until(Instant::now() + SETTLE, |state| {
+            let is_said = state.unreachable.is_some() || state.dialog.is_some();
+            (is_said || !state.is_lost()).then_some(())
+        })
+        .await?;
+        // Whoever is led to where nothing comes from learns why.
+        self.failure().map_or(Ok(()), Err)
+    }
+
+    /// Waits until nothing is loaded for a while.
+    async fn idle(&self, deadline: Instant) -> Result<bool, Error> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !self.calm(left).await? {
+                return Ok(false);
+            }
+            let asked = self.lock().network.total;
+            let rested = Instant::now() + IDLE;
+            let stirred = self
+                .until(rested.min(deadline), |state| {
+                    let is_asking = !state.is_quiet() || state.network.total != asked;
+                    is_asking.then_some(())
+                })
+                .await?;
+            if stirred.is_none() {
+                return Ok(Instant::now() >= rested);
+            }
         }
-        Ok(())
     }
 
     /// How the page is this moment.
@@ -133,7 +181,7 @@ impl Tab {
                 Ok(())
             }
             WaitFor::NetworkIdle => {
-                if self.calm(patience).await? {
+                if self.idle(deadline).await? {
                     Ok(())
                 } else {
                     Err(Error::Timeout("the page is still loading".to_owned()))

@@ -41,6 +41,8 @@ use state::State;
 
 /// A page that does not react by then hangs.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How much of an address is shown.
+const LONGEST_URL: usize = 2000;
 /// Where our own scripts run in a page, apart from the page's.
 pub(crate) const WORLD: &str = "tollgate";
 
@@ -137,6 +139,11 @@ impl Tab {
     /// Where it is.
     pub fn url(&self) -> String {
         self.lock().url.clone()
+    }
+
+    /// Where it is, for whoever reads it: pages make addresses as long as they like.
+    pub fn shown_url(&self) -> String {
+        logs::cut(&self.lock().url, LONGEST_URL)
     }
 
     /// Whether its page holds others.

@@ -168,6 +168,13 @@ impl Tab {
                 let wrapped = format!("(async () => {{\n{script}\n}})()");
                 self.evaluate(wrapped, patience).await?
             }
+            Some(why) if why.said().contains("await is only valid") => {
+                let top = Evaluate {
+                    repl_mode: Some(true),
+                    ..evaluated(script.to_owned(), patience)
+                };
+                self.evaluate_as(top, patience).await?
+            }
             Some(_) | None => first,
         };
         if let Some(why) = answer.exception_details {
@@ -181,13 +188,15 @@ impl Tab {
     }
 
     async fn evaluate(&self, expression: String, patience: Duration) -> Result<Evaluated, Error> {
-        let evaluate = Evaluate {
-            expression,
-            await_promise: true,
-            return_by_value: true,
-            timeout: Some(patience.as_secs_f64() * 1000.0),
-            ..Evaluate::default()
-        };
+        self.evaluate_as(evaluated(expression, patience), patience)
+            .await
+    }
+
+    async fn evaluate_as(
+        &self,
+        evaluate: Evaluate,
+        patience: Duration,
+    ) -> Result<Evaluated, Error> {
         // The browser ends a script that computes for ever; one that waits for ever is left.
         let more = patience + Duration::from_secs(2);
         let answer = self.ask_in(&self.session, &evaluate, more).await;
@@ -195,9 +204,23 @@ impl Tab {
             Err(Error::Timeout(_)) => {
                 Err(Error::Script("the script did not end in time".to_owned()))
             }
+            // Chromium's words for a script that it ended.
+            Err(Error::Protocol(why)) if why.contains("Internal error") => Err(Error::Script(
+                "the script did not end in time and was stopped".to_owned(),
+            )),
             Err(Error::Protocol(why)) => Err(Error::Script(why)),
             Ok(_) | Err(_) => answer,
         }
+    }
+}
+
+fn evaluated(expression: String, patience: Duration) -> Evaluate {
+    Evaluate {
+        expression,
+        await_promise: true,
+        return_by_value: true,
+        timeout: Some(patience.as_secs_f64() * 1000.0),
+        ..Evaluate::default()
     }
 }
 

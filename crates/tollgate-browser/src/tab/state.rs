@@ -10,8 +10,9 @@ use std::{
 use tokio::time::Instant;
 
 use super::{
-    headers::Said,
-    logs::{ConsoleEntry, Dialog, NetworkEntry, Recent},
+    events::LONGEST,
+    headers::{Headers, Said},
+    logs::{ConsoleEntry, Dialog, NetworkEntry, Recent, cut},
     worlds::Worlds,
 };
 use crate::protocol::events::Frame;
@@ -78,6 +79,8 @@ pub(crate) struct State {
     pub(crate) roots: Arc<[PathBuf]>,
     /// Whether its pages are empty ones of ours, shown to store something for their origins.
     pub(crate) is_stage: bool,
+    /// The address that could not be loaded, if the page is the browser's own that says so.
+    pub(crate) unreachable: Option<String>,
 }
 
 impl State {
@@ -124,6 +127,7 @@ impl State {
             is_unheard: false,
             roots,
             is_stage: false,
+            unreachable: None,
         }
     }
 
@@ -143,6 +147,8 @@ impl State {
             self.moves += 1;
             self.main_frame.clone_from(&frame.id);
             self.url = frame.address();
+            self.unreachable.clone_from(&frame.unreachable_url);
+            self.note_unreachable();
             self.past.push_back(std::mem::take(&mut self.loader));
             if self.past.len() > PAST {
                 self.past.pop_front();
@@ -160,6 +166,35 @@ impl State {
         self.frames.insert(frame.id.clone(), known);
     }
 
+    /// Where the request for a page failed is not always told, but the page that says so is there.
+    fn note_unreachable(&mut self) {
+        let Some(url) = &self.unreachable else {
+            return;
+        };
+        let url = cut(url, LONGEST);
+        let error = Some("net::ERR_FAILED".to_owned());
+        let mut newest_first = self.network.iter_mut().rev();
+        if let Some(entry) = newest_first.find(|it| it.kind == "document" && it.url == url) {
+            self.in_flight.remove(&entry.request_id);
+            entry.error = entry.error.take().or(error);
+            return;
+        }
+        drop(newest_first);
+        self.network.push(NetworkEntry {
+            request_id: self.loader.clone(),
+            url,
+            method: "GET".to_owned(),
+            kind: "document".to_owned(),
+            status: None,
+            mime_type: None,
+            begun_ms: 0,
+            duration_ms: None,
+            size: None,
+            error,
+            headers: Headers::default(),
+        });
+    }
+
     /// Whether nothing that matters is being loaded.
     pub(crate) fn is_quiet(&self) -> bool {
         self.pending() == 0
@@ -169,6 +204,37 @@ impl State {
     pub(crate) fn pending(&self) -> usize {
         let is_young = |begun: &&Instant| begun.elapsed() < STREAMING;
         self.in_flight.values().filter(is_young).count()
+    }
+
+    /// How many of them are of other kinds than these.
+    pub(crate) fn loading(&self, beside: &[&str]) -> usize {
+        let is_meant = |(id, begun): &(&String, &Instant)| {
+            let kind = self.requested(id).map_or("", |it| it.kind.as_str());
+            begun.elapsed() < STREAMING && !beside.contains(&kind)
+        };
+        self.in_flight.iter().filter(is_meant).count()
+    }
+
+    /// How many documents were asked for since then and are not there yet.
+    pub(crate) fn departing(&self, since: Instant) -> usize {
+        let is_meant = |(id, begun): &(&String, &Instant)| {
+            let asked = self.requested(id);
+            **begun >= since && asked.is_some_and(|it| it.kind == "document")
+        };
+        self.in_flight.iter().filter(is_meant).count()
+    }
+
+    /// What was asked for since then and is not there yet.
+    pub(crate) fn begun(&self, since: Instant) -> Vec<String> {
+        let young = self.in_flight.iter().filter(|(_, begun)| **begun >= since);
+        young.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Whether the last document that was asked for did not come.
+    pub(crate) fn is_lost(&self) -> bool {
+        let mut newest_first = self.network.iter().rev();
+        let last = newest_first.find(|it| it.kind == "document");
+        last.is_some_and(|it| it.error.is_some() && it.status.is_none())
     }
 
     /// How far the document has come.
@@ -223,6 +289,7 @@ mod tests {
             loader_id: loader.to_owned(),
             url: "http://shop.test/next".to_owned(),
             url_fragment: String::new(),
+            unreachable_url: None,
         }
     }
 

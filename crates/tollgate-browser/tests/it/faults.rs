@@ -191,3 +191,40 @@ async fn no_page_that_fails_holds_the_one_that_follows() {
     assert_eq!(world.browser.processes().await, [pid]);
     world.browser.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_without_its_network_process_is_replaced() {
+    let world = World::new().await;
+    let (session, tab) = world.show("/near").await;
+    let pid = world.browser.processes().await[0];
+    let network = descendants(pid, "network.mojom.NetworkService");
+    assert_eq!(network.len(), 1);
+    kill(network[0]);
+    eventually("it is started again", || async {
+        let now = descendants(pid, "network.mojom.NetworkService");
+        now.iter().any(|it| *it != network[0])
+    })
+    .await;
+    let lost = tab.navigate(&world.site.url("/shop")).await;
+    assert!(matches!(lost, Err(Error::Crashed)), "{lost:?}");
+    let (_, again) = session.tab(None, true).await.unwrap();
+    again.navigate(&world.site.url("/near")).await.unwrap();
+    assert_eq!(again.title().await.unwrap(), "near");
+    assert_ne!(world.browser.processes().await, [pid]);
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_stands_still_is_replaced_after_one_call() {
+    let world = World::new().await;
+    let (session, tab) = world.show("/near").await;
+    let pid = world.browser.processes().await[0];
+    let process = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    kill_process(process, Signal::STOP).unwrap();
+    let lost = tab.navigate(&world.site.url("/shop")).await;
+    assert!(matches!(lost, Err(Error::Crashed)), "{lost:?}");
+    let (_, again) = session.tab(None, true).await.unwrap();
+    assert_eq!(again.title().await.unwrap(), "near");
+    assert_ne!(world.browser.processes().await, [pid]);
+    world.browser.close().await;
+}

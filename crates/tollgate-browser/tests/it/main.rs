@@ -1,6 +1,8 @@
 //! A real Chromium against pages on the loopback interface.
 
 #[cfg(test)]
+mod aim;
+#[cfg(test)]
 mod apart;
 #[cfg(test)]
 mod boundary;
@@ -23,7 +25,11 @@ mod steady;
 #[cfg(test)]
 mod tabs;
 #[cfg(test)]
+mod texts;
+#[cfg(test)]
 mod tunnel;
+#[cfg(test)]
+mod widgets;
 #[cfg(test)]
 mod window;
 #[cfg(test)]

@@ -192,6 +192,7 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: us
     let is_in = header(head, "cookie").is_some_and(|it| it.contains("user=ada"));
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     match path {
+        _ if path.starts_with("/aim/") => page(&crate::aim::page(path, port)),
         "/shop" => page(&shop(port)),
         "/inner" => page("<title>inner</title><button onclick=\"document.body.append('pressed-here')\">Pay now</button><p>Inside another site</p>"),
         "/near" => page("<title>near</title><p>Same site inside</p><input aria-label=Coupon>"),
@@ -245,6 +246,8 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: us
         "/download" => page("<title>download</title><a href=/file>Report</a><a href=/endless download>Endless</a>"),
         "/nothing" => Answer::Raw("HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n".to_owned()),
         "/never" => Answer::Never,
+        "/polls" => page("<title>polls</title><button onclick=\"document.title='hit'\">Hit</button><a href=/near>Away</a><script>setInterval(() => fetch('http://polls.test:' + location.port + '/never?' + Math.random(), { mode: 'no-cors' }), 300)</script>"),
+        "/ticks" => page("<title>ticks</title><script>let left = 6; const ask = () => fetch('/near').then(() => --left ? setTimeout(ask, 100) : document.title = 'done'); ask()</script>"),
         "/slow" => page("<title>slow</title><p>there</p><img src=/never>"),
         "/round" => redirect("/round?again"),
         "/to-private" => redirect("http://10.9.8.7/secret"),

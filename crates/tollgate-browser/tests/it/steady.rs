@@ -155,7 +155,7 @@ async fn lists_that_can_be_typed_into_are_fields_and_selectors_find_everything()
     for label in ["City", "Street"] {
         let all = tab.elements().await.unwrap();
         let field = all.iter().find(|it| it.label == label).unwrap();
-        assert_eq!(field.actions, ["type", "set_value"], "{label}");
+        assert_eq!(field.actions, ["type", "set_value", "click"], "{label}");
         tab.set_value(&field.id, "Rome", false).await.unwrap();
     }
     let send = tab.selected("#send").await.unwrap().expect("it is there");
@@ -262,5 +262,26 @@ async fn a_renderer_that_dies_in_the_middle_of_a_call_ends_it() {
     let (_, again) = session.tab(None, true).await.unwrap();
     assert_eq!(again.title().await.unwrap(), "near");
     assert_eq!(world.browser.processes().await, [browser]);
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_asks_without_end_holds_nobody_up() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/polls").await;
+    let begun = std::time::Instant::now();
+    tab.click(&id(&tab, "Hit").await).await.unwrap();
+    assert_eq!(tab.title().await.unwrap(), "hit");
+    tab.press(&Stroke::new("ArrowDown", &[]).unwrap())
+        .await
+        .unwrap();
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    tab.click(&id(&tab, "Away").await).await.unwrap();
+    assert_eq!(tab.title().await.unwrap(), "near");
+    tab.navigate(&world.site.url("/ticks")).await.unwrap();
+    let idle = tollgate_browser::WaitFor::NetworkIdle;
+    tab.wait_for(&idle, Duration::from_secs(20)).await.unwrap();
+    assert_eq!(tab.title().await.unwrap(), "done");
     world.browser.close().await;
 }

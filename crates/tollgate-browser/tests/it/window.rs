@@ -22,6 +22,7 @@ async fn screen() -> Option<(Watch, OsString)> {
         cwd: None,
         env: BTreeMap::from_iter(path()),
         stderr_bytes: 4096,
+        is_kept: false,
     };
     let screen = match spawn_supervised(program).await {
         Err(error) if error.kind() == ErrorKind::NotFound => return None,

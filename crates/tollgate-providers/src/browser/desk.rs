@@ -100,6 +100,8 @@ impl Desk {
         name: &str,
     ) -> Result<Arc<Shelf>, ProviderError> {
         let name = ProfileName::new(name).map_err(invalid)?;
+        let checked = self.profiles.check();
+        checked.map_err(|error| told(Error::NotKept(error.to_string())))?;
         let owner = Self::owner(cx).principal;
         Ok(Arc::new(Shelf::named(&self.profiles, &owner, &name)))
     }
@@ -117,18 +119,13 @@ impl Desk {
         options
     }
 
-    /// Whether the session of a call that was served had to load its page again. What the call
-    /// did is written down soon.
-    pub(super) async fn noticed(&self, cx: &CallContext, place: &Place) -> bool {
+    /// The session of a call that was served.
+    pub(super) async fn served(&self, cx: &CallContext, place: &Place) -> Option<Arc<Session>> {
         let owner = Self::owner(cx);
-        let session = match &place.session_id {
+        match &place.session_id {
             Some(id) => self.browser.session(&owner, id).ok(),
             None => self.browser.known_default(&owner).await,
-        };
-        session.is_some_and(|session| {
-            session.touched();
-            session.was_reopened()
-        })
+        }
     }
 
     pub(super) fn create(
@@ -210,8 +207,8 @@ impl Desk {
         let (active, tabs) = session.list();
         let wanted = place.tab_id.or(active)?;
         let (_, tab) = tabs.into_iter().find(|(id, _)| *id == wanted)?;
-        let mut text = format!("on {}", tab.url());
-        let here = origin(&tab.url()).unwrap_or_else(|| tab.url());
+        let mut text = format!("on {}", tab.shown_url());
+        let here = origin(&tab.url()).unwrap_or_else(|| tab.shown_url());
         let arguments = call.arguments.value();
         let field = arguments.get("fields").and_then(|it| it.get(0));
         let id = field.unwrap_or(arguments).get("element_id");
@@ -259,7 +256,7 @@ impl Hand {
             Err(error) => return Err(told(error)),
         };
         Ok(Page {
-            url: self.tab.url(),
+            url: self.tab.shown_url(),
             title,
         })
     }
@@ -312,7 +309,7 @@ impl Hand {
         }
         let mut error = ProviderError::rejected("the tab is at another site than `url` says");
         error.document_code = Some("INVALID_PARAMETER".to_owned());
-        let page = site.unwrap_or_else(|| self.tab.url());
+        let page = site.unwrap_or_else(|| self.tab.shown_url());
         error.details.insert("page".to_owned(), page.into());
         Err(error)
     }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep};
-use tollgate_browser::{Error, Session};
+use tollgate_browser::{Error, Session, Stability, Tab};
 use tollgate_core::{CallContext, ErrorCode, ProviderError, toolset::Output};
 
 use super::{
@@ -31,6 +31,8 @@ const ELEMENTS_BESIDE: usize = BUDGET * 2 / 5;
 /// there was none.
 const LOOK: Duration = Duration::from_millis(50);
 const RESERVE: Duration = Duration::from_secs(1);
+/// How many dialogs of a page that nobody sees are dismissed.
+const DIALOGS: usize = 20;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -103,9 +105,17 @@ async fn extract(
     cx: &CallContext,
 ) -> Result<Output<Extracted>, ProviderError> {
     let place = args.navigate.place.clone();
-    let navigated = navigate(Arc::clone(desk), args.navigate, cx.clone()).await?;
+    let mut navigated = navigate(Arc::clone(desk), args.navigate, cx.clone()).await?;
+    if args.new_tab && navigated.download {
+        return Err(told(Error::Load("it is a file, not a page".to_owned())));
+    }
     let hand = desk.hand(cx, &place).await?;
-    let stability = hand.tab.wait_for_stable(REST, QUIET).await.map_err(told)?;
+    let most = if args.new_tab { DIALOGS } else { 0 };
+    let stability = hushed(&hand.tab, most).await.map_err(told)?;
+    if args.new_tab && navigated.dialog.take().is_some() {
+        navigated.partial = stability.load_state != "complete";
+        navigated.page = hand.page().await?;
+    }
     let with_elements = args.page_info && args.max_elements.is_none();
     let budget = BUDGET - if with_elements { ELEMENTS_BESIDE } else { 0 };
     let (mut content, mut whole) = (None, Map::new());
@@ -137,6 +147,25 @@ async fn extract(
     };
     let whole = (!whole.is_empty()).then_some(Value::Object(whole));
     View { shown, whole }.answer()
+}
+
+/// Waits until a page rests. Nobody answers the dialogs of a tab that lives as long as a call, so
+/// so many of them are dismissed at once.
+async fn hushed(tab: &Tab, most: usize) -> Result<Stability, Error> {
+    let mut dismissed = 0;
+    loop {
+        if tab.pending_dialog().is_none() {
+            match tab.wait_for_stable(REST, QUIET).await {
+                Err(Error::Dialog(_)) if dismissed < most => {}
+                other => return other,
+            }
+        }
+        if dismissed >= most {
+            return tab.wait_for_stable(REST, QUIET).await;
+        }
+        dismissed += 1;
+        tab.handle_dialog(false, None).await?;
+    }
 }
 
 /// The page's text; as long as was asked for, or as long as a view may be.

@@ -21,6 +21,8 @@ const ONE_METADATA: usize = 150;
 const MESSAGE: usize = 500;
 /// What comes to a view when its list does: commas and a cursor.
 const EDGE: usize = 30;
+/// How many parts a page is read in at most.
+const MOST_PARTS: usize = 10_000;
 /// How large a view can be that is kept to be searched, in bytes.
 const WHOLE: usize = 2 << 20;
 
@@ -45,9 +47,11 @@ impl<T: Serialize> View<T> {
     }
 }
 
-/// Where a view begins: an item, and how many characters of it have been shown.
+/// Where a view begins: an item of a part of the page, and how many characters of it have been
+/// shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Start {
+    pub(super) part: usize,
     item: usize,
     skip: usize,
 }
@@ -57,9 +61,10 @@ impl Start {
         let Some(cursor) = cursor else {
             return Ok(Self::default());
         };
-        let (item, skip) = cursor.split_once('.').unwrap_or((cursor, "0"));
-        match (item.parse(), skip.parse()) {
-            (Ok(item), Ok(skip)) => Ok(Self { item, skip }),
+        let (part, item) = cursor.split_once('/').unwrap_or(("0", cursor));
+        let (item, skip) = item.split_once('.').unwrap_or((item, "0"));
+        match (part.parse(), item.parse(), skip.parse()) {
+            (Ok(part), Ok(item), Ok(skip)) if part <= MOST_PARTS => Ok(Self { part, item, skip }),
             _ => {
                 let why = "`cursor` is one that an earlier answer gave";
                 let mut error = ProviderError::rejected(why);
@@ -69,11 +74,21 @@ impl Start {
         }
     }
 
-    fn cursor(item: usize, skip: usize) -> String {
+    fn cursor(self, item: usize, skip: usize) -> String {
+        let part = match self.part {
+            0 => String::new(),
+            part => format!("{part}/"),
+        };
         match skip {
-            0 => item.to_string(),
-            _ => format!("{item}.{skip}"),
+            0 => format!("{part}{item}"),
+            _ => format!("{part}{item}.{skip}"),
         }
+    }
+
+    /// Where the next part of the page begins.
+    pub(super) fn next_part(self) -> String {
+        let part = self.part + 1;
+        Self { part, ..self }.cursor(0, 0)
     }
 }
 
@@ -89,7 +104,7 @@ pub(super) fn page<T: Serialize>(
     let fit = fitting(&rest, budget).min(most);
     let shown: Vec<T> = rest.into_iter().take(fit).collect();
     let end = start.item.min(total) + shown.len();
-    (shown, (end < total).then(|| Start::cursor(end, 0)))
+    (shown, (end < total).then(|| start.cursor(end, 0)))
 }
 
 /// How much text is wanted.
@@ -117,18 +132,18 @@ pub(super) fn text_page(
         let item = start.item + number;
         let skipped = if number == 0 { start.skip } else { 0 };
         if left == 0 {
-            return (shown, Some(Start::cursor(item, skipped)));
+            return (shown, Some(start.cursor(item, skipped)));
         }
         let length = section.text.chars().count();
         if length > left {
             section.text = section.text.chars().take(left).collect();
             shown.push(section);
-            return (shown, Some(Start::cursor(item, skipped + left)));
+            return (shown, Some(start.cursor(item, skipped + left)));
         }
         left -= length;
         shown.push(section);
     }
-    let next = (shown.len() < total).then(|| Start::cursor(start.item + shown.len(), 0));
+    let next = (shown.len() < total).then(|| start.cursor(start.item + shown.len(), 0));
     (shown, next)
 }
 
@@ -234,7 +249,7 @@ mod tests {
         assert_eq!(seen, all);
         let (shown, next) = page(all, Start::default(), usize::MAX, 900);
         assert_eq!((shown.len(), next.as_deref()), (900, Some("900")));
-        for bad in ["x", "", "1.x", "-1", "1.2.3"] {
+        for bad in ["x", "", "1.x", "-1", "1.2.3", "1/", "/1", "1/2/3"] {
             assert!(Start::of(Some(bad)).is_err(), "{bad}");
         }
     }

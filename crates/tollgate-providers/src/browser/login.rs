@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::time::sleep;
 use tollgate_browser::{Element, Error, Tab, WaitFor, find_elements};
 use tollgate_core::{CallContext, ErrorCode, ProviderError};
 
@@ -14,18 +15,21 @@ use super::{
     act::invalid,
     desk::{Desk, Hand, Place},
     faults::told,
+    hidden::{HIDDEN, readings},
 };
-use crate::escape::unescaped;
 
 /// How long the sign of success may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 const QUIET: Duration = Duration::from_millis(500);
-/// What stands for a secret.
-const HIDDEN: &str = "********";
+/// How long a field that is gone may take to be there again.
+const REDRAWN: Duration = Duration::from_millis(300);
 
 /// How fields are found if nobody says how.
 const USERNAME: &str = "input[autocomplete~=username], input[type=email], input[name*=user i], \
                         input[name*=login i], input[name*=mail i], input[id*=user i]";
+/// Where attributes say nothing: the field for text beside the one for the password.
+const BESIDE: &str = "form:has(input[type=password]) input:is(:not([type]), [type=text], [type=tel]), \
+                      :has(> input[type=password]) > input:is(:not([type]), [type=text], [type=tel])";
 const PASSWORD: &str = "input[type=password]";
 const SUBMIT: &[&str] = &[
     "log in",
@@ -138,8 +142,11 @@ pub(super) async fn log_in(
     let username = fields.username(tab).await?;
     let password = fields.password(tab).await?;
     let submit = fields.submit(tab).await?;
-    fill(&hand, &username.id, &args.credentials.username).await?;
-    fill(&hand, &password.id, &args.credentials.password).await?;
+    let filled = [
+        (username.id.as_str(), args.credentials.username.as_str()),
+        (password.id.as_str(), args.credentials.password.as_str()),
+    ];
+    fill(&hand, filled).await?;
     match submit {
         Some(button) => tab.click(hand.target(&button.id)).await,
         None => tab.type_text(hand.target(&password.id), "", true).await,
@@ -165,6 +172,8 @@ async fn done(
     credentials: &Credentials,
     login_state: State,
 ) -> Result<LoggedIn, ProviderError> {
+    // A browser that dies from now on costs nobody the login.
+    hand.session.kept().await.map_err(told)?;
     let page = hand.page().await?;
     Ok(LoggedIn {
         success: true,
@@ -225,13 +234,6 @@ impl Credentials {
     }
 }
 
-/// What a part of an address can mean.
-fn readings(part: &str) -> impl Iterator<Item = String> {
-    let filled_in = part.replace('+', " ");
-    let meant = [unescaped(part), unescaped(&filled_in)];
-    meant.into_iter().flatten().chain([part.to_owned()])
-}
-
 /// What is waited for after the form was sent; nothing if any end will do.
 fn awaited(indicator: Option<&Indicator>) -> Result<Option<WaitFor>, ProviderError> {
     let Some(indicator) = indicator.filter(|it| it.r#type != Sign::Stable) else {
@@ -247,15 +249,28 @@ fn awaited(indicator: Option<&Indicator>) -> Result<Option<WaitFor>, ProviderErr
     })
 }
 
-/// Fills in a field; one that the page draws anew meanwhile gets a second try.
-async fn fill(hand: &Hand, id: &str, value: &str) -> Result<(), ProviderError> {
-    let (tab, target) = (&hand.tab, hand.target(id));
-    match tab.set_value(target, value, false).await {
-        Err(Error::ElementNotFound { .. } | Error::Protocol(_)) => {
-            tab.set_value(target, value, false).await.map_err(told)
+/// Fills in the fields. One that the page draws anew meanwhile gets a second try, also if it was
+/// filled in already; what a page makes of a value then is the page's.
+async fn fill(hand: &Hand, fields: [(&str, &str); 2]) -> Result<(), ProviderError> {
+    let tab = &hand.tab;
+    for (id, value) in fields {
+        let target = hand.target(id);
+        match tab.set_value(target, value, false).await {
+            Err(Error::ElementNotFound { .. } | Error::Protocol(_)) => {
+                sleep(REDRAWN).await;
+                tab.set_value(target, value, false).await
+            }
+            other => other,
         }
-        other => other.map_err(told),
+        .map_err(told)?;
     }
+    for (id, value) in fields {
+        let target = hand.target(id);
+        if !tab.holds(target, value).await.map_err(told)? {
+            tab.set_value(target, value, false).await.map_err(told)?;
+        }
+    }
+    Ok(())
 }
 
 impl Fields {
@@ -267,6 +282,12 @@ impl Fields {
         let found = self
             .find(tab, selector, query, Some(USERNAME), is_text)
             .await?;
+        let found = match found {
+            None if selector.is_none() && query.is_none() => {
+                tab.selected(BESIDE).await.map_err(told)?
+            }
+            other => other,
+        };
         found.ok_or_else(|| not_found("username"))
     }
 

@@ -17,6 +17,7 @@ mod faults;
 mod fit;
 mod following;
 mod forms;
+mod hidden;
 mod login;
 mod logs;
 mod paint;
@@ -95,12 +96,18 @@ impl Provider for Tools {
             Some(question) => question.answered(call, &cx).await?,
             None => call,
         };
+        let secrets = hidden::typed(&call);
         let mut answer = self.tools.serve(call, cx.clone()).await;
-        if self.desk.noticed(&cx, &place).await
+        let Some(session) = self.desk.served(&cx, &place).await else {
+            return answer;
+        };
+        session.touched();
+        if session.was_reopened()
             && let Ok(Answer::Done(result)) = &mut answer
         {
             result.warnings.push(Warning::PageReopened);
         }
+        hidden::hide(&mut answer, &session.secrets(secrets));
         answer
     }
 
@@ -110,9 +117,15 @@ impl Provider for Tools {
         call: &ToolCall,
         cx: &CallContext,
     ) -> Result<Option<String>, ProviderError> {
-        let Some(shown) = self.desk.preview(call, cx).await else {
+        let Some(mut shown) = self.desk.preview(call, cx).await else {
             return Ok(None);
         };
+        let place: Place = serde_json::from_str(call.arguments.raw()).unwrap_or_default();
+        if let Some(session) = self.desk.served(cx, &place).await
+            && let Some(text) = hidden::hidden(&shown.text, &session.secrets(Vec::new()))
+        {
+            shown.text = text;
+        }
         if let Some(question) = Question::about(call, cx)? {
             question.shown(cx, &shown.site).await?;
         }

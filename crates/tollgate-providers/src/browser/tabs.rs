@@ -233,7 +233,7 @@ pub(super) async fn create_tab(
     }
     Ok(Opened {
         tab_id,
-        url: tab.url(),
+        url: tab.shown_url(),
         partial,
     })
 }
@@ -275,7 +275,7 @@ pub(super) async fn list_tabs(
     for (id, tab) in all {
         tabs.push(Listing {
             id,
-            url: tab.url(),
+            url: tab.shown_url(),
             // A page that is gone or held has no title now.
             title: tab.title().await.unwrap_or_default(),
         });

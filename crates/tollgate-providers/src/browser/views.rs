@@ -146,6 +146,9 @@ pub(super) async fn info(tab: &Tab, wanted: &Wanted) -> Result<View<PageInfo>, P
     if let Some(dialog) = tab.pending_dialog() {
         return Ok(held(tab, dialog));
     }
+    if let Some(why) = tab.failure() {
+        return Err(told(why));
+    }
     let all = match tab.elements().await {
         Ok(all) => all,
         Err(error) if matches!(error, Error::Dialog(_)) => {
@@ -230,7 +233,7 @@ fn whole_elements(tab: &Tab, title: &str, all: &[Element]) -> Value {
         }
         whole
     }));
-    json!({"url": tab.url(), "title": title, "elements": elements, "cut": is_cut})
+    json!({"url": tab.shown_url(), "title": title, "elements": elements, "cut": is_cut})
 }
 
 /// A page that a dialog holds shows nothing else.
@@ -294,7 +297,11 @@ pub(super) async fn content(
     wanted: &Wanted,
 ) -> Result<View<PageContent>, ProviderError> {
     let start = Start::of(wanted.cursor.as_deref())?;
-    let content = tab.content(SECTION).await.map_err(told)?;
+    if let Some(why) = tab.failure() {
+        return Err(told(why));
+    }
+    let content = tab.content_from(SECTION, start.part).await;
+    let content = content.map_err(told)?;
     let (view, changes) = tab.view_of_sections(&content.sections, wanted.since.as_deref());
     let whole = wanted.is_first().then(|| whole_content(tab, &content));
     let Content {
@@ -305,7 +312,7 @@ pub(super) async fn content(
         metadata,
         cut,
     } = content;
-    let total_sections = sections.len();
+    let total_sections = start.part * tollgate_browser::SECTIONS_AT_ONCE + sections.len();
     let since = wanted.since.clone().filter(|_| changes.is_some());
     let (mut removed, mut more_removed) = (Vec::new(), None);
     if let Some(changes) = changes {
@@ -344,6 +351,8 @@ pub(super) async fn content(
         characters: wanted.most.unwrap_or(usize::MAX),
     };
     let (sections, next_cursor) = text_page(sections, start, budget, most);
+    // What is not read at once is read by whoever goes on.
+    let next_cursor = next_cursor.or_else(|| cut.then(|| start.next_part()));
     let is_part = next_cursor.is_some() || is_cut_beside;
     shown.sections = sections;
     shown.truncated |= next_cursor.is_some();
@@ -358,7 +367,7 @@ pub(super) async fn content(
 fn whole_content(tab: &Tab, content: &Content) -> Value {
     let (sections, is_cut) = whole_list(content.sections.iter().map(whole_section));
     json!({
-        "url": tab.url(),
+        "url": tab.shown_url(),
         "title": content.title,
         "sections": sections,
         "links": content.links,

@@ -23,7 +23,7 @@ use tollgate_core::{
     Answer, CallContext, Clock, Offers, Provider, ProviderError, SystemClock, ToolCall, ToolSet,
     ToolSpec, offer,
 };
-pub use tollgate_web::{Backend, BackendKind, Guard, KeySource, Limits, Politeness};
+pub use tollgate_web::{Backend, BackendKind, Guard, KeySource, Limits, Politeness, Spelling};
 use tollgate_web::{Fetcher, MemoryCache, Search};
 
 /// What an operator can set.

@@ -195,3 +195,48 @@ async fn a_click_waits_for_what_a_selector_names() {
     );
     provider.close().await;
 }
+
+/// A form that puts what it was given into its address, and a page that shows it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_typed_into_a_secret_field_is_in_no_later_answer() {
+    const WORD: &str = "open sesame&4711";
+    let folder = tempfile::tempdir().unwrap();
+    let (provider, cx) = (browser::provider(settings(&folder)), context());
+    let site = site_of(|path| {
+        Some(match path {
+            "/" => "<title>In</title><form action=/echo><label>Word <input type=password name=p></label>\
+                <button onclick=\"console.log('with ' + document.forms[0].p.value)\">Go</button></form>"
+                .to_owned(),
+            _ => "<title>?</title><p id=p></p><script>p.textContent = document.title = \
+                'Hello ' + new URLSearchParams(location.search).get('p')</script>"
+                .to_owned(),
+        })
+    })
+    .await;
+    data(&provider, "navigate", json!({"url": site}), &cx).await;
+    let info = data(&provider, "get_page_info", json!({}), &cx).await;
+    let id = |label: &str| {
+        let all = info["elements"].as_array().unwrap();
+        all.iter().find(|it| it["label"] == label).unwrap()["id"].clone()
+    };
+    let typed = json!({"element_id": id("Word"), "text": WORD});
+    data(&provider, "type_text", typed, &cx).await;
+    let mut answers = vec![data(&provider, "click", json!({"element_id": id("Go")}), &cx).await];
+    for tool in [
+        "list_tabs",
+        "get_page_info",
+        "get_page_content",
+        "get_console_logs",
+        "get_network_logs",
+    ] {
+        answers.push(data(&provider, tool, json!({}), &cx).await);
+    }
+    for answer in &answers {
+        let said = answer.to_string();
+        assert!(!said.contains("sesame"), "{answer:#}");
+    }
+    assert_eq!(answers[0]["page"]["title"], "Hello ********");
+    let address = answers[0]["page"]["url"].as_str().unwrap();
+    assert!(address.ends_with("/echo?p=********"), "{address}");
+    provider.close().await;
+}

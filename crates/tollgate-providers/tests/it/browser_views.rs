@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tollgate_browser::tokens;
+use tollgate_core::{CallContext, Provider};
 use tollgate_providers::browser;
 use tollgate_testkit::fakes::context;
 
@@ -62,25 +63,12 @@ async fn cursors_lead_through_all_of_a_text() {
     data(&provider, "navigate", json!({"url": url}), &cx).await;
     let expected = bare(&format!("{}{}", story(), "汉字".repeat(900)));
     for most in [None, Some(330), Some(1700)] {
-        let (mut read, mut cursor) = (String::new(), Value::Null);
-        loop {
-            let mut wanted = json!({});
-            if let Some(most) = most {
-                wanted["maxLength"] = json!(most);
-            }
-            if !cursor.is_null() {
-                wanted["cursor"] = cursor.clone();
-            }
-            let content = data(&provider, "get_page_content", wanted, &cx).await;
+        let mut read = String::new();
+        for content in pages(&provider, most, &cx).await {
             let said = texts(&content);
             assert!(most.is_none_or(|most| said.chars().count() <= most));
             assert!(tokens(&content.to_string()) <= BUDGET);
             read.push_str(&said);
-            cursor = content["nextCursor"].clone();
-            assert_eq!(content["truncated"], json!(!cursor.is_null()), "{content}");
-            if cursor.is_null() {
-                break;
-            }
         }
         assert_eq!(bare(&read), expected, "{most:?}");
     }
@@ -94,7 +82,28 @@ async fn cursors_lead_through_all_of_a_text() {
     browser_closed(&provider).await;
 }
 
-async fn browser_closed(provider: &dyn tollgate_core::Provider) {
+/// A text, view by view, as far as the cursors lead.
+async fn pages(provider: &dyn Provider, most: Option<usize>, cx: &CallContext) -> Vec<Value> {
+    let (mut all, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let mut wanted = json!({});
+        if let Some(most) = most {
+            wanted["maxLength"] = json!(most);
+        }
+        if !cursor.is_null() {
+            wanted["cursor"] = cursor;
+        }
+        let content = data(provider, "get_page_content", wanted, cx).await;
+        cursor = content["nextCursor"].clone();
+        assert_eq!(content["truncated"], json!(!cursor.is_null()), "{content}");
+        all.push(content);
+        if cursor.is_null() {
+            return all;
+        }
+    }
+}
+
+async fn browser_closed(provider: &dyn Provider) {
     provider.close().await;
 }
 
@@ -228,23 +237,10 @@ async fn a_view_of_a_text_has_at_most_fifty_sections() {
     let site = site_of(move |_| Some(format!("<title>Words</title><main>{text}</main>"))).await;
     data(&provider, "navigate", json!({"url": site}), &cx).await;
     for most in [None, Some(50_000)] {
-        let (mut counts, mut cursor) = (Vec::new(), Value::Null);
-        loop {
-            let mut wanted = json!({});
-            if let Some(most) = most {
-                wanted["maxLength"] = json!(most);
-            }
-            if !cursor.is_null() {
-                wanted["cursor"] = cursor.clone();
-            }
-            let content = data(&provider, "get_page_content", wanted, &cx).await;
+        let mut counts = Vec::new();
+        for content in pages(&provider, most, &cx).await {
             assert_eq!(content["totalSections"], 120);
             counts.push(content["sections"].as_array().unwrap().len());
-            cursor = content["nextCursor"].clone();
-            assert_eq!(content["truncated"], json!(!cursor.is_null()));
-            if cursor.is_null() {
-                break;
-            }
         }
         assert_eq!(counts, [50, 50, 20], "{most:?}");
     }

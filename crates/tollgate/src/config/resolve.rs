@@ -7,6 +7,7 @@ use std::{
 };
 
 use tollgate_core::ToolName;
+use tollgate_providers::web::Spelling;
 
 use super::{
     Config, Consent, Discovery, Limits, Log, LogTarget, Profile, Providers, Record, Review,
@@ -31,6 +32,7 @@ impl Config {
         check_profile(&raw, &layers, &mut errors);
         check_headers(&raw, &layers, &mut errors);
         check_stubs(&raw, &layers, &mut errors);
+        check_hosts(&raw, &layers, &mut errors);
         let policies = layers.policies(raw.policy.files);
         for (file, origin) in &policies {
             must_exist(&file.path, "policy.files", origin, &mut errors);
@@ -231,6 +233,42 @@ fn check_headers(raw: &RawConfig, layers: &Layers, errors: &mut Vec<ConfigError>
             let origin = layers.origin(&["telemetry", "headers", name]);
             let key = format!("telemetry.headers.{name:?}");
             errors.push(ConfigError::new(origin, "not the name of an HTTP header").at(key));
+        }
+    }
+}
+
+/// An entry that can never match is told: whoever wrote it relies on it.
+fn check_hosts(raw: &RawConfig, layers: &Layers, errors: &mut Vec<ConfigError>) {
+    let lists = [
+        ("web", "allow_hosts", &raw.web.allow_hosts, Spelling::Place),
+        (
+            "browser",
+            "allow_hosts",
+            &raw.browser.allow_hosts,
+            Spelling::Place,
+        ),
+        (
+            "browser",
+            "only_hosts",
+            &raw.browser.only_hosts,
+            Spelling::Domain,
+        ),
+        (
+            "browser",
+            "deny_hosts",
+            &raw.browser.deny_hosts,
+            Spelling::Domain,
+        ),
+    ];
+    for (section, key, entries, spelling) in lists {
+        for entry in entries {
+            let Err(why) = spelling.check(entry) else {
+                continue;
+            };
+            let origin = layers.origin(&[section, key]);
+            let message = format!("`{}` matches no host: {why}", entry.escape_debug());
+            let error = ConfigError::new(origin, message).at(format!("{section}.{key}"));
+            errors.push(error.hint(spelling.accepted()));
         }
     }
 }

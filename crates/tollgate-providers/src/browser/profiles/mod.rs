@@ -110,6 +110,11 @@ impl Profiles {
         self.vault.0.is_some()
     }
 
+    /// Says at once why nothing could be sealed, before anybody relies on it.
+    pub(super) fn check(&self) -> Result<(), SealError> {
+        self.sealer()?.seal("", b"").map(drop)
+    }
+
     fn sealer(&self) -> Result<&dyn Sealer, SealError> {
         let none = || SealError::NoKey("none is configured".to_owned());
         self.vault.0.as_deref().ok_or_else(none)

@@ -155,3 +155,10 @@ fn names_are_plain_and_profiles_few() {
     assert!(none.load().unwrap_err().contains("no key"));
     assert!(!without.can_keep() && format!("{without:?}").contains("Vault"));
 }
+
+#[test]
+fn without_a_key_that_is_said_before_anybody_relies_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let none = Profiles::new(folder.path(), Vault(None));
+    assert!(matches!(none.check(), Err(SealError::NoKey(_))));
+}

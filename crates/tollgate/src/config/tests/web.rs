@@ -108,3 +108,19 @@ fn an_unknown_engine_is_passed_over_with_a_notice() {
     home.user("[web]\nsearch = [\"altavista\", \"brave\"]");
     assert_eq!(engines(&home).0, [BackendKind::Brave]);
 }
+
+#[test]
+fn hosts_that_can_never_match_are_told() {
+    let home = Home::new();
+    home.user(
+        "[web]\nallow_hosts = [\"wiki.local:8080\", \"*.local\"]\n\
+         [browser]\nonly_hosts = [\"*.example.com\", \"10.0.0.0/8\"]\n\
+         deny_hosts = [\"https://bad.example\", \"bad.example:80\", \"bad.example\"]",
+    );
+    insta::assert_snapshot!(home.errors(), @"
+    ~/.config/tollgate/tollgate.toml:2: web.allow_hosts: `*.local` matches no host: `*` stands for nothing there (write `host` or `host:port`, such as `localhost:3000` or `[::1]:3000`)
+    ~/.config/tollgate/tollgate.toml:4: browser.only_hosts: `10.0.0.0/8` matches no host: paths and ranges of addresses are not understood (write `host`, an address, or `*.example.com` for every host below it)
+    ~/.config/tollgate/tollgate.toml:5: browser.deny_hosts: `https://bad.example` matches no host: a scheme is no part of a host (write `host`, an address, or `*.example.com` for every host below it)
+    ~/.config/tollgate/tollgate.toml:5: browser.deny_hosts: `bad.example:80` matches no host: a port is no part of a host, and every port is meant (write `host`, an address, or `*.example.com` for every host below it)
+    ");
+}

@@ -54,6 +54,30 @@ fn plain_pages_are_read_over_http_and_the_others_in_the_browser() {
 }
 
 #[test]
+fn dialogs_hold_nobody_up_and_a_file_is_no_page() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let urls = [site.url("/alerts"), site.url("/file")];
+    let inputs = json!({"urls": urls, "engine": "browser"});
+    let ran = run(&mut lines, "batch_extract_pages", inputs, "sync");
+    let result = &ran["data"]["result"];
+    assert_eq!(ran["data"]["status"], "partial_success", "{ran:#}");
+    let (alerts, file) = (&result["items"][0], &result["items"][1]);
+    assert_eq!(
+        (&alerts["title"], &alerts["success"]),
+        (&json!("Alerts"), &json!(true)),
+        "{ran:#}"
+    );
+    assert!(alerts["content"].to_string().contains("ferry"), "{ran:#}");
+    assert_eq!(file["success"], false, "{ran:#}");
+    assert!(file["error"].to_string().contains("not a page"), "{ran:#}");
+    lines.end();
+    lines.wait();
+    env.whole();
+}
+
+#[test]
 fn what_is_wanted_of_a_page_is_what_comes() {
     let site = Site::start();
     let env = world(&site);

@@ -1,10 +1,10 @@
 //! Logging in by a run: a human agrees, the session stays, and the password is nowhere.
 
-use std::fs;
+use std::{fs, thread, time::Duration};
 
 use serde_json::{Value, json};
 
-use super::{SESAME, Site, artifact, ask, ended, ending::sessions, world};
+use super::{SESAME, Site, artifact, ask, browsers, ended, ending::sessions, kill, world};
 use crate::support::{Lines, TestEnv, approval_id};
 
 fn inputs(site: &Site, word: &str, more: &Value) -> Value {
@@ -167,6 +167,83 @@ fn a_login_says_whether_it_is_kept() {
     let ran = agreed(&env, &mut lines, &inputs(&site, SESAME, &failing), "sync");
     let told = &ran["error"]["details"]["result"];
     assert_eq!(told["cookiesSaved"], false, "{ran:#}");
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+}
+
+#[test]
+fn a_field_that_is_drawn_anew_is_filled_in_once_more() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let selectors = json!({"mode": "selector", "usernameSelector": "[name=user]", "passwordSelector": "[name=word]"});
+    for fields in [json!({}), json!({"fields": selectors})] {
+        let mut inputs = inputs(&site, SESAME, &fields);
+        inputs["startUrl"] = json!(site.url("/redrawn"));
+        let ran = agreed(&env, &mut lines, &inputs, "sync");
+        assert_eq!(
+            ran["data"]["result"]["loginState"], "authenticated",
+            "{fields} {ran:#}"
+        );
+    }
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+}
+
+#[test]
+fn where_nothing_tells_a_name_goes_beside_the_password() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let mut inputs = inputs(&site, SESAME, &json!({}));
+    inputs["startUrl"] = json!(site.url("/nameless"));
+    let ran = agreed(&env, &mut lines, &inputs, "sync");
+    assert_eq!(
+        ran["data"]["result"]["loginState"], "authenticated",
+        "{ran:#}"
+    );
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+}
+
+/// Nobody keeps this session anywhere; its browser is all that dies.
+#[test]
+fn a_session_is_logged_in_as_before_after_its_browser_was_killed() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let ran = agreed(&env, &mut lines, &inputs(&site, SESAME, &json!({})), "sync");
+    let result = &ran["data"]["result"];
+    assert_eq!(result["cookiesSaved"], false, "{ran:#}");
+    let session = &result["sessionId"];
+    for _ in 0..2 {
+        let found = browsers(lines.child.id());
+        assert_eq!(found.len(), 1, "{found:?}");
+        kill(&env, &found[0]);
+        while browsers(lines.child.id()).contains(&found[0]) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let here = json!({"sessionId": session});
+        let mut page = ask(&mut lines, "browser.get_page_content", here.clone());
+        // Whoever comes before the death is noticed shares it.
+        if page["error"]["errorCode"] == "PAGE_CRASHED" {
+            page = ask(&mut lines, "browser.get_page_content", here);
+        }
+        let said = page["data"].to_string();
+        assert!(said.contains("Hello, Anna"), "{page:#}");
+        assert!(!said.contains("Visits before: 0"), "{page:#}");
+    }
+    let anew = json!({"sessionId": session, "url": site.url("/account")});
+    let went = ask(&mut lines, "browser.navigate", anew);
+    assert_eq!(went["data"]["page"]["title"], "Account", "{went:#}");
+    // Another session shares nothing of it.
+    let other = ask(&mut lines, "browser.create_session", json!({}));
+    let other = json!({"sessionId": other["data"]["sessionId"], "url": site.url("/account")});
+    let went = ask(&mut lines, "browser.navigate", other);
+    assert_eq!(went["data"]["page"]["title"], "Log in", "{went:#}");
     lines.end();
     lines.wait();
     nowhere(&env);
