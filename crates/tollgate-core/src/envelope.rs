@@ -11,6 +11,7 @@ use crate::{
     ledger::BudgetLedger,
     payload::Payload,
     print::{self, ObjectText, Print},
+    spelled::Spelled,
     warning::Warning,
 };
 
@@ -147,6 +148,14 @@ pub fn schema(data: Option<&Value>) -> Value {
             "meta": {"type": "object"},
         },
     })
+}
+
+/// How numbers in [`schema`] are spelled, if they are spelled so in the schema of the data.
+pub fn spelled(data: &Spelled) -> Spelled {
+    let either = Spelled::of_members([("0", data.clone())]);
+    let within = Spelled::of_members([("anyOf", either)]);
+    let properties = Spelled::of_members([("data", within)]);
+    Spelled::of_members([("$defs", data.member("$defs")), ("properties", properties)])
 }
 
 /// How a call went.

@@ -10,6 +10,7 @@ use crate::{
     identity::{Surface, TrustLevel},
     ledger::Estimate,
     name::ToolName,
+    payload::{Payload, PayloadError},
     schema::Schema,
     spelled::Spelled,
     telling::Telling,
@@ -235,6 +236,16 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// Prints it with the numbers of its owner as they were spelled.
+    pub fn printed(&self) -> Result<Payload, PayloadError> {
+        let spelled = Spelled::of_members([
+            ("input_schema", self.spelled.member("inputSchema")),
+            ("output_schema", self.spelled.member("outputSchema")),
+            ("more", self.spelled.clone()),
+        ]);
+        Payload::parse(spelled.print(&serde_json::to_value(self)?))
+    }
+
     /// Whether a call changes anything, as far as the spec alone can tell.
     pub fn has_side_effects(&self) -> bool {
         !self.annotations.read_only

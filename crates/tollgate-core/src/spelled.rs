@@ -12,7 +12,7 @@ use serde_json::{Number, Value, value::RawValue};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spelled(Option<Arc<Node>>);
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Node {
     Number(Box<str>),
     /// By name, or by place.
@@ -25,6 +25,27 @@ impl Spelled {
         let raw = has_odd_number(text).then(|| serde_json::from_str::<&RawValue>(text).ok());
         let odd = raw.flatten().and_then(node);
         Self(odd.map(Arc::new))
+    }
+
+    /// The same of the member of this name.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Self {
+        let found = match self.0.as_deref() {
+            Some(Node::Below(below)) => below.get(name).cloned(),
+            Some(Node::Number(_)) | None => None,
+        };
+        Self(found.map(Arc::new))
+    }
+
+    /// The same of an object that has these members, or of an array that has them at these
+    /// places.
+    pub fn of_members<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
+        let odd = members.into_iter().filter_map(|(name, member)| {
+            let node = member.0.map(Arc::unwrap_or_clone)?;
+            Some((name.to_owned(), node))
+        });
+        let odd: BTreeMap<_, _> = odd.collect();
+        Self((!odd.is_empty()).then(|| Arc::new(Node::Below(odd))))
     }
 
     /// Whether everything is printed as it was written anyway.
@@ -173,6 +194,17 @@ mod tests {
         ] {
             assert!(Spelled::of(text).is_usual(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_moved_keeps_its_spelling() {
+        let odd = Spelled::of(r#"{"a":{"b":[1.50]},"c":1e2,"d":1}"#);
+        let moved = Spelled::of_members([("0", odd.member("a")), ("1", odd.member("d"))]);
+        let value = serde_json::json!([{"b": [1.5]}, 1]);
+        assert_eq!(moved.print(&value), r#"[{"b":[1.50]},1]"#);
+        assert!(odd.member("d").is_usual());
+        assert!(odd.member("c").member("x").is_usual());
+        assert!(Spelled::of_members([("0", odd.member("d"))]).is_usual());
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tollgate_core::{CallContext, ErrorCode, ProviderError, Tool, ToolSet};
+use tollgate_core::{
+    Annotations, CallContext, ErrorCode, Payload, ProviderError, Spelled, Tool, ToolSet, envelope,
+};
 
 use super::{Handle, engine};
 use crate::call::{CALL_BY_NAME, Viewer, found, shows};
@@ -124,11 +126,14 @@ struct Described {
     name: String,
     title: String,
     description: String,
-    input_schema: Map<String, Value>,
+    #[schemars(with = "Map<String, Value>")]
+    input_schema: Payload,
     /// The whole envelope, around the tool's `data`.
-    output_schema: Map<String, Value>,
+    #[schemars(with = "Map<String, Value>")]
+    output_schema: Payload,
     /// Read-only, idempotent, destructive, open-world, sensitive-sink.
-    annotations: Map<String, Value>,
+    #[schemars(with = "Map<String, Value>")]
+    annotations: Annotations,
     capability: String,
     provider: String,
     toolsets: Vec<String>,
@@ -160,22 +165,27 @@ async fn describe(
         return Err(error);
     };
     let spec = &listing.spec;
-    let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let output = envelope::schema(spec.output_schema.as_deref());
+    let spelled_output = envelope::spelled(&spec.spelled.member("outputSchema"));
     Ok(Described {
         name: cx.spelling.of(&spec.name),
         title: spec.title.clone(),
         description: catalog.spelled(&spec.description, cx.spelling).into_owned(),
-        input_schema: object(&spec.input_schema),
-        output_schema: object(&tollgate_core::envelope::schema(
-            spec.output_schema.as_deref(),
-        )),
-        annotations: object(&json!(spec.annotations)),
+        input_schema: written(&spec.spelled.member("inputSchema"), &spec.input_schema)?,
+        output_schema: written(&spelled_output, &output)?,
+        annotations: spec.annotations,
         capability: spec.capability.as_str().to_owned(),
         provider: spec.provider_id.clone(),
         toolsets: spec.toolsets.clone(),
         timeout_ms: spec.timeout_ms,
         requires_confirm: spec.requires_confirm,
     })
+}
+
+/// A schema with its numbers as its owner wrote them.
+fn written(spelled: &Spelled, schema: &Value) -> Result<Payload, ProviderError> {
+    Payload::parse(spelled.print(schema))
+        .map_err(|error| ProviderError::new(ErrorCode::Internal, format!("a schema is {error}")))
 }
 
 #[derive(Deserialize, JsonSchema)]

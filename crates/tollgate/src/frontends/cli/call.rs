@@ -143,7 +143,7 @@ fn for_people(envelope: &Envelope, scene: &Scene<'_>) -> Result<(), Stop> {
     let console = scene.console;
     head(envelope, scene);
     if let Some(data) = &envelope.data {
-        console.pretty(data.value())?;
+        console.pretty_text(data)?;
     }
     if let Some(failure) = &envelope.error {
         explain(failure, &envelope.tool, scene);

@@ -7,6 +7,7 @@ use std::{
 
 use serde::Serialize;
 use serde_json::Value;
+use tollgate_core::{Payload, Spelled};
 
 use super::{Exit, Stop};
 
@@ -157,6 +158,15 @@ impl Console {
         self.line(&text)
     }
 
+    /// The same of JSON whose numbers stay as they were written.
+    pub(crate) fn pretty_text(&self, payload: &Payload) -> io::Result<()> {
+        let spelled = Spelled::of(payload.raw());
+        if spelled.is_usual() {
+            return self.pretty(payload.value());
+        }
+        self.line(&indented(&spelled.print(payload.value())))
+    }
+
     pub(crate) fn fail(&self, exit: Exit, message: &str) -> ExitCode {
         self.stop(&Stop {
             exit,
@@ -176,6 +186,52 @@ impl Console {
         }
         stop.exit.into()
     }
+}
+
+/// JSON without spaces as [`Console::pretty`] prints it.
+pub(crate) fn indented(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut depth = 0_usize;
+    let (mut quoted, mut escaped) = (false, false);
+    let mut rest = text.chars().peekable();
+    let turn = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", depth));
+    };
+    while let Some(c) = rest.next() {
+        if quoted {
+            quoted = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+            out.push(c);
+            continue;
+        }
+        match c {
+            '{' | '[' => {
+                out.push(c);
+                if let Some(end) = rest.next_if(|next| matches!(next, '}' | ']')) {
+                    out.push(end);
+                } else {
+                    depth += 1;
+                    turn(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                turn(&mut out, depth);
+                out.push(c);
+            }
+            ',' => {
+                out.push(c);
+                turn(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            _ => {
+                quoted = c == '"';
+                out.push(c);
+            }
+        }
+    }
+    out
 }
 
 /// Like [`visible`], but messages of several lines stay so.
@@ -233,6 +289,18 @@ mod tests {
     #[test]
     fn columns_are_counted_as_seen() {
         assert_eq!(width("工具"), 4);
+    }
+
+    #[test]
+    fn json_is_indented_as_usual_whatever_is_in_it() {
+        for value in [
+            serde_json::json!({"a": [], "b": {}, "c": [1, {"d": "x\\"}, "\"[,:{"], "e:": null}),
+            serde_json::json!([[[1, 2], [{}]], ""]),
+            serde_json::json!(5),
+        ] {
+            let wanted = serde_json::to_string_pretty(&value).unwrap();
+            assert_eq!(indented(&value.to_string()), wanted);
+        }
     }
 
     #[test]

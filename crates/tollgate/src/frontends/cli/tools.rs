@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::{Value, json};
+use tollgate_core::Payload;
 use tollgate_engine::{
     Gateway, Request,
     search::{Index, documents_from_corpus},
@@ -48,6 +50,13 @@ async fn through_the_door(
     Ok(Exit::from(&outcome))
 }
 
+/// All that `tools list --json` prints.
+#[derive(Serialize)]
+struct Listed<'a> {
+    tools: Vec<Payload>,
+    catalog: &'a str,
+}
+
 fn list(gateway: &Gateway, toolset: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let catalog = gateway.catalog();
     let wanted = |sets: &[String]| toolset.is_none_or(|set| sets.iter().any(|own| own == set));
@@ -71,13 +80,12 @@ fn list(gateway: &Gateway, toolset: Option<&str>, scene: &Scene<'_>) -> Result<E
         )));
     }
     if scene.console.is_json() {
-        let all: Vec<Value> = listings
-            .iter()
-            .map(|listing| json!(*listing.spec))
-            .collect();
-        scene
-            .console
-            .json(&json!({"tools": all, "catalog": catalog.version()}))?;
+        let all = listings.iter().map(|listing| listing.spec.printed());
+        let all: Result<Vec<Payload>, _> = all.collect();
+        scene.console.json(&Listed {
+            tools: all.map_err(|error| Stop::failed(error.to_string()))?,
+            catalog: catalog.version(),
+        })?;
         return Ok(Exit::Ok);
     }
     let rows: Vec<Vec<String>> = listings

@@ -209,3 +209,44 @@ fn long_answers_of_a_server_are_shortened_if_the_operator_wants_it() {
     let read = session.ask("resources/read", json!({"uri": uri}));
     assert!(read.to_string().contains(&"b".repeat(5000)));
 }
+
+#[test]
+fn a_description_keeps_the_spelling_of_numbers_wherever_it_is_shown() {
+    let env = with("modern numbers", "");
+    let (input, output) = (r#""maximum":1.50"#, r#""const":1.0E+2"#);
+    let n = r#"{"n":[1.50,12345678901234567890123,1e2]}"#;
+    let shown = env.run(&["tools", "show", "mcp.s.rich", "--json"]).exits(0);
+    assert!(shown.out.contains(input), "{}", shown.out);
+    assert!(shown.out.contains(output), "{}", shown.out);
+    let shown = env.run(&["tools", "show", "mcp.s.rich"]).exits(0).out;
+    for wanted in [input, output] {
+        assert!(shown.contains(&wanted.replace(':', ": ")), "{shown}");
+    }
+    let listed = env.run(&["tools", "list", "--json"]).exits(0).out;
+    for wanted in [input, output, &format!(r#""x-vendor":{n}"#)] {
+        assert!(listed.contains(wanted), "{wanted} in {listed}");
+    }
+    let mut session = Session::with_tool(&env, "mcp.s.rich");
+    let name = json!({"name": "mcp.s.rich"});
+    let params = json!({"name": "tools.describe", "arguments": name});
+    let id = session.begin("tools/call", params);
+    let answer = loop {
+        let text = session.text();
+        if text.contains(&format!(r#""id":{id},"#)) {
+            break text;
+        }
+    };
+    assert!(
+        answer.contains(input) && answer.contains(output),
+        "{answer}"
+    );
+    // Results are shown to people as they were written, too.
+    let odd = env.run(&["call", "mcp.s.odd"]).exits(0).out;
+    for wanted in [
+        "\"b\": 1.50",
+        "\"a\": 12345678901234567890123",
+        "\"c\": 1e2",
+    ] {
+        assert!(odd.contains(wanted), "{odd}");
+    }
+}

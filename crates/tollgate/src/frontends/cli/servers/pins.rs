@@ -3,14 +3,15 @@
 //! Invariant: what waits is shown as it is, hidden characters made visible, before anybody
 //! can accept it, and only a human accepts.
 
+use serde::Serialize;
 use serde_json::{Value, json};
-use tollgate_core::Capability;
+use tollgate_core::{Capability, Payload, Spelled};
 use tollgate_providers::upstream::{Pin, Told, oddities, proposed};
 
 use super::{
     super::{
         Exit, Scene, Stop,
-        console::{Paint, visible},
+        console::{Paint, indented, visible},
         terminal,
     },
     lock,
@@ -37,24 +38,51 @@ fn definition(told: Option<&Told>) -> Option<&str> {
     told.map(|told| told.definition.get())
 }
 
+/// One tool that waits, as `mcp diff --json` shows it.
+#[derive(Serialize)]
+struct Waits<'a> {
+    server: &'a str,
+    tool: &'a str,
+    accepted: Option<Payload>,
+    waiting: Option<Payload>,
+    notes: Option<Vec<&'static str>>,
+    proposed_capability: Option<&'static str>,
+}
+
+impl<'a> Waits<'a> {
+    fn of((server, tool, pin): &'a (String, String, Pin)) -> Self {
+        let printed = |told| {
+            let (spelled, value) = read(told)?;
+            Payload::parse(spelled.print(&value)).ok()
+        };
+        let grade = definition(pin.waiting.as_ref()).and_then(proposed);
+        let grade = grade.filter(|_| pin.accepted.is_none());
+        Self {
+            server,
+            tool,
+            accepted: printed(pin.accepted.as_ref()),
+            waiting: printed(pin.waiting.as_ref()),
+            notes: definition(pin.waiting.as_ref()).map(oddities),
+            proposed_capability: grade.map(Capability::as_str),
+        }
+    }
+}
+
+/// A definition, and how its numbers are spelled.
+fn read(told: Option<&Told>) -> Option<(Spelled, Value)> {
+    let text = definition(told)?;
+    Some((Spelled::of(text), serde_json::from_str(text).ok()?))
+}
+
 pub(super) fn diff(server: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    #[derive(Serialize)]
+    struct All<'a> {
+        waiting: Vec<Waits<'a>>,
+    }
     let all = waiting(server, scene)?;
     if scene.console.is_json() {
-        let all: Vec<Value> = all
-            .iter()
-            .map(|(server, tool, pin)| {
-                let parsed = |told: Option<&Told>| {
-                    definition(told).and_then(|text| serde_json::from_str::<Value>(text).ok())
-                };
-                let odd = definition(pin.waiting.as_ref()).map(oddities);
-                let grade = definition(pin.waiting.as_ref()).and_then(proposed);
-                let grade = grade.filter(|_| pin.accepted.is_none());
-                json!({"proposed_capability": grade.map(Capability::as_str),
-                       "server": server, "tool": tool, "accepted": parsed(pin.accepted.as_ref()),
-                       "waiting": parsed(pin.waiting.as_ref()), "notes": odd})
-            })
-            .collect();
-        scene.console.json(&json!({"waiting": all}))?;
+        let waiting = all.iter().map(Waits::of).collect();
+        scene.console.json(&All { waiting })?;
         return Ok(Exit::Ok);
     }
     if all.is_empty() {
@@ -78,24 +106,70 @@ pub(super) fn diff(server: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop
 
 /// One tool's difference, line by line; nothing in it is invisible.
 fn shown((server, tool, pin): &(String, String, Pin)) -> Vec<String> {
-    let lines = |told: Option<&Told>| -> Vec<String> {
-        let value = definition(told).and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let text = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
-        let text = text.unwrap_or_default();
-        text.lines().map(escaped).collect()
-    };
-    let (before, after) = (lines(pin.accepted.as_ref()), lines(pin.waiting.as_ref()));
     let mut all = vec![format!("{} of {}", visible(tool), visible(server))];
-    let gone = before.iter().filter(|line| !after.contains(line));
-    all.extend(gone.map(|line| format!("- {line}")));
-    let come = after.iter().filter(|line| !before.contains(line));
-    all.extend(come.map(|line| format!("+ {line}")));
-    let odd = definition(pin.waiting.as_ref()).map_or_else(Vec::new, oddities);
+    let waiting = pin.waiting.as_ref();
+    match &pin.accepted {
+        Some(accepted) => {
+            let (before, after) = (places(Some(accepted)), places(waiting));
+            let gone = before.iter().filter(|line| !after.contains(line));
+            all.extend(gone.map(|line| format!("- {line}")));
+            let come = after.iter().filter(|line| !before.contains(line));
+            all.extend(come.map(|line| format!("+ {line}")));
+        }
+        None => {
+            let text = read(waiting).map(|(spelled, value)| indented(&spelled.print(&value)));
+            let text = text.unwrap_or_default();
+            all.extend(text.lines().map(|line| format!("+ {}", escaped(line))));
+        }
+    }
+    let odd = definition(waiting).map_or_else(Vec::new, oddities);
     all.extend(odd.into_iter().map(|odd| format!("! {odd}")));
     if pin.accepted.is_none() {
-        all.extend(grade(tool, pin.waiting.as_ref()));
+        all.extend(grade(tool, waiting));
     }
     all
+}
+
+/// Everything that a definition says, each with its place: two that differ anywhere differ in
+/// a line, and the line says where.
+fn places(told: Option<&Told>) -> Vec<String> {
+    let Some((spelled, value)) = read(told) else {
+        return definition(told).map(escaped).into_iter().collect();
+    };
+    let mut all = Vec::new();
+    let mut open = vec![(String::new(), spelled, &value)];
+    while let Some((place, spelled, value)) = open.pop() {
+        let below: Vec<(String, String, &Value)> = match value {
+            Value::Object(fields) => fields
+                .iter()
+                .map(|(name, value)| (name.clone(), key(name), value))
+                .collect(),
+            Value::Array(entries) => entries
+                .iter()
+                .enumerate()
+                .map(|(at, value)| (at.to_string(), at.to_string(), value))
+                .collect(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+        };
+        if below.is_empty() {
+            all.push(escaped(&format!("{place}: {}", spelled.print(value))));
+        }
+        for (name, shown, value) in below.into_iter().rev() {
+            let dot = if place.is_empty() { "" } else { "." };
+            open.push((format!("{place}{dot}{shown}"), spelled.member(&name), value));
+        }
+    }
+    all
+}
+
+/// A name as a key of TOML or of a place; quoted where it has to be.
+fn key(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        Value::from(name).to_string()
+    }
 }
 
 /// What a tool that is new could be graded, for the operator to decide.
@@ -105,7 +179,7 @@ fn grade(tool: &str, told: Option<&Told>) -> Option<String> {
         Capability::L0 => "it says that it only reads",
         Capability::L1 | Capability::L2 => "it does not say that it only reads",
     };
-    let (tool, grade) = (visible(tool), grade.as_str());
+    let (tool, grade) = (visible(&key(tool)), grade.as_str());
     Some(format!(
         "? {says}; if you agree: [mcp.servers.tools.{tool}] capability = \"{grade}\""
     ))
