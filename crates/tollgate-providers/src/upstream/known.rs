@@ -68,6 +68,15 @@ impl Upstream {
                 told.push((definition, &**raw));
             }
         }
+        for unknown in self
+            .settings
+            .tools
+            .keys()
+            .filter(|name| !seen.contains(*name))
+        {
+            let said = format!("the configuration speaks of `{unknown}`, which it does not offer");
+            self.tell_once("mcp.tool.unknown", said);
+        }
         for odd in offered::odd(&listed.resources, &listed.templates, &listed.prompts) {
             let said = format!("{} `{}`: {}", odd.kind, odd.name, odd.notes.join(", "));
             self.tell_once("mcp.offer.odd", said);

@@ -81,6 +81,7 @@ pub(crate) struct Upstream {
     id: String,
     settings: Server,
     patience: Duration,
+    afresh: bool,
     journal: Option<Arc<dyn Journal>>,
     names: Names,
     phase: Mutex<Phase>,
@@ -129,6 +130,7 @@ fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
         servers,
         lock,
         patience,
+        afresh,
         journal,
         control,
     } = settings;
@@ -146,6 +148,7 @@ fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
                 turns: Arc::new(Semaphore::new(server.concurrent)),
                 held: Mutex::default(),
                 patience,
+                afresh,
                 journal: journal.clone(),
                 phase: Mutex::new(Phase::Idle),
                 changed: watch::channel(0).0,
@@ -288,17 +291,18 @@ impl Upstream {
         }
     }
 
-    /// Waits until something is known of it, it failed, or patience is at its end.
+    /// Waits until something is known of it (anew, if that is wanted), it failed, or patience is
+    /// at its end.
     async fn acquaint(self: &Arc<Self>) -> Option<String> {
         let mut changed = self.changed.subscribe();
         let deadline = tokio::time::sleep(self.patience);
         tokio::pin!(deadline);
         self.begin();
         loop {
-            if self.known().is_some() {
-                return None;
-            }
+            let is_known = self.known().is_some();
             match self.phase() {
+                Phase::Up(_) if is_known => return None,
+                Phase::Idle | Phase::Starting if is_known && !self.afresh => return None,
                 Phase::Down(down) => return Some(down.reason),
                 Phase::Closed => return Some("it is closed".to_owned()),
                 Phase::Idle | Phase::Starting | Phase::Up(_) => {}
@@ -336,7 +340,8 @@ impl Provider for Handle {
 
     async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
         let server = &self.0;
-        let trouble = if server.known().is_none() && !server.patience.is_zero() {
+        let is_asked = server.afresh || server.known().is_none();
+        let trouble = if is_asked && !server.patience.is_zero() {
             server.acquaint().await
         } else {
             None

@@ -13,6 +13,8 @@ pub struct Settings {
     pub lock: Option<PathBuf>,
     /// How long a listing waits for a server of which nothing is known yet.
     pub patience: Duration,
+    /// Whether a listing waits for servers that are known as well.
+    pub afresh: bool,
     /// Where what happens to servers is written down.
     pub journal: Option<Arc<dyn Journal>>,
     /// The folder where other processes of this user can reach this one.
@@ -25,6 +27,7 @@ impl fmt::Debug for Settings {
             .field("servers", &self.servers)
             .field("lock", &self.lock)
             .field("patience", &self.patience)
+            .field("afresh", &self.afresh)
             .field("control", &self.control)
             .finish_non_exhaustive()
     }

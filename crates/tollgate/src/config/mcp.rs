@@ -11,6 +11,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::Value;
+use tollgate_core::ToolName;
 
 use super::{
     env::Environment,
@@ -36,6 +37,8 @@ pub struct Mcp {
     pub servers: Vec<McpServer>,
     /// How long a listing waits for a server of which nothing is known; no file can say so.
     pub patience: Duration,
+    /// Whether it waits for those that are known, too; no file can say so either.
+    pub afresh: bool,
 }
 
 /// One server.
@@ -152,10 +155,30 @@ pub(super) fn servers(raw: RawMcp, layers: &mut Layers, environment: &Environmen
         }
         fresh
     });
+    let mut bare = None;
+    for server in &mut found {
+        if !std::mem::take(&mut server.raw.unprefixed) {
+            continue;
+        }
+        match &bare {
+            None => {
+                server.raw.unprefixed = true;
+                bare = Some(server.name.clone());
+            }
+            Some(first) => {
+                let message = format!(
+                    "the server `{}` carries its prefix: only one may keep its own names, and that is `{first}`",
+                    server.name
+                );
+                notices.push(notice(origin.clone(), &message));
+            }
+        }
+    }
     layers.notices.extend(notices);
     Mcp {
         servers: found,
         patience: Duration::ZERO,
+        afresh: false,
     }
 }
 
@@ -181,6 +204,8 @@ fn server(raw: RawServer) -> Result<McpServer, String> {
             oauth: raw.oauth.clone(),
         },
     };
+    check_kind(&raw)?;
+    check_aliases(&raw)?;
     if let Some(oauth) = &raw.oauth {
         let has_header = |name: &String| name.eq_ignore_ascii_case("authorization");
         if raw.url.is_none() {
@@ -198,6 +223,44 @@ fn server(raw: RawServer) -> Result<McpServer, String> {
         reach,
         raw,
     })
+}
+
+/// Refuses what would have no effect on this kind of server.
+fn check_kind(raw: &RawServer) -> Result<(), String> {
+    let of_address = [("headers", !raw.headers.is_empty())];
+    let of_program = [
+        ("args", !raw.args.is_empty()),
+        ("cwd", raw.cwd.is_some()),
+        ("env", !raw.env.is_empty()),
+        ("plain_env", !raw.plain_env.is_empty()),
+    ];
+    let (set, kind): (&[(&str, bool)], _) = if raw.url.is_some() {
+        (&of_program, "command")
+    } else {
+        (&of_address, "url")
+    };
+    match set.iter().find(|(_, is_set)| *is_set) {
+        Some((key, _)) => Err(format!("`{key}` is for servers with a `{kind}`")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses other names of its tools that are none, or that two of them have.
+fn check_aliases(raw: &RawServer) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    for (tool, own) in &raw.tools {
+        let Some(alias) = &own.alias else { continue };
+        let (tool, shown) = (cut(tool), cut(alias));
+        if ToolName::new(alias.clone()).is_err() {
+            return Err(format!(
+                "the alias `{shown}` of its tool `{tool}` is no name"
+            ));
+        }
+        if !seen.insert(alias) {
+            return Err(format!("two of its tools have the alias `{shown}`"));
+        }
+    }
+    Ok(())
 }
 
 fn check_name(name: &str) -> Result<(), String> {

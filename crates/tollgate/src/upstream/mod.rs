@@ -73,6 +73,7 @@ pub(crate) fn settings(config: &Config, environment: &Environment) -> Settings {
         servers: servers.map(|one| server(one, config, &shared)).collect(),
         lock: Some(lock_path(config)),
         patience: config.mcp.patience,
+        afresh: config.mcp.afresh,
         journal: None,
         control: Some(folder(config)),
     }

@@ -73,7 +73,7 @@ pub struct RawServer {
     /// How often it is looked at, in milliseconds; without it 15000.
     #[schemars(range(min = 20, max = 3_600_000))]
     pub health_interval_ms: Option<u64>,
-    /// Whether its tools keep their own names, without `mcp.<name>.` before them.
+    /// Whether its tools keep their own names, without `mcp.<name>.` before them; one server's may.
     pub unprefixed: bool,
     /// Whether what its tools say about themselves may lower their risk.
     pub trust_annotations: bool,

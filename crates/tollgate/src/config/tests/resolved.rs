@@ -222,6 +222,7 @@ fn what_is_written_is_what_is_resolved() {
         mcp: Mcp {
             servers: [],
             patience: 0ns,
+            afresh: false,
         },
         serve: Serve {
             host: "0.0.0.0",

@@ -45,6 +45,7 @@ pub(super) async fn run(
     match Config::load(environment, flags) {
         Ok(mut config) => {
             config.mcp.patience = super::PATIENCE;
+            config.mcp.afresh = true;
             findings.extend(configuration(&config));
             findings.push(policies(&config));
             findings.extend(state(&config).await);

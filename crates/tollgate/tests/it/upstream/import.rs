@@ -166,3 +166,45 @@ fn what_cannot_be_read_or_edited_stays_as_it_is() {
     );
     assert_eq!(config(&env), inline);
 }
+
+#[test]
+fn a_program_that_is_named_from_its_project_starts_there_wherever_the_gate_runs() {
+    let env = TestEnv::new();
+    env.write("project/server.py", fs::read(fixture()).unwrap());
+    env.write("project/below/server.py", fs::read(fixture()).unwrap());
+    let entry = json!({"mcpServers": {
+        "near": {"command": "python3", "args": ["./server.py", "legacy"]},
+        "below": {"command": "python3", "args": ["server.py", "legacy"], "cwd": "below"},
+        "far": {"command": "python3", "args": [fixture(), "legacy"]},
+    }});
+    env.write("project/.mcp.json", entry.to_string());
+    env.run(&["mcp", "import", ".mcp.json", "--write"]).exits(0);
+    let root = env.path("project").display().to_string();
+    let text = config(&env);
+    assert!(text.contains(&format!("cwd = \"{root}\"\n")), "{text}");
+    assert!(
+        text.contains(&format!("cwd = \"{root}/below\"\n")),
+        "{text}"
+    );
+    assert_eq!(text.matches("cwd").count(), 2, "{text}");
+    let mut elsewhere = env.command(&["mcp", "status", "--json"]);
+    let ran = elsewhere.current_dir("/").output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    for server in status["servers"].as_array().unwrap() {
+        assert_eq!(server["state"], "ready", "{status:#}");
+    }
+}
+
+#[test]
+fn an_address_that_holds_a_secret_is_pointed_out() {
+    let env = TestEnv::new();
+    let key = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let entry = json!({"mcpServers": {"s": {"url": format!("https://x.example/mcp?key={key}")}}});
+    env.write("project/.mcp.json", entry.to_string());
+    let shown = env.run(&["mcp", "import", ".mcp.json"]).exits(0).out;
+    assert!(
+        shown.contains("its address looks as if it held a secret"),
+        "{shown}"
+    );
+    assert!(!shown.contains(&key), "{shown}");
+}

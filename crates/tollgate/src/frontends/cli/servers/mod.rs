@@ -154,7 +154,9 @@ fn odd(pinned: &Pinned) -> Vec<(String, Vec<&'static str>)> {
 
 /// Starts every server and says how each is.
 async fn status(scene: &Scene<'_>) -> Result<Exit, Stop> {
-    let catalog = wire::listed(&scene.config, &scene.environment).await?;
+    let mut config = scene.config.clone();
+    config.mcp.afresh = true;
+    let catalog = wire::listed(&config, &scene.environment).await?;
     let mut servers = Vec::new();
     for (id, health) in catalog.health().await {
         let Some(name) = id.strip_prefix("mcp_") else {

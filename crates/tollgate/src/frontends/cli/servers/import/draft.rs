@@ -159,7 +159,8 @@ impl Drafting<'_> {
             }
         }
         let cwd = part("cwd").and_then(Value::as_str);
-        self.draft.cwd = cwd.map(|cwd| self.open_text(cwd));
+        let cwd = cwd.map(|cwd| self.open_text(cwd));
+        self.draft.cwd = self.folder(cwd);
         let env = part("env").and_then(Value::as_object);
         for (key, value) in env.into_iter().flatten() {
             let Some(value) = plain(value) else {
@@ -170,11 +171,34 @@ impl Drafting<'_> {
         Ok(())
     }
 
+    /// Where a program starts: what is named from a project's folder is looked for there, wherever
+    /// the gate itself runs.
+    fn folder(&self, given: Option<String>) -> Option<String> {
+        let root = &self.from.root;
+        let below = |word: &str| {
+            let is_path = word.contains(['/', '.']) && Path::new(word).is_relative();
+            is_path && !word.starts_with(['$', '~'])
+        };
+        match given {
+            Some(folder) if folder.starts_with(['$', '~']) => Some(folder),
+            Some(folder) => Some(root.join(folder).display().to_string()),
+            None => {
+                let words = self.draft.command.iter().chain(&self.draft.args);
+                let mut found = words.filter(|word| below(word) && root.join(word).exists());
+                found.next().map(|_| root.display().to_string())
+            }
+        }
+    }
+
     fn address(&mut self, url: &str, entry: &serde_json::Map<String, Value>) -> Result<(), String> {
         if url == LOCAL_URL {
             return Err("it is Tollgate itself".to_owned());
         }
         self.draft.url = Some(self.open_text(url));
+        if is_secret("", url) {
+            let note = "its address looks as if it held a secret and stays as it is: give it in `headers` if you can";
+            self.draft.notes.push(note.to_owned());
+        }
         let headers = entry.get("headers").or(entry.get("http_headers"));
         let headers = headers.and_then(Value::as_object);
         for (key, value) in headers.into_iter().flatten() {

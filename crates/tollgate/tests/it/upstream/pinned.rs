@@ -1,0 +1,82 @@
+//! What waits is shown so that nothing of it can be missed.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+
+use super::web::{Then, Web, modern};
+use crate::support::TestEnv;
+
+/// A server with one tool, whose definition a test changes as it likes.
+fn with_tool(name: &str, schema: &str) -> (TestEnv, Arc<Mutex<String>>) {
+    let schema = Arc::new(Mutex::new(schema.to_owned()));
+    let (told, name) = (Arc::clone(&schema), name.to_owned());
+    let web = Web::start(move |got| {
+        if got.rpc() != "tools/list" {
+            return modern(got, &json!([]));
+        }
+        let (id, schema) = (&got.body["id"], told.lock().unwrap());
+        let tool = format!(
+            r#"{{"name":"{name}","description":"d","inputSchema":{schema},"annotations":{{"readOnlyHint":true}}}}"#
+        );
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","tools":[{tool}],"ttlMs":0,"cacheScope":"private"}}}}"#
+        );
+        let kind = ("content-type", "application/json".to_owned());
+        Then::Answer(200, vec![kind], body)
+    });
+    let env = TestEnv::with_config(&web.section(""));
+    env.run(&["mcp", "status"]).exits(0);
+    (env, schema)
+}
+
+/// Lets the server tell another schema.
+fn changes(env: &TestEnv, told: &Mutex<String>, schema: &str) -> String {
+    schema.clone_into(&mut told.lock().unwrap());
+    env.run(&["mcp", "status"]);
+    env.run(&["mcp", "diff", "s"]).exits(0).out
+}
+
+#[test]
+fn what_only_moved_within_a_definition_is_shown_with_its_place() {
+    let before = r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"}}}"#;
+    let (env, told) = with_tool("t", before);
+    let after = r#"{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"string"}}}"#;
+    let shown = changes(&env, &told, after);
+    for line in [
+        r#"- inputSchema.properties.a.type: "string""#,
+        r#"+ inputSchema.properties.a.type: "integer""#,
+        r#"- inputSchema.properties.b.type: "integer""#,
+        r#"+ inputSchema.properties.b.type: "string""#,
+    ] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+    assert!(!shown.contains("description"), "{shown}");
+}
+
+#[test]
+fn a_number_that_changed_beyond_what_is_counted_is_shown() {
+    let schema = |number: &str| {
+        format!(r#"{{"type":"object","properties":{{"a b":{{"maximum":{number}}}}}}}"#)
+    };
+    let (env, told) = with_tool("t", &schema("12345678901234567890123"));
+    let shown = changes(&env, &told, &schema("12345678901234567890124"));
+    for line in [
+        r#"- inputSchema.properties."a b".maximum: 12345678901234567890123"#,
+        r#"+ inputSchema.properties."a b".maximum: 12345678901234567890124"#,
+    ] {
+        assert!(shown.contains(line), "{line} in {shown}");
+    }
+    let told = env.run(&["mcp", "diff", "s", "--json"]).exits(0).out;
+    for spelled in ["12345678901234567890123", "12345678901234567890124"] {
+        assert!(told.contains(spelled), "{told}");
+    }
+}
+
+#[test]
+fn a_proposal_can_be_pasted_whatever_the_name_of_the_tool_is() {
+    let (env, _) = with_tool("db.query", r#"{"type":"object"}"#);
+    let told = env.run(&["mcp", "accept", "s"]).exits(2).err;
+    let wanted = r#"[mcp.servers.tools."db.query"] capability = "L0""#;
+    assert!(told.contains(wanted), "{told}");
+}
