@@ -202,6 +202,8 @@ pub enum Notice {
     ListsChanged,
     /// A thing that can be read has changed.
     ResourceUpdated(String),
+    /// A page that a human was sent to is done; this is the name it was asked with.
+    PageDone(String),
 }
 
 /// Takes notices. They may come at any time and from any thread.

@@ -21,6 +21,8 @@ pub enum Changed {
     Resources,
     /// What is read at this address.
     Resource(String),
+    /// A page that a human was sent to is done; whoever asked knows its name.
+    Page(String),
 }
 
 /// Changes that a slow listener may be behind; beyond that it misses some.
@@ -109,6 +111,11 @@ impl NoticeSink for Attendant {
             Notice::ResourceUpdated(uri) => {
                 if let Some(inner) = self.inner.upgrade() {
                     inner.announce(Changed::Resource(uri));
+                }
+            }
+            Notice::PageDone(page) => {
+                if let Some(inner) = self.inner.upgrade() {
+                    inner.announce(Changed::Page(page));
                 }
             }
         }

@@ -81,6 +81,28 @@ struct State {
     held: Option<(u64, u64)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<String>,
+    /// Pages that a human goes to before the call is made again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    visits: Vec<String>,
+}
+
+impl State {
+    fn of(server: &str) -> Self {
+        Self {
+            server: server.to_owned(),
+            request_state: None,
+            held: None,
+            task: None,
+            visits: Vec::new(),
+        }
+    }
+
+    fn asking(&self, asks: BTreeMap<String, InputAsk>) -> InputRequest {
+        InputRequest {
+            asks,
+            state: serde_json::to_vec(self).unwrap_or_default(),
+        }
+    }
 }
 
 /// Whether a client can be asked this.
@@ -137,16 +159,21 @@ pub(super) fn unasked(server: &str, method: &str, params: Payload) -> Option<Inp
 }
 
 fn beyond(server: &str, asks: BTreeMap<String, InputAsk>) -> InputRequest {
+    State::of(server).asking(asks)
+}
+
+/// Sends a human to these pages, by the names that they were given here.
+pub(super) fn to_pages(server: &str, pages: Vec<(String, Payload)>) -> InputRequest {
+    let names = pages.iter().map(|(name, _)| name.clone());
     let state = State {
-        server: server.to_owned(),
-        request_state: None,
-        held: None,
-        task: None,
+        visits: names.collect(),
+        ..State::of(server)
     };
-    InputRequest {
-        asks,
-        state: serde_json::to_vec(&state).unwrap_or_default(),
-    }
+    let asks = pages.into_iter();
+    state.asking(
+        asks.map(|(name, page)| (name, InputAsk::Elicitation(page)))
+            .collect(),
+    )
 }
 
 /// One question of a modern server.
@@ -188,15 +215,11 @@ pub(super) fn asked_by_task(
         ProviderError::new(ErrorCode::Unavailable, message)
     })?;
     let state = State {
-        server: server.to_owned(),
-        request_state: None,
-        held: None,
         task: Some(task.to_owned()),
+        ..State::of(server)
     };
-    Ok(Reached::Asks(InputRequest {
-        asks: asks(server, says.input_requests)?,
-        state: serde_json::to_vec(&state).unwrap_or_default(),
-    }))
+    let asks = asks(server, says.input_requests)?;
+    Ok(Reached::Asks(state.asking(asks)))
 }
 
 /// Tells an answer from a question of a modern server.
@@ -223,15 +246,10 @@ pub(super) fn reached(server: &str, payload: Payload) -> Result<Reached, Provide
     }
     let asks = asks(server, says.input_requests)?;
     let state = State {
-        server: server.to_owned(),
         request_state: says.request_state,
-        held: None,
-        task: None,
+        ..State::of(server)
     };
-    Ok(Reached::Asks(InputRequest {
-        asks,
-        state: serde_json::to_vec(&state).unwrap_or_default(),
-    }))
+    Ok(Reached::Asks(state.asking(asks)))
 }
 
 /// A question that nobody answered.
@@ -260,6 +278,10 @@ impl Upstream {
         }
         if let Some(task) = state.task {
             return Ok(Resumed::Task(task));
+        }
+        if !state.visits.is_empty() {
+            Box::pin(self.visited(&state.visits, responses, cx)).await?;
+            return Ok(Resumed::Afresh(String::new()));
         }
         if responses.given_up && state.held.is_none() {
             // Nothing is open there, and without an answer it is not called again.
@@ -317,7 +339,12 @@ impl Upstream {
         let Running {
             peer, id, exchange, ..
         } = running;
-        let Some(ask) = kind(&question.method, question.params) else {
+        let params = if is_page(&question.method, &question.params) {
+            self.pages.renamed(name, question.params)
+        } else {
+            question.params
+        };
+        let Some(ask) = kind(&question.method, params) else {
             let message = format!("the server `{name}` asks for something unknown here");
             return Err(ProviderError::new(ErrorCode::Unsupported, message));
         };
@@ -351,15 +378,11 @@ impl Upstream {
             }
         });
         let state = State {
-            server: name.clone(),
-            request_state: None,
             held: Some((*PROCESS, number)),
-            task: None,
+            ..State::of(name)
         };
-        Ok(Reached::Asks(InputRequest {
-            asks: BTreeMap::from([("question".to_owned(), ask)]),
-            state: serde_json::to_vec(&state).unwrap_or_default(),
-        }))
+        let asks = BTreeMap::from([("question".to_owned(), ask)]);
+        Ok(Reached::Asks(state.asking(asks)))
     }
 
     /// Keeps a request if there is room for it.
@@ -383,6 +406,7 @@ impl Upstream {
     pub(super) fn forget_all(&self) {
         let gone = std::mem::take(&mut *self.held());
         drop(gone);
+        self.pages.forget();
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<u64, Held>> {

@@ -22,7 +22,7 @@ use super::{
     known::Entry,
     life::Phase,
     link::{Exchange, LinkError, Next},
-    mirror,
+    mirror, pages,
     patience::Patience,
     peer::{Extras, Peer},
     rewrite,
@@ -62,7 +62,8 @@ pub(super) enum Step {
     Answered(Payload, Box<Running>),
     /// The server asks; the request stays open.
     Asked(Box<Running>, Question),
-    /// The server wants to ask what this client cannot be asked.
+    /// The server wants something of the client before it goes on; the client may not be able
+    /// to give it.
     Lacks(InputRequest),
 }
 
@@ -352,8 +353,12 @@ impl Upstream {
                     });
                 }
                 Next::Answer(Err(error)) => {
-                    let lacks = ask::lacking(&self.settings.name, &error, cx.asks).or(unasked);
+                    let lacks = ask::lacking(&self.settings.name, &error, cx.asks);
+                    let lacks = lacks.or_else(|| self.pages_first(&error)).or(unasked);
                     return lacks.map(Step::Lacks).ok_or_else(|| self.refused(&error));
+                }
+                Next::Said(Heard::Told(method, params)) if method == pages::DONE => {
+                    self.page_done(&params);
                 }
                 Next::Said(Heard::Told(method, params)) => {
                     if tell(&method, &params, cx) {

@@ -60,10 +60,24 @@ pub(super) struct Http {
     garbage: Arc<Garbage>,
     lost: watch::Sender<Option<String>>,
     tokens: Option<Box<Tokens>>,
-    /// When it last began to answer something.
-    heard: Mutex<Instant>,
+    /// When it last said something.
+    heard: Arc<Pulse>,
     /// What is under way at an older server.
     pub(super) calls: Calls,
+}
+
+/// When something was last heard from somewhere.
+pub(super) struct Pulse(Mutex<Instant>);
+
+impl Pulse {
+    fn beat(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn silence(&self) -> Duration {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.elapsed()
+    }
 }
 
 /// What requests have to repeat.
@@ -84,6 +98,7 @@ pub(super) enum Exchange {
         response: Box<Arrival>,
         events: Events,
         garbage: Arc<Garbage>,
+        heard: Arc<Pulse>,
     },
     /// It is an older server's.
     Older(Box<Older>),
@@ -120,7 +135,7 @@ impl Http {
             chatter,
             garbage,
             lost: watch::channel(None).0,
-            heard: Mutex::new(Instant::now()),
+            heard: Arc::new(Pulse(Mutex::new(Instant::now()))),
             calls: Calls::default(),
         })
     }
@@ -161,6 +176,7 @@ impl Http {
                 response: Box::new(response),
                 events: Events::new(self.message_bytes),
                 garbage: Arc::clone(&self.garbage),
+                heard: Arc::clone(&self.heard),
             });
         }
         let body = bounded(response, self.message_bytes).await?;
@@ -200,6 +216,7 @@ impl Http {
             response: Box::new(response),
             events: events.anew(),
             garbage: Arc::clone(&self.garbage),
+            heard: Arc::clone(&self.heard),
         })
     }
 
@@ -231,6 +248,7 @@ impl Http {
         }
         let mut events = Events::new(self.message_bytes);
         while let Ok(Some(piece)) = response.chunk().await {
+            self.heard.beat();
             if events.push(&piece).is_err() {
                 return true;
             }
@@ -317,14 +335,13 @@ impl Http {
             }
             LinkError::Lost(why)
         })?;
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.heard.beat();
         Ok(arrival)
     }
 
-    /// For how long it has begun to answer nothing.
+    /// For how long it has said nothing.
     pub(super) fn silence(&self) -> Duration {
-        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.elapsed()
+        self.heard.silence()
     }
 
     fn remember_session(&self, response: &Arrival) {
@@ -423,6 +440,7 @@ impl Exchange {
                 response,
                 events,
                 garbage,
+                heard,
             } => loop {
                 while let Some(event) = events.next() {
                     match garbage.read(&event) {
@@ -436,7 +454,10 @@ impl Exchange {
                     }
                 }
                 match response.chunk().await {
-                    Ok(Some(piece)) => events.push(&piece)?,
+                    Ok(Some(piece)) => {
+                        heard.beat();
+                        events.push(&piece)?;
+                    }
                     Ok(None) | Err(_) => return Err(broken()),
                 }
             },

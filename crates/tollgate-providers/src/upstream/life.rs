@@ -23,6 +23,7 @@ use super::{
     garbage::Garbage,
     http::{self, Http},
     link::{Link, LinkError},
+    pages,
     peer::{self, AskError, Begun, Peer},
     rpc::Heard,
     settings::{Era, Transport},
@@ -44,7 +45,7 @@ const WAITS: [Duration; 5] = [
 const BREAKER: usize = WAITS.len();
 const LONG_WHILE: Duration = Duration::from_secs(300);
 /// How long a server may take to say that it is awake.
-const AWAKE: Duration = Duration::from_secs(5);
+pub(super) const AWAKE: Duration = Duration::from_secs(5);
 /// How much of standard error is kept.
 const STDERR: usize = 64 << 10;
 /// Words to nobody in particular that may wait.
@@ -252,6 +253,7 @@ impl Upstream {
         let count = self.known().map_or(0, |known| known.tools.len());
         let ready = format!("it speaks {} and offers {count} tools", peer.version);
         self.journal("mcp.ready", &ready);
+        self.stall.forget();
         self.set(Phase::Up(Arc::clone(peer)));
         *up = Some(Instant::now());
         self.notice(Notice::ListsChanged);
@@ -270,12 +272,18 @@ impl Upstream {
                         return Trouble::of("mcp.list_tools.failed", &error);
                     }
                 }
-                _ = look.tick() => {
+                _ = look.tick() => match &*peer.link {
+                    Link::Stdio(_) => {
+                        if let Some(why) = self.examine(peer, self.is_idle()).await {
+                            return trouble(&why);
+                        }
+                    }
                     // A place that others may use as well is only asked for a reason.
-                    if is_stdio(&peer.link)
-                        && let Some(why) = self.examine(peer, self.is_idle()).await
-                    {
-                        return trouble(&why);
+                    Link::Http(http) => self.look_at_address(peer, http).await,
+                },
+                () = self.wanted.notified() => {
+                    if let Link::Http(http) = &*peer.link {
+                        self.look_at_address(peer, http).await;
                     }
                 }
                 () = self.relist.notified() => {
@@ -304,6 +312,7 @@ impl Upstream {
                         self.notice(Notice::ResourceUpdated(self.names.uri(uri)));
                     }
                 }
+                pages::DONE => self.page_done(&params),
                 _ => {}
             },
             Heard::Asked(id, method, params) => peer.brush_off(&id, &method, &params).await,
@@ -340,7 +349,7 @@ impl Upstream {
                 Link::Stdio(stdio) => stdio.silence(),
                 Link::Http(http) => http.silence(),
             };
-            let is_hung = is_hung(self.is_idle(), silence, self.settings.timeout);
+            let is_hung = is_hung(self.is_idle(), silence, self.settings.longest_silence());
             return is_hung.then(|| "it does not answer any more".to_owned());
         }
         None

@@ -21,6 +21,7 @@ mod names;
 mod oauth;
 mod offered;
 mod older;
+mod pages;
 mod patience;
 mod peer;
 mod rewrite;
@@ -29,6 +30,7 @@ mod settings;
 mod specs;
 mod spoken;
 mod sse;
+mod stall;
 mod stdio;
 mod tasks;
 #[cfg(test)]
@@ -68,8 +70,10 @@ use self::{
     known::{Entry, Known},
     life::Phase,
     names::Names,
+    pages::Pages,
     peer::{Listed, Peer},
     spoken::Spoken,
+    stall::Stall,
 };
 
 /// How long a call waits for a server that has failed and is started again.
@@ -117,6 +121,10 @@ pub(crate) struct Upstream {
     spoken: Mutex<Option<Arc<Spoken>>>,
     /// Requests that wait for an answer of the client.
     held: Mutex<HashMap<u64, ask::Held>>,
+    /// Pages that humans were sent to.
+    pages: Pages,
+    /// Whether it leaves calls waiting and answers nothing else either.
+    stall: Stall,
 }
 
 /// A provider for each server.
@@ -147,6 +155,8 @@ fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
                 names: Names::new(&server.name, server.prefix),
                 turns: Arc::new(Semaphore::new(server.concurrent)),
                 held: Mutex::default(),
+                pages: Pages::default(),
+                stall: Stall::default(),
                 patience,
                 afresh,
                 journal: journal.clone(),
@@ -253,7 +263,8 @@ impl Upstream {
         let soon = Instant::now() + SOON;
         loop {
             let (patience, told) = match self.phase() {
-                Phase::Up(peer) => return Ok(peer),
+                Phase::Up(peer) if self.stall.is_none() => return Ok(peer),
+                Phase::Up(peer) => return self.despite_stall(peer),
                 Phase::Closed => return Err(closed(&self.settings.name)),
                 phase @ (Phase::Idle | Phase::Starting) => {
                     if matches!(phase, Phase::Idle) {

@@ -472,7 +472,7 @@ async fn once(link: &Link, id: u64, method: &str, params: String) -> Result<Payl
 async fn initialize(link: &Arc<Link>) -> Result<Peer, AskError> {
     let version = env!("CARGO_PKG_VERSION");
     let params = format!(
-        r#"{{"protocolVersion":"{LEGACY}","capabilities":{{"elicitation":{{}},"sampling":{{}},"roots":{{}}}},"clientInfo":{{"name":"tollgate","version":"{version}"}}}}"#
+        r#"{{"protocolVersion":"{LEGACY}","capabilities":{{"elicitation":{{"form":{{}},"url":{{}}}},"sampling":{{}},"roots":{{}}}},"clientInfo":{{"name":"tollgate","version":"{version}"}}}}"#
     );
     if let Link::Http(http) = &**link {
         http.settle(LEGACY, false);

@@ -40,6 +40,8 @@ impl RpcError {
     pub(super) const INVALID_PARAMS: i64 = -32602;
     /// The error of a server that wants to ask what a client cannot be asked.
     pub(super) const MISSING_CAPABILITY: i64 = -32021;
+    /// The error of an older server that wants a human to go to pages before it is asked again.
+    pub(super) const PAGES_FIRST: i64 = -32042;
     /// The error of a server that speaks other versions.
     pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 }

@@ -199,6 +199,12 @@ impl Server {
         }
     }
 
+    /// For how long any of its tools may be silent.
+    pub(super) fn longest_silence(&self) -> Duration {
+        let single = self.tools.values().filter_map(|tool| tool.timeout);
+        single.fold(self.timeout, Duration::max)
+    }
+
     /// The provider's id.
     pub fn id(&self) -> String {
         format!("mcp_{}", self.name)

@@ -59,13 +59,17 @@ impl Given {
 /// Reads the answers and the state that a request brings along; most bring nothing.
 pub(super) fn given(params: &Params) -> Result<Given, RpcError> {
     let (answers, state) = (params.get(Member::Answers)?, params.get(Member::State)?);
-    let answers = match answers {
+    let answers: BTreeMap<String, Payload> = match answers {
         None => BTreeMap::new(),
         Some(raw) => Some(raw)
             .filter(|raw| raw.starts_with('{'))
             .and_then(|raw| serde_json::from_str(raw).ok())
             .ok_or_else(|| RpcError::invalid_params("`inputResponses` must be an object"))?,
     };
+    if let Some((id, _)) = answers.iter().find(|(_, it)| !it.raw().starts_with('{')) {
+        let message = format!("`inputResponses` must hold an object for `{id}`");
+        return Err(RpcError::invalid_params(message));
+    }
     let foreign = || RpcError::invalid_params("`requestState` is not one of ours");
     let state = match state.map(params::text) {
         None => State::None,

@@ -20,6 +20,7 @@ use super::{
     listen,
     outlet::AskFailed,
     rpc::{self, Answered, Asked, RpcError},
+    visits::Visits,
 };
 
 /// How long a person may take to answer.
@@ -33,6 +34,7 @@ pub(super) struct Conversation {
     watched: Mutex<HashMap<String, Following>>,
     open: Mutex<HashMap<String, oneshot::Sender<Result<Payload, String>>>>,
     asked: AtomicU64,
+    visits: Visits,
 }
 
 impl Conversation {
@@ -42,6 +44,7 @@ impl Conversation {
             watched: Mutex::default(),
             open: Mutex::default(),
             asked: AtomicU64::new(1),
+            visits: Visits::default(),
         }
     }
 
@@ -116,6 +119,11 @@ impl Conversation {
         {
             return None;
         }
+        if let Changed::Page(name) = changed
+            && !self.visits.end(name)
+        {
+            return None;
+        }
         let (method, params) = listen::told(changed);
         Some(rpc::notification(method, &Value::Object(params)))
     }
@@ -144,7 +152,8 @@ impl Conversation {
         let id = format!("tollgate-{}", self.asked.fetch_add(1, Ordering::Relaxed));
         let (sender, receiver) = oneshot::channel();
         locked(&self.open).insert(id.clone(), sender);
-        let message = rpc::request(&id, method, params);
+        let page = self.visits.begin(method, params);
+        let message = rpc::request(&id, method, page.as_ref().unwrap_or(params));
         let waiting = Waiting {
             conversation: self,
             id,

@@ -74,6 +74,8 @@ impl Filter {
             Changed::Prompts => self.prompts,
             Changed::Resources => self.resources,
             Changed::Resource(uri) => self.watched.contains(uri),
+            // From this version on nobody waits to hear it.
+            Changed::Page(_) => false,
         }
     }
 }
@@ -88,6 +90,10 @@ pub(super) fn told(changed: &Changed) -> (&'static str, Map<String, Value>) {
         Changed::Resource(uri) => {
             params.insert("uri".to_owned(), json!(uri));
             "notifications/resources/updated"
+        }
+        Changed::Page(name) => {
+            params.insert("elicitationId".to_owned(), json!(name));
+            "notifications/elicitation/complete"
         }
     };
     (method, params)

@@ -31,6 +31,7 @@ mod spill;
 mod stdio;
 mod tasks;
 mod tools;
+mod visits;
 
 use std::sync::Arc;
 

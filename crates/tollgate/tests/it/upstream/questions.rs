@@ -266,3 +266,65 @@ fn nobody_is_sent_to_a_page_who_can_only_be_shown_a_form() {
     let lacks = &refused["error"]["data"]["requiredCapabilities"];
     assert_eq!(*lacks, json!({"elicitation": {"url": {}}}), "{refused:#}");
 }
+
+#[test]
+fn a_call_that_wants_a_page_visited_first_is_made_again_when_that_is_done() {
+    let env = with("legacy gated", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    // Who cannot send anybody anywhere is told so.
+    let refused = modern_call(&mut session, "mcp.s.ask", &asked_by(json!({"form": {}})));
+    assert_eq!(refused["error"]["code"], -32021, "{refused:#}");
+    drop(session);
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let can = asked_by(json!({"url": {}}));
+    let asked = modern_call(&mut session, "mcp.s.ask", &can)["result"].clone();
+    let questions = asked["inputRequests"].as_object();
+    let questions = questions.unwrap_or_else(|| panic!("{asked:#}"));
+    let (id, question) = questions.iter().next().unwrap();
+    assert_eq!(question["params"]["url"], "https://sign.example/in");
+    let answer = |action: &str| {
+        let mut again = can.clone();
+        again["inputResponses"] = json!({id: {"action": action}});
+        again["requestState"] = asked["requestState"].clone();
+        again
+    };
+    let done = modern_call(&mut session, "mcp.s.ask", &answer("accept"));
+    assert_eq!(text(&done["result"]), "welcome", "{done:#}");
+}
+
+#[test]
+fn a_call_is_not_made_again_if_nobody_goes_to_its_page() {
+    let env = with("legacy gated", "");
+    let mut session = Session::with_tool(&env, "mcp.s.ask");
+    let can = asked_by(json!({"url": {}}));
+    let asked = modern_call(&mut session, "mcp.s.ask", &can)["result"].clone();
+    let id = asked["inputRequests"].as_object().unwrap().keys().next();
+    let mut again = can;
+    again["inputResponses"] = json!({id.unwrap(): {"action": "decline"}});
+    again["requestState"] = asked["requestState"].clone();
+    let refused = modern_call(&mut session, "mcp.s.ask", &again);
+    let failed = &refused["result"]["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "input_required", "{refused:#}");
+}
+
+#[test]
+fn an_answer_that_is_no_object_reaches_no_server() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.ask");
+        let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
+        let mut again = answering(&asked, "Ada");
+        for answer in again["inputResponses"]
+            .as_object_mut()
+            .unwrap()
+            .values_mut()
+        {
+            *answer = json!(5);
+        }
+        let refused = modern_call(&mut session, "mcp.s.ask", &again);
+        assert_eq!(refused["error"]["code"], -32602, "{era}: {refused:#}");
+        // Whoever answers properly after that is heard.
+        let done = modern_call(&mut session, "mcp.s.ask", &answering(&asked, "Ada"));
+        assert_eq!(text(&done["result"]), "hello Ada", "{era}: {done:#}");
+    }
+}

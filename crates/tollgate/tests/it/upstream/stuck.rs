@@ -3,14 +3,15 @@
 use std::{
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
     thread,
     time::{Duration, Instant},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Session, text,
@@ -117,6 +118,143 @@ fn an_address_that_is_slow_with_one_call_is_left_alone() {
     assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
     let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
     assert!(!logs.contains("mcp.ended"), "{logs}");
+}
+
+/// Waits until a server's log says something.
+fn logged(env: &TestEnv, wanted: &str) -> bool {
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_secs(20) {
+        if env.run(&["mcp", "logs", "s"]).exits(0).out.contains(wanted) {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+#[test]
+fn a_call_that_an_address_leaves_waiting_costs_no_other_call_its_time() {
+    let (held, open) = (Arc::new(Mutex::new(())), Arc::new(AtomicBool::new(false)));
+    let (busy, is_held) = (Arc::clone(&held), Arc::clone(&open));
+    let web = Web::start(move |got| {
+        // One thing at a time: whatever comes waits for the end of the first.
+        if is_held.load(Ordering::SeqCst) {
+            drop(busy.lock().unwrap());
+        }
+        modern(got, &json!([tool("good"), tool("slow")]))
+    });
+    // Only the waits for a sign of life are short.
+    let single = |name: &str| format!("[mcp.servers.tools.{name}]\ntimeout_ms = 60000\n");
+    let limits = "timeout_ms = 400\nhealth_interval_ms = 50\n";
+    let section = web.section(&format!("{limits}{}{}", single("good"), single("slow")));
+    let env = TestEnv::with_config(&section);
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+    let busy = held.lock().unwrap();
+    open.store(true, Ordering::SeqCst);
+    let slow = session.begin("tools/call", json!({"name": "mcp.s.slow", "arguments": {}}));
+    assert!(logged(&env, "mcp.stalled"));
+    let since = Instant::now();
+    let answer = session.call("mcp.s.good", json!({}));
+    assert!(since.elapsed() < Duration::from_secs(10), "{answer:#}");
+    let failed = &answer["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "unavailable", "{answer:#}");
+    assert!(failed["retry_after_seconds"].as_u64().unwrap() >= 1);
+    let message = failed["message"].as_str().unwrap();
+    assert!(message.contains("has answered nothing"), "{message}");
+    // It was only busy, so the call that kept it so ends well, and others can be made again.
+    drop(busy);
+    assert_eq!(text(&session.answer(slow)["result"]), "well");
+    assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    assert!(logs.contains("mcp.awake"), "{logs}");
+    assert!(!logs.contains("mcp.ended"), "{logs}");
+}
+
+#[test]
+fn an_address_that_answers_while_a_call_waits_is_left_alone() {
+    let web = Web::start(move |got| match got.body["params"]["name"].as_str() {
+        Some("slow") => Then::Hang(String::new()),
+        _ => modern(got, &json!([tool("good"), tool("slow")])),
+    });
+    let limits = "timeout_ms = 400\nhealth_interval_ms = 50\n\
+                  [mcp.servers.tools.slow]\ntimeout_ms = 60000\n";
+    let env = TestEnv::with_config(&web.section(limits));
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    let asked = web.of("server/discover").len();
+    session.begin("tools/call", json!({"name": "mcp.s.slow", "arguments": {}}));
+    // It is asked because a call waits, and only then.
+    while web.of("server/discover").len() < asked + 3 {
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    assert!(!logs.contains("mcp.stalled"), "{logs}");
+}
+
+#[test]
+fn an_address_that_still_tells_of_one_call_is_not_taken_for_hung() {
+    let (tell, feed) = mpsc::channel::<String>();
+    let feed = Mutex::new(Some(feed));
+    let deaf = Arc::new(AtomicBool::new(false));
+    let is_deaf = Arc::clone(&deaf);
+    let web = Web::start(move |got| {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n".to_owned();
+        match got.body["params"]["name"].as_str() {
+            Some("long") => Then::Feed(head, feed.lock().unwrap().take().unwrap()),
+            _ if is_deaf.load(Ordering::SeqCst) => Then::Hang(String::new()),
+            _ => modern(got, &json!([tool("good"), tool("long")])),
+        }
+    });
+    let env = TestEnv::with_config(&web.section("timeout_ms = 400"));
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    let long = session.begin(
+        "tools/call",
+        json!({"name": "mcp.s.long", "arguments": {}, "_meta": {"progressToken": 1}}),
+    );
+    while web.of("tools/call").is_empty() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    deaf.store(true, Ordering::SeqCst);
+    let call = web.of("tools/call").remove(0).body;
+    let token = call["params"]["_meta"]["progressToken"].clone();
+    let event = |message: &Value| format!("data: {message}\n\n");
+    let progress = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                          "params": {"progressToken": token, "progress": 1}});
+    let good = session.begin("tools/call", json!({"name": "mcp.s.good", "arguments": {}}));
+    for _ in 0..40 {
+        tell.send(event(&progress)).unwrap();
+        thread::sleep(Duration::from_millis(50));
+    }
+    let failed = session.answer(good)["result"]["structuredContent"]["error"].clone();
+    assert_eq!(failed["kind"], "timeout", "{failed:#}");
+    let result = json!({"resultType": "complete", "content": [{"type": "text", "text": "well"}]});
+    let answer = json!({"jsonrpc": "2.0", "id": call["id"], "result": result});
+    tell.send(event(&answer)).unwrap();
+    assert_eq!(text(&session.answer(long)["result"]), "well");
+    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    assert!(!logs.contains("mcp.ended"), "{logs}");
+}
+
+#[test]
+fn a_tool_that_may_take_long_is_not_ended_because_another_call_waits() {
+    let long = "timeout_ms = 300\n[mcp.servers.tools.wait]\ntimeout_ms = 60000";
+    let env = super::with("legacy", long);
+    let mut session = Session::with_tool(&env, "mcp.s.wait");
+    let file = env.path("let-it-end");
+    let arguments = json!({"until": file.display().to_string()});
+    let wait = session.begin(
+        "tools/call",
+        json!({"name": "mcp.s.wait", "arguments": arguments, "_meta": {"progressToken": 1}}),
+    );
+    session.until("notifications/progress");
+    let answer = session.call("mcp.s.echo", json!({}));
+    let failed = &answer["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "timeout", "{answer:#}");
+    thread::sleep(Duration::from_secs(1));
+    std::fs::write(&file, "").unwrap();
+    let waited = session.answer(wait)["result"].clone();
+    assert_eq!(text(&waited), "waited", "{waited:#}");
 }
 
 #[test]

@@ -24,3 +24,4 @@ mod spelling;
 mod spill;
 mod tasks;
 mod templates;
+mod visits;
