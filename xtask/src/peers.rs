@@ -12,6 +12,9 @@ use crate::run::{program, root, silent};
 /// What is installed, below the tests; a change to any of them installs again.
 const PINS: [&str; 2] = ["package.json", "requirements.txt"];
 
+/// How the pin of the Python library begins.
+const LIBRARY: &str = "mcp==";
+
 /// Says what was installed; written last, so that half an installation is none.
 const STAMP: &str = "installed";
 
@@ -34,6 +37,7 @@ pub(crate) fn run() -> Result<()> {
     eprintln!("installing into target/peers (a minute or two, once)");
     node(&place)?;
     python(&place)?;
+    source(&place)?;
     fs::write(&stamp, wanted)?;
     Ok(())
 }
@@ -58,6 +62,30 @@ fn python(place: &Path) -> Result<()> {
     let mut pip = at(place, "python/bin/python");
     pip.args(["-m", "pip", "install", "--quiet", "-r", "requirements.txt"]);
     silent(pip).context(unreachable("pip", "Python"))
+}
+
+/// Unpacks the source of the Python library: the server that it is tested for conformance with is
+/// in no package.
+fn source(place: &Path) -> Result<()> {
+    let pins = fs::read_to_string(place.join("requirements.txt"))?;
+    let pin = pins.lines().find(|line| line.starts_with(LIBRARY));
+    let pin = pin.context("the Python library is not pinned")?;
+    let folder = place.join("source");
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir_all(&folder)?;
+    let mut pip = at(place, "python/bin/python");
+    let only_source = ["--no-deps", "--no-binary", "mcp", "--dest", "source", pin];
+    pip.args(["-m", "pip", "download", "--quiet"])
+        .args(only_source);
+    silent(pip).context(unreachable("pip", "Python"))?;
+    let name = pin.replace("==", "-");
+    let mut unpack = at(place, "python/bin/python");
+    let archive = format!("source/{name}.tar.gz");
+    unpack.args(["-m", "tarfile", "-e", &archive, "source"]);
+    silent(unpack)?;
+    fs::rename(folder.join(&name), folder.join("mcp"))?;
+    fs::remove_file(place.join(archive))?;
+    Ok(())
 }
 
 fn unreachable(installer: &str, language: &str) -> String {

@@ -30,11 +30,11 @@ fn package(peers: &Peers, name: &str) -> String {
 }
 
 /// A server that runs on its own; killed at the end.
-struct Running(Child);
+pub(super) struct Running(Child);
 
 impl Running {
     /// Starts it and waits until somebody listens at its port.
-    fn at(mut command: Command, port: u16) -> Self {
+    pub(super) fn at(mut command: Command, port: u16) -> Self {
         let running = Self(
             command
                 .stdout(Stdio::null())

@@ -1,15 +1,17 @@
-//! The public conformance suite through the gate: in front of a server that is mounted with
-//! its own names, over both transports and in both eras of it.
+//! The public conformance suite through the gate: in front of servers that are mounted with
+//! their own names, over both transports and in both eras of them.
 //!
-//! What passes here was passed on: the gate in front has none of the fixtures itself.
+//! One of the servers is ours, the other is the one with which the official Python library is
+//! tested. What passes here was passed on: the gate in front has none of the fixtures itself.
 
 use std::{
     io::{Read, Write},
     net::TcpStream,
 };
 
+use super::{others::Running, web::nobody};
 use crate::{
-    mcp::peers::{Served, conformance::passes_at},
+    mcp::peers::{Peers, Served, conformance::passes_at},
     support::TestEnv,
 };
 
@@ -59,15 +61,28 @@ const BEYOND_OLDER_SERVERS: [&str; 4] = [
     "sep-2322-multiple-inputs-incomplete",
 ];
 
+/// What the official server announces although nothing has come of it: it adds a tool, or a
+/// prompt, and takes it away again. A list that is what it was is not announced to clients.
+const NOTHING_CHANGED: [&str; 3] = [
+    TASKS,
+    "sep-2575-server-sends-tools-list-changed-on-subscription",
+    "sep-2575-server-sends-prompts-list-changed-on-subscription",
+];
+
 fn passes(env: &TestEnv, era: &str, revision: &str, scenarios: usize) {
-    let gate = Served::start_with(env, &["--toolsets", "mcp"]);
-    until_listed(&gate.url, "tools/list", "\"test_simple_text\"");
-    until_listed(&gate.url, "resources/list", "test://static-text");
     let beyond: &[&str] = if era == "legacy" && revision == "2026-07-28" {
         &BEYOND_OLDER_SERVERS
     } else {
         &[TASKS]
     };
+    passes_beside(env, beyond, revision, scenarios);
+}
+
+/// Runs the suite, apart from checks that cannot be passed.
+fn passes_beside(env: &TestEnv, beyond: &[&str], revision: &str, scenarios: usize) {
+    let gate = Served::start_with(env, &["--toolsets", "mcp"]);
+    until_listed(&gate.url, "tools/list", "\"test_simple_text\"");
+    until_listed(&gate.url, "resources/list", "test://static-text");
     passes_at(env, &gate.url, revision, scenarios, beyond);
 }
 
@@ -94,6 +109,63 @@ fn over_stdio(era: &str, revision: &str, scenarios: usize) {
         open(era)
     ));
     passes(&env, era, revision, scenarios);
+}
+
+/// Where the server of the official Python library is.
+const OFFICIAL: &str = "source/mcp/examples/servers/everything-server";
+
+fn over_http_to_the_official_one(era: &str, revision: &str, scenarios: usize) {
+    let (behind, peers, port) = (TestEnv::new(), Peers::installed(), nobody());
+    let python = peers.path("python/bin/python");
+    let number = port.to_string();
+    let words = ["-m", "mcp_everything_server", "--port", &number];
+    let mut command = behind.other(&python, &words);
+    command.current_dir(peers.path(OFFICIAL));
+    let _running = Running::at(command, port);
+    let config = format!(
+        "[[mcp.servers]]\nname = \"behind\"\nurl = \"http://127.0.0.1:{port}/mcp\"\n{}",
+        open(era)
+    );
+    let env = TestEnv::with_config(&config);
+    passes_beside(&env, &NOTHING_CHANGED, revision, scenarios);
+}
+
+fn over_stdio_to_the_official_one(era: &str, revision: &str, scenarios: usize) {
+    let peers = Peers::installed();
+    let (python, folder) = (peers.path("python/bin/python"), peers.path(OFFICIAL));
+    let args = [
+        "-c",
+        "from mcp_everything_server.server import mcp; mcp.run()",
+    ];
+    let config = format!(
+        "[[mcp.servers]]\nname = \"behind\"\ncommand = {python:?}\nargs = {args:?}\n\
+         cwd = {folder:?}\n{}",
+        open(era)
+    );
+    let env = TestEnv::with_config(&config);
+    passes_beside(&env, &NOTHING_CHANGED, revision, scenarios);
+}
+
+// Its tools of either era work in that era only.
+
+#[test]
+fn every_check_of_2026_07_28_passes_through_the_official_server_over_http() {
+    over_http_to_the_official_one("modern", "2026-07-28", 40);
+}
+
+#[test]
+fn every_check_of_2025_11_25_passes_through_the_official_server_over_http() {
+    over_http_to_the_official_one("legacy", "2025-11-25", 33);
+}
+
+#[test]
+fn every_check_of_2026_07_28_passes_through_the_official_server_over_stdio() {
+    over_stdio_to_the_official_one("modern", "2026-07-28", 40);
+}
+
+#[test]
+fn every_check_of_2025_11_25_passes_through_the_official_server_over_stdio() {
+    over_stdio_to_the_official_one("legacy", "2025-11-25", 33);
 }
 
 #[test]
