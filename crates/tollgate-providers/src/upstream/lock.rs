@@ -152,7 +152,10 @@ impl Lock {
     /// Everything that is pinned; a file that cannot be read pins nothing.
     pub fn read(&self) -> io::Result<Pins> {
         match std::fs::read(&self.file) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+                let file = self.file.display();
+                io::Error::other(format!("{file} cannot be read: {error}"))
+            }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Pins::default()),
             Err(error) => Err(error),
         }

@@ -1,6 +1,9 @@
 //! What waits is shown so that nothing of it can be missed.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    fs,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::json;
 
@@ -79,4 +82,23 @@ fn a_proposal_can_be_pasted_whatever_the_name_of_the_tool_is() {
     let told = env.run(&["mcp", "accept", "s"]).exits(2).err;
     let wanted = r#"[mcp.servers.tools."db.query"] capability = "L0""#;
     assert!(told.contains(wanted), "{told}");
+}
+
+#[test]
+fn pins_that_cannot_be_read_release_nothing_and_are_named() {
+    let (env, _) = with_tool("t", r#"{"type":"object"}"#);
+    let pins = env.state_dir().join("tollgate.lock");
+    fs::write(&pins, "{no pins").unwrap();
+    let refused = env.call("mcp.s.t", "{}", &[]).exits(1).json();
+    assert_eq!(refused["error"]["kind"], "inactive_tool", "{refused:#}");
+    for words in [vec!["mcp", "diff", "s"], vec!["mcp", "list"]] {
+        let told = env.run(&words).err;
+        let wanted = format!("{} cannot be read", pins.display());
+        assert!(told.contains(&wanted), "{words:?}: {told}");
+    }
+    assert_eq!(
+        fs::read_to_string(&pins).unwrap(),
+        "{no pins",
+        "it is left as it is"
+    );
 }
