@@ -111,6 +111,15 @@ impl Error {
     }
 }
 
+/// What a frame said; nothing if it went away meanwhile, which is no failure of the page.
+pub(crate) fn unless_gone<T>(said: Result<T, Error>) -> Result<Option<T>, Error> {
+    match said {
+        Ok(said) => Ok(Some(said)),
+        Err(Error::Protocol(_) | Error::Script(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 impl From<WireError> for Error {
     fn from(error: WireError) -> Self {
         match error {

@@ -23,7 +23,7 @@ pub use browser::{Browser, Limits, Owner, Settings};
 pub use error::{Error, Near};
 pub use page::{
     address::origin,
-    content::{Content, PageImage, PageLink, SECTIONS_AT_ONCE, Section},
+    content::{Content, PageImage, PageLink, Section},
     element::{Bounds, Element, State},
     locate::Target,
     matching::{Candidate, find as find_elements},
@@ -36,7 +36,7 @@ pub use session::{Cookie, Download, Keeper, Kept, KeptTab, Options, Session};
 pub use tab::{
     Tab,
     act::{Clicked, Direction, Scrolled},
-    going::Loaded,
+    going::{Loaded, Turn},
     headers::Headers,
     keys::{KeyError, Stroke},
     load::{Stability, WaitFor},

@@ -7,10 +7,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    element::{self, Bounds, Element, Kind, LONGEST_LABEL, State},
-    hidden::Read,
+    element::{self, Bounds, Element, Kind, LONGEST_LABEL},
+    hidden::{Read, first_name},
 };
-use crate::{protocol::commands::Documents, tab::logs::cut};
+use crate::protocol::commands::Documents;
 
 /// The styles of a snapshot that [`unnamed`] reads.
 pub(super) const STYLES: [&str; 2] = ["cursor", "visibility"];
@@ -102,13 +102,8 @@ impl<'l> Look<'l> {
         found.collect()
     }
 
-    fn backend(&self, node: usize) -> i64 {
-        let nodes = &self.read.document.nodes.backend_node_id;
-        nodes.get(node).copied().unwrap_or_default()
-    }
-
     fn is_known(&self, node: usize) -> bool {
-        self.known.nodes.contains(&self.backend(node))
+        self.known.nodes.contains(&self.read.backend(node))
     }
 
     fn kind(&self, node: usize) -> Option<Kind> {
@@ -191,10 +186,8 @@ impl<'l> Look<'l> {
             attribute("data-placeholder"),
             attribute("placeholder"),
         ];
-        let label = names.into_iter().flatten().find(|it| !it.trim().is_empty());
-        let label = label.unwrap_or_default().split_whitespace();
-        let label = cut(&label.collect::<Vec<_>>().join(" "), LONGEST_LABEL);
-        let bounds = (self.known.bounds)(self.backend(shown));
+        let label = first_name(&names);
+        let bounds = (self.known.bounds)(self.read.backend(shown));
         let is_area = self.read.name(node) == "AREA";
         if kind.r#type == "any" && label.chars().count() > LONGEST_NAME {
             return None;
@@ -202,34 +195,11 @@ impl<'l> Look<'l> {
         if bounds.is_empty() && !is_area {
             return None;
         }
-        let told: Vec<&str> = ["name", "id"]
-            .into_iter()
-            .filter_map(attribute)
-            .chain([label.as_str()])
-            .collect();
-        let is_secret = element::is_secret(None, attribute("autocomplete"), &told);
-        let prefix = match is_secret && kind.actions.contains(&"type") {
-            true => element::SECRET,
-            false => kind.prefix,
-        };
-        let backend = self.backend(node);
-        Some(Element {
-            id: element::id(prefix, &label, self.known.frame, backend),
-            r#type: kind.r#type,
-            actions: kind.actions,
-            state: State {
-                visible: true,
-                enabled: attribute("disabled").is_none(),
-                focused: false,
-                checked: None,
-                value: None,
-            },
-            region: self.read.region(node),
-            bounds,
-            session: self.known.session.to_owned(),
-            node: backend,
-            label,
-        })
+        let place = (self.known.session, self.known.frame);
+        let mut element = self.read.named(node, kind, label, place);
+        element.state.visible = true;
+        element.bounds = bounds;
+        Some(element)
     }
 
     /// The beginning of what is written inside of a node.

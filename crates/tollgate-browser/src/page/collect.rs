@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
-    error::Error,
+    error::{Error, unless_gone},
     protocol::commands::{AxNode, AxValue, DescribeNode, Documents, FullTree, Snapshot},
     tab::Tab,
 };
@@ -20,12 +20,12 @@ use crate::tab::logs::cut;
 
 /// What the layout tells of a node.
 #[derive(Debug, Default)]
-struct Laid {
-    bounds: Bounds,
-    attributes: HashMap<String, String>,
-    tag: String,
+pub(super) struct Laid {
+    pub(super) bounds: Bounds,
+    pub(super) attributes: HashMap<String, String>,
+    pub(super) tag: String,
     /// Whether it listens to clicks.
-    is_clickable: bool,
+    pub(super) is_clickable: bool,
 }
 
 /// Attributes that tell what a field is for.
@@ -41,13 +41,7 @@ impl Tab {
         for (session, frames) in self.conversations() {
             let is_main = session == self.session;
             let found = self.elements_of(&session, &frames, is_main).await;
-            match found {
-                Ok(found) => all.extend(found),
-                Err(error) if is_main => return Err(error),
-                // A frame that went away meanwhile shows nothing.
-                Err(Error::Protocol(_)) => {}
-                Err(error) => return Err(error),
-            }
+            all.extend(self.heard(&session, found)?.into_iter().flatten());
         }
         all.sort_by_key(|element| (element.bounds.y, element.bounds.x));
         Ok(all)
@@ -92,11 +86,9 @@ impl Tab {
             let tree = FullTree {
                 frame_id: Some(frame.clone()),
             };
-            let tree = match self.ask_in(session, &tree, patience).await {
-                Ok(tree) => tree,
-                // A frame that went away meanwhile shows nothing.
-                Err(Error::Protocol(_)) => continue,
-                Err(error) => return Err(error),
+            let tree = self.ask_in(session, &tree, patience).await;
+            let Some(tree) = unless_gone(tree)? else {
+                continue;
             };
             let mut elements = from_tree(&tree.nodes, &laid, session, number, &[]);
             if elements.iter().any(Element::tells) {
@@ -130,12 +122,7 @@ impl Tab {
         const COUNT: &str = "() => globalThis.tollgate?.turned.length ?? 0";
         const ONE: &str = "(at) => globalThis.tollgate.turned[at]";
         let counted = self.run_in::<usize>(session, frame.to_owned(), COUNT, Vec::new());
-        let count = match counted.await {
-            Ok(count) => count,
-            // A frame that went away meanwhile shows nothing.
-            Err(Error::Protocol(_) | Error::Script(_)) => 0,
-            Err(error) => return Err(error),
-        };
+        let count = unless_gone(counted.await)?.unwrap_or_default();
         let mut nodes = Vec::new();
         for at in 0..count {
             let object = self.object_in(session, frame, ONE, at.into()).await?;
@@ -212,7 +199,7 @@ fn layout(all: &Documents, offset: (f64, f64)) -> HashMap<i64, Laid> {
     laid
 }
 
-fn from_tree(
+pub(super) fn from_tree(
     nodes: &[AxNode],
     laid: &HashMap<i64, Laid>,
     session: &str,

@@ -1,9 +1,14 @@
-(longest, telling, [from, MOST]) => {
+(longest, telling, [part, MOST], ...closed) => {
   const SECTIONS = new Set(["H1","H2","H3","H4","H5","H6","P","LI","PRE","BLOCKQUOTE","TD","TH","DT","DD","FIGCAPTION","SUMMARY","CAPTION","ADDRESS","LEGEND","LABEL"]);
   const SKIP = new Set(["SCRIPT","STYLE","NOSCRIPT","TEMPLATE","HEAD","SVG","svg","INPUT","TEXTAREA","SELECT","BUTTON"]);
+  const HOSTS = new Set(["ARTICLE","ASIDE","DIV","FOOTER","HEADER","MAIN","NAV","SECTION","SPAN"]);
   const WEIGHT = { H1: 1, H2: 0.9, H3: 0.8, H4: 0.7, H5: 0.6, H6: 0.6, P: 0.8, PRE: 0.8, BLOCKQUOTE: 0.7, LI: 0.5, TD: 0.45, TH: 0.5 };
   const sections = [], links = [], images = [];
-  let heading = "", cut = false, total = 0, count = 0;
+  let heading = "", bytes = 0, count = 0, last = 0, shy = false;
+  // Shadow trees that are not to be seen from outside come by something in them.
+  const trees = new Map(closed.map((one) => one.getRootNode()).map((root) => [root.host, root]));
+  const inside = (one) => one.shadowRoot ?? trees.get(one);
+  const weight = (text) => text.length + 2 * (text.match(/[^\x00-\x7f]/g)?.length ?? 0);
   const clean = (text) => (text || "").replace(/\s+/g, " ").trim();
   const width = Math.max(1, innerWidth), height = Math.max(1, innerHeight);
   const isMain = (one) => !one.closest("nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],[role=complementary]");
@@ -11,23 +16,24 @@
     // Lines are what some texts are made of.
     text = tag === "PRE" ? (text || "").replace(/\r/g, "").replace(/^\n+|\s+$/g, "") : clean(text);
     if (!text.trim()) return;
-    if (sections.length >= MOST) { cut = true; return; }
     const box = one.getBoundingClientRect();
     const main = isMain(one);
     const position = Math.max(0, 1 - Math.max(0, box.top + scrollY) / (height * 5));
     const area = Math.sqrt(Math.min(1, (box.width * box.height) / (width * height)));
     const font = Math.min(1, parseFloat(getComputedStyle(one).fontSize || "16") / 32);
     const attention = 0.22 * position + 0.2 * area + 0.12 * font + 0.2 * (WEIGHT[tag] || 0.4) + 0.18 * (main ? 1 : 0.45) + 0.08 * Math.min(1, text.length / 240);
-    total += text.length;
     const isHeading = /^H[1-6]$/.test(tag);
     if (isHeading) heading = text.slice(0, 120);
-    // A long text is several sections, so that all of it is there.
+    // A long text is several sections, so that all of it is there. Which part a section is in
+    // depends on what is before it alone.
     for (let at = 0; at < text.length; ) {
-      if (sections.length >= MOST) { cut = true; return; }
       const end = ending(text, at, tag === "PRE" ? "\n" : " ");
       const piece = text.slice(at, end);
       at = end;
-      if (count++ < from) continue;
+      count++;
+      last = Math.floor(bytes / MOST);
+      bytes += weight(piece) + weight(heading) + 50;
+      if (last !== part) continue;
       const section = { tag: tag.toLowerCase(), text: tag === "PRE" ? piece.replace(/\n$/, "") : piece.trim(), attention: Math.round(attention * 100) / 100, main };
       if (!isHeading && heading) section.heading = heading;
       sections.push(section);
@@ -89,10 +95,17 @@
   };
   const hasBlocks = (one) => {
     for (const child of one.children) {
-      if (SECTIONS.has(child.tagName) || child.shadowRoot) return true;
+      shy ||= !inside(child) && hides(child);
+      if (SECTIONS.has(child.tagName) || inside(child)) return true;
       if (/^(DIV|UL|OL|TABLE|SECTION|ARTICLE|DL|TBODY|TR|FORM|IFRAME)$/.test(child.tagName)) return true;
     }
     return false;
+  };
+  // What has a size and says nothing, or was made by the page, may hold a shadow tree.
+  const hides = (one) => {
+    if (!one.offsetWidth || !one.offsetHeight) return false;
+    if (one.localName.includes("-")) return one.matches(":defined");
+    return HOSTS.has(one.tagName) && !one.firstElementChild && !one.textContent.trim();
   };
   const walk = (node) => {
     for (const one of node.children) {
@@ -109,7 +122,9 @@
         const src = one.currentSrc || one.src;
         if (/^https?:/.test(src)) images.push({ alt: clean(one.alt).slice(0, 120), src: src.slice(0, 500) });
       }
-      if (one.shadowRoot) { walk(one.shadowRoot); continue; }
+      const tree = inside(one);
+      if (tree) { walk(tree); continue; }
+      shy ||= hides(one);
       if (one.tagName === "IFRAME") {
         let inner = null;
         try { inner = one.contentDocument; } catch { inner = null; }
@@ -136,7 +151,7 @@
   if (document.documentElement) walk(document);
   if (!count && document.body) {
     const text = clean(said(document.body));
-    for (let at = 0; at < text.length && sections.length < MOST; at += 400) add("BODY", text.slice(at, at + 400), document.body);
+    for (let at = 0; at < text.length; at += 400) add("BODY", text.slice(at, at + 400), document.body);
   }
   const metadata = {};
   for (const name of ["description", "author", "keywords", "og:title", "og:type", "og:site_name", "article:published_time"]) {
@@ -147,5 +162,5 @@
   if (canonical && canonical.href) metadata.canonical = canonical.href.slice(0, 500);
   const language = document.documentElement && document.documentElement.lang;
   if (language) metadata.language = language.slice(0, 40);
-  return { title: document.title.slice(0, 500), sections, links, images, metadata, cut, total };
+  return { title: document.title.slice(0, 500), sections, links, images, metadata, cut: last > part, count, shy };
 }

@@ -30,11 +30,9 @@ impl Tab {
             let snapshot = Snapshot {
                 computed_styles: vec!["visibility"],
             };
-            let laid = match self.ask_in(&session, &snapshot, patience).await {
-                Ok(laid) => laid,
-                // A frame that went away meanwhile shows nothing.
-                Err(Error::Protocol(_)) if !is_main => continue,
-                Err(error) => return Err(error),
+            let laid = self.ask_in(&session, &snapshot, patience).await;
+            let Some(laid) = self.heard(&session, laid)? else {
+                continue;
             };
             for document in &laid.documents {
                 let found = Read::new(document, &laid.strings).hidden(&session, number);
@@ -44,6 +42,13 @@ impl Tab {
         all.retain(|it| !known.contains(&(it.session.as_str(), it.node)));
         Ok(all)
     }
+}
+
+/// The first name that says something, as long as a label may be.
+pub(super) fn first_name(names: &[Option<&str>]) -> String {
+    let mut said = names.iter().flatten().filter(|it| !it.trim().is_empty());
+    let words = said.next().copied().unwrap_or_default().split_whitespace();
+    cut(&words.collect::<Vec<_>>().join(" "), LONGEST_LABEL)
 }
 
 /// A document that is looked through.
@@ -61,6 +66,20 @@ impl<'a> Read<'a> {
         let index = index.and_then(|it| usize::try_from(*it).ok());
         let found = index.and_then(|it| self.strings.get(it));
         found.map(String::as_str).unwrap_or_default()
+    }
+
+    /// The number that the browser knows a node by.
+    pub(super) fn backend(&self, node: usize) -> i64 {
+        let all = &self.document.nodes.backend_node_id;
+        all.get(node).copied().unwrap_or_default()
+    }
+
+    /// One of the words of the document.
+    pub(super) fn word(&self, index: usize) -> &'a str {
+        self.strings
+            .get(index)
+            .map(String::as_str)
+            .unwrap_or_default()
     }
 
     pub(super) fn name(&self, node: usize) -> &'a str {
@@ -135,9 +154,20 @@ impl<'a> Read<'a> {
             attribute("placeholder"),
             attribute("title"),
         ];
-        let label = names.into_iter().flatten().find(|it| !it.trim().is_empty());
-        let label = label.unwrap_or_default().split_whitespace();
-        let label = cut(&label.collect::<Vec<_>>().join(" "), LONGEST_LABEL);
+        let label = first_name(&names);
+        self.named(node, kind, label, (session, frame))
+    }
+
+    /// An element that goes by a label, not drawn anywhere yet; `place` is its conversation and
+    /// the number of its frame.
+    pub(super) fn named(
+        &self,
+        node: usize,
+        kind: Kind,
+        label: String,
+        place: (&str, Option<usize>),
+    ) -> Element {
+        let attribute = |name: &str| self.attribute(node, name);
         let names: Vec<&str> = ["name", "id", "placeholder"]
             .into_iter()
             .filter_map(attribute)
@@ -148,9 +178,9 @@ impl<'a> Read<'a> {
             true => element::SECRET,
             false => kind.prefix,
         };
-        let backend = self.document.nodes.backend_node_id[node];
+        let backend = self.backend(node);
         Element {
-            id: element::id(prefix, &label, frame, backend),
+            id: element::id(prefix, &label, place.1, backend),
             r#type: kind.r#type,
             actions: kind.actions,
             state: State {
@@ -162,7 +192,7 @@ impl<'a> Read<'a> {
             },
             region: self.region(node),
             bounds: Bounds::default(),
-            session: session.to_owned(),
+            session: place.0.to_owned(),
             node: backend,
             label,
         }

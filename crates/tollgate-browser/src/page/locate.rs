@@ -116,26 +116,25 @@ struct Facts {
 impl Tab {
     /// The element with an id, as it is now.
     pub async fn element(&self, id: &str) -> Result<Element, Error> {
-        let handle = self.locate(id).await?;
-        self.seen(&handle).await
+        let (_, element) = self.find_among(id).await?;
+        Ok(element)
     }
 
     /// The element with an id, and the origin of the document it is in.
     pub async fn pointed_at(&self, id: &str) -> Result<(Element, String), Error> {
-        let handle = self.locate(id).await?;
-        let element = self.seen(&handle).await?;
+        let (handle, element) = self.find(id).await?;
         Ok((element, handle.site))
     }
 
-    async fn seen(&self, handle: &Handle) -> Result<Element, Error> {
-        let all = self.elements().await?;
-        let found = all
-            .into_iter()
+    /// A node among the elements of its page; something plain if it is none of them.
+    async fn seen(&self, all: &[Element], handle: &Handle) -> Result<Element, Error> {
+        let listed = all
+            .iter()
             .find(|it| it.node == handle.node && it.session == handle.session);
-        if let Some(element) = found {
-            return Ok(element);
+        match listed {
+            Some(element) => Ok(element.clone()),
+            None => self.plain(handle).await,
         }
-        self.plain(handle).await
     }
 
     /// The first element that a selector finds and that can be seen, in the main frame.
@@ -150,7 +149,10 @@ impl Tab {
         let node = described.node.backend_node_id;
         let handle = self.handle(&self.session, node).await?;
         match handle {
-            Some(handle) => self.seen(&handle).await.map(Some),
+            Some(handle) => {
+                let all = self.elements().await?;
+                self.seen(&all, &handle).await.map(Some)
+            }
             None => Ok(None),
         }
     }
@@ -183,7 +185,7 @@ impl Tab {
     /// not touched.
     pub(crate) async fn locate(&self, target: impl Into<Target<'_>>) -> Result<Handle, Error> {
         let Target { id, site } = target.into();
-        let handle = self.find(id).await?;
+        let (handle, _) = self.find(id).await?;
         match site {
             Some(site) if site != handle.site => Err(Error::OtherSite {
                 id: handle.id,
@@ -193,16 +195,33 @@ impl Tab {
         }
     }
 
-    async fn find(&self, id: &str) -> Result<Handle, Error> {
+    async fn find(&self, id: &str) -> Result<(Handle, Element), Error> {
+        if let Some(named) = element::parse(id)
+            && let Some(session) = self.session_of(named.frame)
+            && let Some(handle) = self.handle(&session, named.node).await?
+            && let Some(element) = self.alone(&handle, named.frame).await?
+            && element::parse(&element.id).is_some_and(|now| now.stem == named.stem)
+        {
+            let id = id.to_owned();
+            return Ok((Handle { id, ..handle }, element));
+        }
+        self.find_among(id).await
+    }
+
+    /// The same among all elements of the page.
+    async fn find_among(&self, id: &str) -> Result<(Handle, Element), Error> {
         let named = element::parse(id);
         let all = self.elements().await?;
         if let Some(named) = &named
             && let Some(session) = self.session_of(named.frame)
             && let Some(handle) = self.handle(&session, named.node).await?
-            && self.is_called(&all, &handle, &named.stem).await?
         {
-            let id = id.to_owned();
-            return Ok(Handle { id, ..handle });
+            let element = self.seen(&all, &handle).await?;
+            // Pages use nodes again for something else, and numbers are easily guessed.
+            if element::parse(&element.id).is_some_and(|now| now.stem == named.stem) {
+                let id = id.to_owned();
+                return Ok((Handle { id, ..handle }, element));
+            }
         }
         let stem = named.map(|named| named.stem);
         let same = |element: &&Element| {
@@ -214,7 +233,7 @@ impl Tab {
             && let Some(handle) = self.handle(&element.session, element.node).await?
         {
             let id = element.id.clone();
-            return Ok(Handle { id, ..handle });
+            return Ok((Handle { id, ..handle }, element.clone()));
         }
         let words = stem
             .as_deref()
@@ -229,19 +248,6 @@ impl Tab {
             id: id.to_owned(),
             near: near.collect(),
         })
-    }
-
-    /// Whether a node is what the beginning of an id says: pages use nodes again for something
-    /// else, and numbers are easily guessed.
-    async fn is_called(&self, all: &[Element], handle: &Handle, stem: &str) -> Result<bool, Error> {
-        let listed = all
-            .iter()
-            .find(|it| it.node == handle.node && it.session == handle.session);
-        let id = match listed {
-            Some(element) => element.id.clone(),
-            None => self.plain(handle).await?.id,
-        };
-        Ok(element::parse(&id).is_some_and(|now| now.stem == stem))
     }
 
     /// Something that is nothing by its role, and can still be clicked.

@@ -1,6 +1,7 @@
 //! What a page shows, made of what the browser tells of it.
 
 pub(crate) mod address;
+mod alone;
 mod clickable;
 mod collect;
 pub(crate) mod content;

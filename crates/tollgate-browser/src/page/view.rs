@@ -12,6 +12,8 @@ use crate::tab::Tab;
 
 /// How many views of a tab can be asked about.
 const KEPT: usize = 8;
+/// How much they may hold together; the last one is kept whatever it holds.
+const MOST_MARKS: usize = 40_000;
 
 /// How much of a section names it once it is gone.
 const BEGINS: usize = 60;
@@ -37,7 +39,10 @@ impl Views {
     fn remember(&mut self, shown: HashMap<String, u64>) -> u64 {
         self.next += 1;
         self.kept.push_back((self.next, shown));
-        if self.kept.len() > KEPT {
+        let marks = |kept: &VecDeque<(u64, HashMap<String, u64>)>| -> usize {
+            kept.iter().map(|(_, shown)| shown.len()).sum()
+        };
+        while self.kept.len() > KEPT || (self.kept.len() > 1 && marks(&self.kept) > MOST_MARKS) {
             self.kept.pop_front();
         }
         self.next
@@ -225,6 +230,17 @@ mod tests {
             views.remember(HashMap::new());
         }
         assert_eq!(views.compare(first, &[]), None);
+    }
+
+    #[test]
+    fn views_of_huge_pages_make_room_for_each_other() {
+        let mut views = Views::default();
+        let huge = || (0..MOST_MARKS).map(|it| (it.to_string(), 0)).collect();
+        let first = views.remember(huge());
+        assert!(views.compare(first, &[]).is_some());
+        let second = views.remember(huge());
+        assert_eq!(views.compare(first, &[]), None);
+        assert!(views.compare(second, &[]).is_some());
     }
 
     #[test]

@@ -51,6 +51,11 @@ const ALWAYS: &[&str] = &[
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
 ];
 
+/// The file that Chromium reads its own settings from, and what it finds there. It knows no way of
+/// logging in by itself: where a server asks for one, the page that came with it is shown, and not
+/// a question that nobody would see.
+pub(super) const LOCAL_STATE: (&str, &str) = ("Local State", r#"{"auth":{"schemes":""}}"#);
+
 /// The arguments for one browser.
 pub(super) fn flags(folder: &Path, is_headless: bool, script_megabytes: u64) -> Vec<String> {
     let mut flags: Vec<String> = ALWAYS.iter().map(|flag| (*flag).to_owned()).collect();

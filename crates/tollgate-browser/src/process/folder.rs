@@ -7,12 +7,17 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
+    thread::sleep,
+    time::Duration,
 };
 
 use rustix::fs::{FlockOperation, flock};
 
 const PREFIX: &str = "running-";
 const LOCK: &str = "in-use";
+/// How often it is tried to remove one, and what lies between two times.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A folder that goes away with its owner.
 #[derive(Debug)]
@@ -40,8 +45,14 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed now is swept another day.
-        let _ = fs::remove_dir_all(&self.path);
+        // Whoever was killed may still be about to write; what cannot be removed now is swept
+        // another day.
+        for _ in 0..TRIES {
+            match fs::remove_dir_all(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => sleep(PAUSE),
+                Ok(()) | Err(_) => return,
+            }
+        }
     }
 }
 

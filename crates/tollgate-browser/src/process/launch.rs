@@ -7,7 +7,10 @@ use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
 
 use tollgate_sandbox::{Program, Watch, spawn_supervised};
 
-use super::{flags::flags, folder::Folder};
+use super::{
+    flags::{LOCAL_STATE, flags},
+    folder::Folder,
+};
 use crate::{
     error::Error,
     protocol::{
@@ -46,6 +49,9 @@ impl Process {
     /// Starts one and waits until it speaks.
     pub(crate) async fn start(launch: Launch<'_>, handler: Handler) -> Result<Self, Error> {
         let folder = Folder::new(launch.root).map_err(Error::io("make a folder"))?;
+        let (file, settings) = LOCAL_STATE;
+        std::fs::write(folder.path().join(file), settings)
+            .map_err(Error::io("write settings for the browser"))?;
         let mut args: Vec<OsString> = ["-c", HAND_OVER, "sh"].map(OsString::from).to_vec();
         args.push(launch.program.into());
         let flags = flags(folder.path(), launch.is_headless, launch.script_megabytes);

@@ -68,6 +68,7 @@ commands! {
     LayoutMetrics = "Page.getLayoutMetrics" {} {} -> Metrics;
     Call = "Runtime.callFunctionOn" { function_declaration: String, arguments: Vec<Argument>, await_promise: bool, return_by_value: bool } { execution_context_id: i64, object_id: String, user_gesture: bool } -> Evaluated;
     Evaluate = "Runtime.evaluate" { expression: String, await_promise: bool, return_by_value: bool } { timeout: f64, repl_mode: bool } -> Evaluated;
+    PartialTree = "Accessibility.getPartialAXTree" { fetch_relatives: bool } { backend_node_id: i64 } -> AxTree;
     FullTree = "Accessibility.getFullAXTree" {} { frame_id: String } -> AxTree;
     Snapshot = "DOMSnapshot.captureSnapshot" { computed_styles: Vec<&'static str> } {} -> Documents;
     ResolveNode = "DOM.resolveNode" {} { backend_node_id: i64, execution_context_id: i64 } -> Resolved;
@@ -206,6 +207,8 @@ pub(crate) struct Viewport {
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Argument {
     Value(Value),
+    /// Something in the page, by the id that the browser gave it.
+    ObjectId(String),
 }
 
 #[derive(Debug, Deserialize)]
@@ -331,6 +334,8 @@ pub(crate) struct Nodes {
     #[serde(default)]
     pub(crate) node_value: Vec<i64>,
     pub(crate) content_document_index: Option<Rare>,
+    /// What kind of shadow tree a node is in, by the place of the word.
+    pub(crate) shadow_root_type: Option<Rare>,
     /// Those that listen to clicks.
     #[serde(default)]
     pub(crate) is_clickable: Marked,

@@ -81,7 +81,7 @@ pub struct Session {
 }
 
 /// How many secrets a session remembers.
-const MOST_SECRETS: usize = 50;
+const MOST_SECRETS: usize = 100;
 
 /// Where a session lives.
 struct Place {

@@ -1,11 +1,15 @@
 //! Going somewhere: to an address, or back to a page that was shown before.
 //!
 //! Invariant: whoever sends a tab somewhere is not outdone by its page. One that leaves at the
-//! same moment takes our place, but our wish is the newer one, so it is said again.
+//! same moment takes our place, but our wish is the newer one, so it is said again. Whoever sends
+//! it somewhere at the same time waits, and so does whoever wants to read what came.
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::{
+    sync::MutexGuard,
+    time::{Instant, timeout},
+};
 
 use super::{Tab, state::State};
 use crate::{
@@ -43,16 +47,22 @@ struct Way<'w> {
     entry: Option<i64>,
 }
 
-impl Tab {
+/// The right to send a tab somewhere; nobody else does that while it is held.
+pub struct Turn<'t> {
+    tab: &'t Tab,
+    _held: MutexGuard<'t, ()>,
+}
+
+impl Turn<'_> {
     /// Goes to an address.
     pub async fn navigate(&self, url: &str) -> Result<Loaded, Error> {
         address::check(url).map_err(Error::Invalid)?;
-        self.go(Way { url, entry: None }).await
+        self.tab.go(Way { url, entry: None }).await
     }
 
     /// Goes back to the page before; false if there is none.
     pub async fn go_back(&self) -> Result<bool, Error> {
-        let history = self.ask(&History {}).await?;
+        let history = self.tab.ask(&History {}).await?;
         let before = history.current_index.checked_sub(1);
         let Some(entry) = before.and_then(|index| history.entries.get(index)) else {
             return Ok(false);
@@ -61,8 +71,33 @@ impl Tab {
             url: &entry.url,
             entry: Some(entry.id),
         };
-        self.go(way).await?;
+        self.tab.go(way).await?;
         Ok(true)
+    }
+}
+
+impl Tab {
+    /// Waits until nobody else sends the tab somewhere; not so long that no time is left to go.
+    pub async fn turn(&self) -> Result<Turn<'_>, Error> {
+        let late = |_| {
+            let why = "another navigation of this tab is still under way";
+            Error::Timeout(why.to_owned())
+        };
+        let held = timeout(self.times.navigation * 2 / 3, self.turn.lock()).await;
+        Ok(Turn {
+            tab: self,
+            _held: held.map_err(late)?,
+        })
+    }
+
+    /// Goes to an address, once nobody else sends the tab somewhere.
+    pub async fn navigate(&self, url: &str) -> Result<Loaded, Error> {
+        self.turn().await?.navigate(url).await
+    }
+
+    /// Goes back to the page before; false if there is none.
+    pub async fn go_back(&self) -> Result<bool, Error> {
+        self.turn().await?.go_back().await
     }
 
     async fn go(&self, way: Way<'_>) -> Result<Loaded, Error> {

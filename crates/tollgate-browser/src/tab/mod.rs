@@ -7,6 +7,7 @@ pub(crate) mod act;
 mod events;
 pub(crate) mod going;
 pub(crate) mod headers;
+mod held;
 pub(crate) mod keys;
 pub(crate) mod load;
 pub(crate) mod logs;
@@ -31,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     boundary::Refusals,
-    error::Error,
+    error::{Error, unless_gone},
     page::view::Views,
     protocol::{Command, WireError, commands, pipe::Connection},
     session::memory::Memory,
@@ -76,6 +77,8 @@ pub struct Tab {
     changed: watch::Sender<()>,
     ended: CancellationToken,
     begun: tokio::sync::OnceCell<()>,
+    /// Held by whoever sends the tab somewhere.
+    turn: tokio::sync::Mutex<()>,
 }
 
 /// How long things may take.
@@ -133,6 +136,7 @@ impl Tab {
             changed: watch::Sender::new(()),
             ended: CancellationToken::new(),
             begun: tokio::sync::OnceCell::new(),
+            turn: tokio::sync::Mutex::default(),
         }
     }
 
@@ -246,6 +250,19 @@ impl Tab {
             () = self.ended.cancelled() => Err(Error::Crashed),
             dialog = self.blocked() => Err(Error::Dialog(dialog.message)),
         }
+    }
+
+    /// What a conversation about the page said. A frame that went away meanwhile says nothing; the
+    /// page itself has to be there.
+    pub(crate) fn heard<T>(
+        &self,
+        session: &str,
+        said: Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        if session == self.session {
+            return said.map(Some);
+        }
+        unless_gone(said)
     }
 
     /// Asks what does not need the page's own attention.

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::Tab;
 use crate::{
-    error::Error,
+    error::{Error, unless_gone},
     protocol::commands::{Argument, Call, Evaluate, Evaluated},
 };
 
@@ -70,10 +70,22 @@ impl Tab {
         function: &str,
         arguments: Vec<Value>,
     ) -> Result<T, Error> {
-        let world = self.world(session, &frame).await?;
+        let arguments = arguments.into_iter().map(Argument::Value).collect();
+        self.run_with(session, &frame, function, arguments).await
+    }
+
+    /// The same with things of the page among the arguments.
+    pub(crate) async fn run_with<T: DeserializeOwned>(
+        &self,
+        session: &str,
+        frame: &str,
+        function: &str,
+        arguments: Vec<Argument>,
+    ) -> Result<T, Error> {
+        let world = self.world(session, frame).await?;
         let call = Call {
             function_declaration: function.to_owned(),
-            arguments: arguments.into_iter().map(Argument::Value).collect(),
+            arguments,
             await_promise: true,
             return_by_value: true,
             execution_context_id: Some(world),
@@ -143,10 +155,7 @@ impl Tab {
                 }
                 let asked = self.run_in::<f64>(&session, frame, QUIET, arguments());
                 match timeout(FRAME, asked).await {
-                    Ok(Ok(quiet)) => least = least.min(quiet),
-                    // It went away meanwhile.
-                    Ok(Err(Error::Protocol(_) | Error::Script(_))) => {}
-                    Ok(Err(error)) => return Err(error),
+                    Ok(quiet) => least = unless_gone(quiet)?.unwrap_or(least).min(least),
                     // What computes without end does not rest.
                     Err(_) => least = 0.0,
                 }

@@ -9,6 +9,8 @@ mod boundary;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod going;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod keeping;

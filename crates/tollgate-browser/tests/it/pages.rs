@@ -1,6 +1,6 @@
 //! Pages are seen as they are, and used as a person would.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tollgate_browser::{Direction, Error, Format, Stroke, WaitFor, find_elements, tokens};
 
@@ -256,5 +256,23 @@ async fn large_pages_fit_and_steps_cost_what_changed() {
         .await
         .unwrap();
     assert_eq!(value, 6);
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_on_a_large_page_does_not_look_at_all_of_it() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/many").await;
+    let button = id(&tab, "Button 9999").await;
+    let (mut listed, mut clicked) = (Duration::MAX, Duration::MAX);
+    for _ in 0..3 {
+        let begun = Instant::now();
+        assert_eq!(tab.elements().await.unwrap().len(), 10_000);
+        listed = listed.min(begun.elapsed());
+        let begun = Instant::now();
+        tab.click(&button).await.unwrap();
+        clicked = clicked.min(begun.elapsed());
+    }
+    assert!(clicked * 2 < listed, "{clicked:?} beside {listed:?}");
     world.browser.close().await;
 }

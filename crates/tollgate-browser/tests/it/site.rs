@@ -315,6 +315,23 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: us
             format!("content-security-policy: script-src 'self' 'unsafe-inline' blob: data:; report-uri http://{query}/e-report\r\n"),
             everywhere(query),
         ),
+        "/members" | "/members-proxy" => {
+            let (status, name) = match path {
+                "/members" => ("401 Unauthorized", "www-authenticate"),
+                _ => ("407 Proxy Authentication Required", "proxy-authenticate"),
+            };
+            let body = "<title>Members</title><h1>Members only</h1>";
+            Answer::Raw(format!(
+                "HTTP/1.1 {status}\r\n{name}: Basic realm=\"members\"\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            ))
+        }
+        "/closed-shadow" => page("<title>closed</title><p>In the open</p><x-card></x-card><div id=plain></div><script>\
+            customElements.define('x-card', class extends HTMLElement { connectedCallback() { \
+                this.attachShadow({mode:'closed'}).innerHTML = '<h2>Behind the card</h2><p>Closed words</p><x-inner></x-inner>'; } });\
+            customElements.define('x-inner', class extends HTMLElement { connectedCallback() { \
+                this.attachShadow({mode:'closed'}).innerHTML = '<p>Deeper words</p><input type=password value=sesame>'; } });\
+            plain.attachShadow({mode:'closed'}).innerHTML = '<p>In a plain host</p>'</script>"),
         "/missing" => Answer::Raw("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned()),
         _ => page("<title>plain</title><p>plain</p>"),
     }

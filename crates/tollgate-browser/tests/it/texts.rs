@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate_browser::{Error, SECTIONS_AT_ONCE};
+use tollgate_browser::Error;
 
 use crate::{
     widgets::drawn,
@@ -30,14 +30,47 @@ async fn text_that_nobody_sees_is_not_read_and_lines_are_kept() {
     let many = "document.body.innerHTML = '<p>x</p>'.repeat(4001) + '<p>the last</p>'; 0";
     tab.execute(many, Duration::from_secs(10)).await.unwrap();
     let first = tab.content(500).await.unwrap();
-    assert_eq!((first.sections.len(), first.cut), (SECTIONS_AT_ONCE, true));
-    let rest = tab.content_from(500, 1).await.unwrap();
-    let rest_says: Vec<&str> = rest.sections.iter().map(|it| it.text.as_str()).collect();
-    assert_eq!((rest_says, rest.cut), (vec!["x", "the last"], false));
-    assert!(tab.content_from(500, 2).await.unwrap().sections.is_empty());
+    assert_eq!(
+        (first.sections.len(), first.total, first.cut),
+        (4002, 4002, false)
+    );
+    let long = "document.body.innerHTML = [...Array(9000)].map((_, n) => '<p>' + n + ' ' + 'x'.repeat(480) + '</p>').join(''); 0";
+    tab.execute(long, Duration::from_secs(10)).await.unwrap();
+    let (mut numbers, mut part) = (Vec::new(), 0);
+    loop {
+        let content = tab.content_from(500, part).await.unwrap();
+        assert_eq!(content.total, 9000);
+        let said = content
+            .sections
+            .iter()
+            .map(|it| it.text.split(' ').next().unwrap());
+        numbers.extend(said.map(|it| it.parse::<usize>().unwrap()));
+        part += 1;
+        if !content.cut {
+            break;
+        }
+    }
+    assert_eq!(part, 3);
+    assert!(
+        numbers.into_iter().eq(0..9000),
+        "nothing is lost between two parts"
+    );
+    assert!(tab.content_from(500, 9).await.unwrap().sections.is_empty());
     let long = "history.pushState(0, '', '/' + 'x'.repeat(100000)); 0";
     tab.execute(long, Duration::from_secs(10)).await.unwrap();
     assert!(tab.url().len() > 100_000 && tab.shown_url().len() < 2100);
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_in_closed_shadow_trees_is_read_where_it_stands() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/closed-shadow").await;
+    let said = text(&tab).await;
+    assert_eq!(
+        said,
+        "In the open\nBehind the card\nClosed words\nDeeper words\nIn a plain host"
+    );
     world.browser.close().await;
 }
 

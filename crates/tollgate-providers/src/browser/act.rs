@@ -297,7 +297,10 @@ pub(super) async fn execute_javascript(
 ) -> Result<Output<Came>, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?;
     let hand = hand.wholly_at(args.url.as_deref())?;
-    let result = hand.tab.execute(&args.script, SCRIPT).await.map_err(told)?;
+    hand.keep_secrets().await;
+    let result = hand.tab.execute(&args.script, SCRIPT).await;
+    hand.keep_secrets().await;
+    let result = result.map_err(told)?;
     let text = result.to_string();
     let truncated = text.chars().count() > LONGEST;
     let result = if truncated {

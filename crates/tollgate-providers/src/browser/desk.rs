@@ -1,9 +1,10 @@
 //! What the tools share: sessions by caller, tabs by id, and what a human is shown.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 use tollgate_browser::{Browser, Error, Keeper as _, Options, Owner, Session, Tab, Target, origin};
 use tollgate_core::{CallContext, Principal, ProviderError, SessionKey, ToolCall, TrustLevel};
 
@@ -14,6 +15,9 @@ use super::{
     faults::told,
     profiles::{ProfileName, Profiles, Shelf},
 };
+
+/// How long a page may take to say which secrets it holds.
+const LEARN: Duration = Duration::from_secs(1);
 
 /// What the tools share.
 pub(super) struct Desk {
@@ -245,6 +249,15 @@ impl Hand {
     pub(super) fn new(session: Arc<Session>, tab: Arc<Tab>) -> Self {
         let site = None;
         Self { session, tab, site }
+    }
+
+    /// Learns what fields for secrets hold, so that nothing of it is said: a script or a log may
+    /// have read them. A page that does not answer at once is not waited for.
+    pub(super) async fn keep_secrets(&self) {
+        let held = timeout(LEARN, self.tab.held_secrets()).await;
+        if let Ok(Ok(held)) = held {
+            self.session.secrets(held);
+        }
     }
 
     /// Where it is now.

@@ -16,7 +16,7 @@ use super::{
     desk::{Desk, Hand, Place},
     faults::told,
     fit::{BUDGET, View},
-    read::{NavigateArgs, Navigated, navigate},
+    read::{NavigateArgs, Navigated, arrived},
     views::{self, PageContent, PageInfo, Steady, Wanted},
 };
 
@@ -105,7 +105,10 @@ async fn extract(
     cx: &CallContext,
 ) -> Result<Output<Extracted>, ProviderError> {
     let place = args.navigate.place.clone();
-    let mut navigated = navigate(Arc::clone(desk), args.navigate, cx.clone()).await?;
+    let gone = desk.reach(cx, &place, false).await?;
+    // Nobody leads the tab elsewhere until its page has been read.
+    let turn = gone.tab.turn().await.map_err(told)?;
+    let mut navigated = arrived(&gone, &turn, &args.navigate.url).await?;
     if args.new_tab && navigated.download {
         return Err(told(Error::Load("it is a file, not a page".to_owned())));
     }

@@ -23,8 +23,9 @@ const MESSAGE: usize = 500;
 const EDGE: usize = 30;
 /// How many parts a page is read in at most.
 const MOST_PARTS: usize = 10_000;
-/// How large a view can be that is kept to be searched, in bytes.
-const WHOLE: usize = 2 << 20;
+/// How large a view can be that is kept to be searched, in bytes: a part of a page, and what
+/// frames of other sites say beside it.
+const WHOLE: usize = 4 << 20;
 
 /// A view, and all of the page if the view is only a part.
 pub(super) struct View<T> {

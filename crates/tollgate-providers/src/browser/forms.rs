@@ -70,7 +70,7 @@ pub(super) async fn fill_form(
     for field in args.fields {
         let id = field.element_id;
         let done = async {
-            let element = tab.element(&id).await?;
+            let (element, _) = tab.pointed_at(&id).await?;
             let target = hand.target(&id);
             match element.r#type {
                 _ if element.actions.contains(&"select") => {

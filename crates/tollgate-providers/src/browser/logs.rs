@@ -57,6 +57,7 @@ pub(super) async fn get_network_logs(
     cx: CallContext,
 ) -> Result<Logs, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?;
+    hand.keep_secrets().await;
     let (all, _) = hand.tab.network();
     let is_wanted = |entry: &NetworkEntry| {
         let is_kind = match args.filter {
@@ -116,6 +117,7 @@ pub(super) async fn get_console_logs(
     cx: CallContext,
 ) -> Result<Logs, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?;
+    hand.keep_secrets().await;
     let (all, _) = hand.tab.console();
     let is_wanted = |level: &str| match args.level {
         None => matches!(level, "error" | "warn"),

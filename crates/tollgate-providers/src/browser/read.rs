@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tollgate_browser::{Candidate, Dialog, Direction, Format, WaitFor, find_elements};
+use tollgate_browser::{Candidate, Dialog, Direction, Format, Turn, WaitFor, find_elements};
 use tollgate_core::{
     Block, CallContext, Payload, ProviderError, Status, ToolResult, Warning, toolset::Output,
 };
 
 use super::{
-    desk::{Desk, Page, Place},
+    desk::{Desk, Hand, Page, Place},
     faults::told,
     views::{self, PageContent, PageInfo, Steady, Wanted},
 };
@@ -48,7 +48,17 @@ pub(super) async fn navigate(
     cx: CallContext,
 ) -> Result<Navigated, ProviderError> {
     let hand = desk.reach(&cx, &args.place, false).await?;
-    let loaded = hand.tab.navigate(&args.url).await.map_err(told)?;
+    let turn = hand.tab.turn().await.map_err(told)?;
+    arrived(&hand, &turn, &args.url).await
+}
+
+/// Goes to an address and says what came, before anybody else goes elsewhere.
+pub(super) async fn arrived(
+    hand: &Hand,
+    turn: &Turn<'_>,
+    url: &str,
+) -> Result<Navigated, ProviderError> {
+    let loaded = turn.navigate(url).await.map_err(told)?;
     Ok(Navigated {
         success: true,
         partial: loaded.partial,
@@ -78,7 +88,8 @@ pub(super) async fn go_back(
     cx: CallContext,
 ) -> Result<Moved, ProviderError> {
     let hand = desk.hand(&cx, &args.place).await?;
-    let success = hand.tab.go_back().await.map_err(told)?;
+    let turn = hand.tab.turn().await.map_err(told)?;
+    let success = turn.go_back().await.map_err(told)?;
     Ok(Moved {
         success,
         page: hand.page().await?,

@@ -103,6 +103,10 @@ pub(super) struct PageInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     pending_dialog: Option<tollgate_browser::Dialog>,
+    /// Whether there are more elements than what is kept to be searched; cursors lead to them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    search_cut: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -210,6 +214,7 @@ pub(super) async fn info(tab: &Tab, wanted: &Wanted) -> Result<View<PageInfo>, P
         recommended: some(recommended.collect(), RECOMMENDED).0,
         stability: stability.map(Steady::from),
         pending_dialog: tab.pending_dialog().map(short_dialog),
+        search_cut: whole.as_ref().is_some_and(|it| it["cut"] == true),
     };
     let budget = wanted.left_beside(&info);
     let most = wanted.most.unwrap_or(ELEMENTS);
@@ -258,6 +263,7 @@ fn held(tab: &Tab, dialog: tollgate_browser::Dialog) -> View<PageInfo> {
         recommended: Vec::new(),
         stability: None,
         pending_dialog: Some(short_dialog(dialog)),
+        search_cut: false,
     };
     View { shown, whole: None }
 }
@@ -289,6 +295,10 @@ pub(super) struct PageContent {
     #[schemars(with = "Vec<Value>")]
     images: Vec<tollgate_browser::PageImage>,
     metadata: std::collections::BTreeMap<String, String>,
+    /// Whether the page is longer than what is kept to be searched; cursors lead to its end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    search_cut: bool,
 }
 
 /// The page's text; `most` characters of it if that is said.
@@ -311,8 +321,9 @@ pub(super) async fn content(
         mut images,
         metadata,
         cut,
+        total,
+        ..
     } = content;
-    let total_sections = start.part * tollgate_browser::SECTIONS_AT_ONCE + sections.len();
     let since = wanted.since.clone().filter(|_| changes.is_some());
     let (mut removed, mut more_removed) = (Vec::new(), None);
     if let Some(changes) = changes {
@@ -334,7 +345,7 @@ pub(super) async fn content(
         title: short_title(title),
         url: short_url(tab.url()),
         sections: Vec::new(),
-        total_sections,
+        total_sections: total,
         truncated: cut,
         next_cursor: None,
         view,
@@ -344,6 +355,7 @@ pub(super) async fn content(
         links,
         images,
         metadata: short_metadata(metadata),
+        search_cut: whole.as_ref().is_some_and(|it| it["cut"] == true),
     };
     let budget = wanted.left_beside(&shown);
     let most = Most {

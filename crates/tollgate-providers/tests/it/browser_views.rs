@@ -251,3 +251,54 @@ async fn a_view_of_a_text_has_at_most_fifty_sections() {
     assert_eq!(content["nextCursor"], "50", "{content:#}");
     browser_closed(&provider).await;
 }
+
+/// A page of more than is kept to be searched: cursors lead through it all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_is_too_long_to_keep_says_so_and_is_read_to_its_end() {
+    const PARAGRAPHS: usize = 6000;
+    let folder = tempfile::tempdir().unwrap();
+    let (provider, cx) = (browser::provider(settings(&folder)), context());
+    let line = |it: usize| format!("<p>Paragraph {it} {}</p>", "word ".repeat(90));
+    let text: String = (0..PARAGRAPHS).map(line).collect();
+    let site = site_of(move |_| Some(format!("<title>Words</title><main>{text}</main>"))).await;
+    data(&provider, "navigate", json!({"url": site}), &cx).await;
+    let first = run(&provider, "get_page_content", json!({}), &cx)
+        .await
+        .unwrap();
+    let whole = first.whole.unwrap().value().clone();
+    let first = first.payload.value().clone();
+    assert_eq!(
+        (&first["searchCut"], &first["totalSections"]),
+        (&json!(true), &json!(PARAGRAPHS)),
+        "{first:#}"
+    );
+    assert_eq!(whole["cut"], true);
+    let kept = whole["sections"].as_array().unwrap();
+    assert!(
+        kept.len() > 4000,
+        "by bytes, not by sections: {}",
+        kept.len()
+    );
+    let begins = |content: &Value| {
+        let text = content["sections"][0]["text"].as_str().unwrap();
+        let number = text.split(' ').nth(1).unwrap();
+        number.parse::<usize>().unwrap()
+    };
+    // The next part begins behind what was kept.
+    let edge = json!({"cursor": (kept.len() - 1).to_string()});
+    let edge = data(&provider, "get_page_content", edge, &cx).await;
+    assert_eq!(begins(&edge), kept.len() - 1, "{edge:#}");
+    assert_eq!(edge["sections"].as_array().unwrap().len(), 1);
+    let next = json!({"cursor": edge["nextCursor"]});
+    let next = data(&provider, "get_page_content", next, &cx).await;
+    assert_eq!(begins(&next), kept.len(), "{next:#}");
+    let last = PARAGRAPHS - kept.len() - 1;
+    let end = json!({"cursor": format!("1/{last}")});
+    let end = data(&provider, "get_page_content", end, &cx).await;
+    assert_eq!(begins(&end), PARAGRAPHS - 1, "{end:#}");
+    assert_eq!(
+        (&end["nextCursor"], &end["truncated"]),
+        (&Value::Null, &json!(false))
+    );
+    browser_closed(&provider).await;
+}

@@ -7,9 +7,13 @@ mod browser_arguments;
 #[cfg(test)]
 mod browser_edges;
 #[cfg(test)]
+mod browser_secrets;
+#[cfg(test)]
 mod browser_sites;
 #[cfg(test)]
 mod browser_tools;
+#[cfg(test)]
+mod browser_turns;
 #[cfg(test)]
 mod browser_views;
 #[cfg(test)]

@@ -92,6 +92,44 @@ fn what_a_view_does_not_show_can_be_searched() {
 }
 
 #[test]
+fn the_end_of_a_page_of_many_thousand_sections_is_searched_and_read() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    ask(
+        &mut lines,
+        "browser.navigate",
+        json!({"url": site.url("/vast")}),
+    );
+    let seen = ask(&mut lines, "browser.get_page_content", json!({}));
+    assert_eq!(
+        (&seen["data"]["truncated"], &seen["data"]["totalSections"]),
+        (&json!(true), &json!(9001)),
+        "{seen:#}"
+    );
+    assert!(seen["data"]["searchCut"].is_null(), "all of it is kept");
+    let search = json!({"result": seen["meta"]["call_id"], "query": "last word is"});
+    let found = ask(&mut lines, "result.search", search);
+    let text = found["data"]["matches"][0]["text"].as_str();
+    assert!(text.unwrap_or_default().contains("Zephyrine"), "{found:#}");
+    let end = ask(
+        &mut lines,
+        "browser.get_page_content",
+        json!({"cursor": "8990"}),
+    );
+    let sections = end["data"]["sections"].as_array().unwrap();
+    assert_eq!(sections[0]["text"], "Row 8990", "{end:#}");
+    assert_eq!(
+        (sections.len(), &end["data"]["nextCursor"]),
+        (11, &json!(null)),
+        "{end:#}"
+    );
+    lines.end();
+    lines.wait();
+    env.whole();
+}
+
+#[test]
 fn what_a_page_says_is_tainted() {
     let site = Site::start();
     let env = world(&site);

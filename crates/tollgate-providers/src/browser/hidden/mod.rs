@@ -1,26 +1,34 @@
-//! What was typed into fields for secrets stays out of every answer of its session, also where a
-//! form puts it into an address or a page shows it again.
+//! Secrets stay out of every answer of their session, also where a form puts them into an address
+//! or a page shows them again: what was typed into fields for secrets, and what such fields held.
 //!
-//! Invariant: a secret that this session was given leaves it in no text, as it is or as an
-//! address spells it.
+//! Invariant: a secret that this session knows leaves it in no text, as it is or as an address
+//! spells it, unless it is so short that it could be any word (see [`Reach`]).
+
+mod text;
 
 use serde_json::Value;
 use tollgate_core::{Answer, Payload, ProviderError, ToolCall};
 
-use crate::escape::unescaped;
+use text::{Reach, without_all};
+pub(super) use text::{hidden, readings};
 
 /// What stands for a secret.
 pub(super) const HIDDEN: &str = "********";
-/// What ends a part of an address, or of a text that quotes one.
-const ENDS: &[char] = &[
-    '?', '#', '&', ';', '=', '/', ' ', '\n', '"', '\'', '<', '>', '(', ')', ',',
+/// Names of what a field holds.
+const VALUES: &[&str] = &["value", "defaultValue"];
+/// Names of what is ours and no page wrote; a number there is no secret.
+const OURS: &[&str] = &[
+    "activeTabId",
+    "artifactId",
+    "nextCursor",
+    "path",
+    "sessionId",
+    "since",
+    "tabId",
+    "view",
 ];
-/// Shorter texts are parts of too many others.
-const SHORTEST: usize = 4;
-/// The same of numbers.
-const SHORTEST_NUMBER: usize = 6;
 
-/// The secrets that a call types.
+/// The secrets that a call types. Signs that are typed one by one are a secret together.
 pub(super) fn typed(call: &ToolCall) -> Vec<String> {
     let tool = call.tool.as_str().trim_start_matches("browser.");
     if !matches!(tool, "type_text" | "set_value" | "fill_form" | "log_in") {
@@ -36,16 +44,19 @@ pub(super) fn typed(call: &ToolCall) -> Vec<String> {
         }
     }
     found.extend(arguments["credentials"]["password"].as_str());
-    found.retain(|secret| {
-        let is_number = secret.bytes().all(|byte| byte.is_ascii_digit());
-        let shortest = if is_number { SHORTEST_NUMBER } else { SHORTEST };
-        secret.chars().count() >= shortest
-    });
-    found.into_iter().map(str::to_owned).collect()
+    found.retain(|secret| !secret.is_empty());
+    let is_sign = |it: &&str| Reach::of(it) == Reach::Value;
+    let signs: Vec<&str> = found.iter().copied().filter(is_sign).collect();
+    let together = (signs.len() > 1).then(|| signs.concat());
+    let all = found.into_iter().map(str::to_owned);
+    all.chain(together).collect()
 }
 
 /// Takes secrets out of what a call came to.
 pub(super) fn hide(answer: &mut Result<Answer, ProviderError>, secrets: &[String]) {
+    if secrets.is_empty() {
+        return;
+    }
     match answer {
         Ok(Answer::Done(result)) => {
             hide_in(&mut result.payload, secrets);
@@ -62,7 +73,7 @@ pub(super) fn hide(answer: &mut Result<Answer, ProviderError>, secrets: &[String
                 }
             }
             for value in error.details.values_mut() {
-                hide_value(value, secrets);
+                hide_value(value, secrets, Place::default());
             }
         }
     }
@@ -70,61 +81,63 @@ pub(super) fn hide(answer: &mut Result<Answer, ProviderError>, secrets: &[String
 
 fn hide_in(payload: &mut Payload, secrets: &[String]) {
     let mut value = payload.value().clone();
-    if hide_value(&mut value, secrets) {
+    if hide_value(&mut value, secrets, Place::default()) {
         *payload = value.into();
     }
 }
 
+/// What a value of an answer is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// Something that the caller's script gave.
+    is_given: bool,
+    /// All of what a field holds.
+    is_value: bool,
+    is_ours: bool,
+}
+
+impl Place {
+    fn below(self, name: &str) -> Self {
+        let is_given = self.is_given || name == "result";
+        Self {
+            is_given,
+            is_value: is_given || VALUES.contains(&name),
+            is_ours: !is_given && OURS.contains(&name),
+        }
+    }
+}
+
 /// Whether there was anything to hide.
-fn hide_value(value: &mut Value, secrets: &[String]) -> bool {
-    match value {
-        Value::String(text) => match hidden(text, secrets) {
-            Some(shown) => {
-                *text = shown;
-                true
+fn hide_value(value: &mut Value, secrets: &[String], place: Place) -> bool {
+    let shown = match value {
+        Value::String(text) => without_all(text, secrets, place).map(Value::String),
+        Value::Number(number) if place.is_given => {
+            let text = number.to_string();
+            let is_secret = |it: &&String| Reach::of(it) != Reach::Value && **it == text;
+            let secret = secrets.iter().find(is_secret);
+            secret.map(|_| Value::String(HIDDEN.to_owned()))
+        }
+        Value::Array(all) => {
+            let mut found = false;
+            for it in all {
+                found |= hide_value(it, secrets, place);
             }
-            None => false,
-        },
-        Value::Array(all) => hide_all(all.iter_mut(), secrets),
-        Value::Object(all) => hide_all(all.values_mut(), secrets),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-fn hide_all<'v>(all: impl Iterator<Item = &'v mut Value>, secrets: &[String]) -> bool {
-    let mut found = false;
-    for value in all {
-        found |= hide_value(value, secrets);
-    }
-    found
-}
-
-/// A text without these secrets, if it has one.
-pub(super) fn hidden(text: &str, secrets: &[String]) -> Option<String> {
-    let mut shown = text.to_owned();
-    for secret in secrets {
-        if shown.contains(secret.as_str()) {
-            shown = shown.replace(secret.as_str(), HIDDEN);
+            return found;
         }
-        if !shown.contains(['%', '+']) {
-            continue;
+        Value::Object(all) => {
+            let mut found = false;
+            for (name, it) in all {
+                found |= hide_value(it, secrets, place.below(name));
+            }
+            return found;
         }
-        let mut parts = String::new();
-        for part in shown.split_inclusive(ENDS) {
-            let (part, end) = part.split_at(part.trim_end_matches(ENDS).len());
-            let is_secret = readings(part).any(|meant| meant.contains(secret.as_str()));
-            parts.extend([if is_secret { HIDDEN } else { part }, end]);
-        }
-        shown = parts;
-    }
-    (shown != text).then_some(shown)
-}
-
-/// What a part of an address can mean.
-pub(super) fn readings(part: &str) -> impl Iterator<Item = String> {
-    let filled_in = part.replace('+', " ");
-    let meant = [unescaped(part), unescaped(&filled_in)];
-    meant.into_iter().flatten().chain([part.to_owned()])
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    };
+    let Some(shown) = shown else {
+        return false;
+    };
+    *value = shown;
+    true
 }
 
 #[cfg(test)]
@@ -178,7 +191,7 @@ mod tests {
             (
                 "browser.type_text",
                 json!({"element_id": "secret_Pin_4", "text": "4711"}),
-                vec![],
+                vec!["4711"],
             ),
             (
                 "browser.type_text",
@@ -188,7 +201,17 @@ mod tests {
             (
                 "browser.type_text",
                 json!({"element_id": "secret_Pin_4", "text": "a1"}),
+                vec!["a1"],
+            ),
+            (
+                "browser.type_text",
+                json!({"element_id": "secret_Pin_4", "text": ""}),
                 vec![],
+            ),
+            (
+                "browser.fill_form",
+                json!({"fields": [{"element_id": "secret_a_1", "value": "4"}, {"element_id": "input_b_2", "value": "x"}, {"element_id": "secret_c_3", "value": "71"}]}),
+                vec!["4", "71", "471"],
             ),
         ] {
             assert_eq!(
@@ -225,5 +248,26 @@ mod tests {
         let mut failed = Err(ProviderError::rejected("no page at /open+sesame%264711"));
         hide(&mut failed, &secrets);
         assert_eq!(failed.unwrap_err().message, "no page at /********");
+    }
+
+    #[test]
+    fn fields_and_what_scripts_give_hide_the_shortest_secrets_too() {
+        let secrets = ["12".to_owned(), "473".to_owned()];
+        let answer = json!({
+            "elements": [{"label": "12", "state": {"value": "12"}}, {"state": {"value": "473 12"}}],
+            "nextCursor": "473", "tabId": "473", "size": 473,
+            "result": {"all": ["12", 473, 12, "at 12"]},
+        });
+        let mut value = answer;
+        assert!(hide_value(&mut value, &secrets, Place::default()));
+        assert_eq!(
+            value,
+            json!({
+                "elements": [{"label": "12", "state": {"value": HIDDEN}}, {"state": {"value": "******** 12"}}],
+                "nextCursor": "473", "tabId": "473", "size": 473,
+                "result": {"all": [HIDDEN, HIDDEN, 12, "at 12"]},
+            })
+        );
+        assert!(!hide_value(&mut value, &secrets, Place::default()));
     }
 }
