@@ -132,6 +132,8 @@ impl Refusal {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Aim {
     Page,
+    /// A page, also one that comes with an error.
+    Any,
     Rules,
 }
 
@@ -151,8 +153,17 @@ impl Fetcher {
 
     /// Fetches a page.
     pub async fn fetch(&self, address: &str) -> Result<Page, WebError> {
+        self.fetch_as(address, Aim::Page).await
+    }
+
+    /// Fetches a page as a browser would: what a server says along with an error is one too.
+    pub async fn fetch_any(&self, address: &str) -> Result<Page, WebError> {
+        self.fetch_as(address, Aim::Any).await
+    }
+
+    async fn fetch_as(&self, address: &str, aim: Aim) -> Result<Page, WebError> {
         let url = self.wire.guard().read(address)?;
-        let walk = self.walk(url, Aim::Page);
+        let walk = self.walk(url, aim);
         let (last, kept, cache) = timeout(self.wire.limits().total, walk)
             .await
             .map_err(|_| WebError::timeout("the page"))??;
@@ -168,12 +179,12 @@ impl Fetcher {
             self.wire.guard().check(&url)?;
             let host = url.host_str().unwrap_or_default().to_owned();
             let delay = match aim {
-                Aim::Page => self.permission(&url).await?,
+                Aim::Page | Aim::Any => self.permission(&url).await?,
                 Aim::Rules => None,
             };
             let now = (self.now)();
             let known = match aim {
-                Aim::Page => self.cache.get(url.as_str()),
+                Aim::Page | Aim::Any => self.cache.get(url.as_str()),
                 Aim::Rules => None,
             };
             if let Some(kept) = known.as_ref().filter(|kept| kept.fresh_until > now) {
@@ -193,11 +204,14 @@ impl Fetcher {
                 url.set_fragment(None);
                 continue;
             }
-            if aim == Aim::Page {
-                self.refuse(&host, &incoming)?;
+            match aim {
+                Aim::Page => self.refuse(&host, &incoming)?,
+                // A host that wants to rest is left alone all the same.
+                Aim::Any => drop(self.refuse(&host, &incoming)),
+                Aim::Rules => {}
             }
             let kept = Arc::new(Kept::of(&incoming, now));
-            if aim == Aim::Page && may_keep(&incoming) {
+            if aim != Aim::Rules && may_keep(&incoming) {
                 self.cache.put(url.as_str(), Arc::clone(&kept));
             }
             return Ok((url, kept, CacheUse::Missed));
@@ -209,7 +223,7 @@ impl Fetcher {
 
     fn request(&self, url: &Url, aim: Aim, known: &Option<Arc<Kept>>) -> Outgoing {
         let bytes = match aim {
-            Aim::Page => self.wire.limits().bytes,
+            Aim::Page | Aim::Any => self.wire.limits().bytes,
             Aim::Rules => robots::MAX_BYTES,
         };
         let mut outgoing = Outgoing::get(url.clone(), bytes);
@@ -222,7 +236,7 @@ impl Fetcher {
         if let Some(known) = known {
             outgoing.headers.extend(known.validators());
         }
-        outgoing.wants = (aim == Aim::Page).then_some(wanted as Wants);
+        outgoing.wants = (aim != Aim::Rules).then_some(wanted as Wants);
         outgoing
     }
 

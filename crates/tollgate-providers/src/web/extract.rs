@@ -26,7 +26,7 @@ pub(super) struct ExtractArgs {
     #[serde(default)]
     #[schemars(length(min = 1, max = MAX_HTML))]
     html: Option<String>,
-    /// Whose lists of hosts count beside those of all connections.
+    /// Whose lists of hosts count beside those of all connections; for `browser`, what a server says along with an error is a page too.
     #[serde(default)]
     boundary: Boundary,
 }
@@ -94,11 +94,11 @@ pub(super) async fn run(
             (url, None, false, found)
         }
         (None, Some(url)) => {
-            let fetcher = match args.boundary {
-                Boundary::Browser => reader.as_browser(cx.trust),
-                Boundary::Web => &reader.fetcher,
+            let page = match args.boundary {
+                Boundary::Browser => reader.as_browser(cx.trust).fetch_any(&url).await,
+                Boundary::Web => reader.fetcher.fetch(&url).await,
             };
-            let page = fetcher.fetch(&url).await.map_err(told)?;
+            let page = page.map_err(told)?;
             if page.content != Content::Html {
                 return Err(ProviderError {
                     next_steps: vec!["web.fetch".to_owned()],

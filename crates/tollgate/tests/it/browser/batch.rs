@@ -54,6 +54,40 @@ fn plain_pages_are_read_over_http_and_the_others_in_the_browser() {
 }
 
 #[test]
+fn a_server_that_answers_with_an_error_is_told_the_same_way_by_either_engine() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let urls: Vec<String> = ["/fault", "/closed", "/nowhere"]
+        .iter()
+        .map(|it| site.url(it))
+        .collect();
+    for engine in ["http", "browser", "auto"] {
+        let inputs = json!({"urls": urls, "engine": engine, "extract": {"pageInfo": false}});
+        let ran = run(&mut lines, "batch_extract_pages", inputs, "sync");
+        assert_eq!(ran["data"]["status"], "succeeded", "{engine}: {ran:#}");
+        let items = ran["data"]["result"]["items"].as_array().unwrap();
+        let told: Vec<Value> = items
+            .iter()
+            .map(|it| json!([it["success"], it["statusCode"], it["title"]]))
+            .collect();
+        assert_eq!(
+            json!(told),
+            json!([
+                [true, 500, "Fault"],
+                [true, 401, "Closed"],
+                [true, 404, "Nothing"]
+            ]),
+            "{engine}: {ran:#}"
+        );
+        assert!(items[0]["content"].to_string().contains("ferry"), "{ran:#}");
+    }
+    lines.end();
+    lines.wait();
+    env.whole();
+}
+
+#[test]
 fn dialogs_hold_nobody_up_and_a_file_is_no_page() {
     let site = Site::start();
     let env = world(&site);
