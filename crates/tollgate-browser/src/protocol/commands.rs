@@ -1,6 +1,6 @@
 //! The commands that are sent, and what is read of their answers.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,7 +52,7 @@ commands! {
     EnableStorage = "DOMStorage.enable" {} {} -> Nothing;
     EnableInspector = "Inspector.enable" {} {} -> Nothing;
     EnableFetch = "Fetch.enable" { patterns: Vec<RequestPattern> } {} -> Nothing;
-    ContinueRequest = "Fetch.continueRequest" { request_id: String } {} -> Nothing;
+    ContinueRequest = "Fetch.continueRequest" { request_id: String } { headers: Vec<Sent> } -> Nothing;
     FailRequest = "Fetch.failRequest" { request_id: String, error_reason: &'static str } {} -> Nothing;
     FulfillRequest = "Fetch.fulfillRequest" { request_id: String, response_code: u32, response_headers: Vec<Header> } {} -> Nothing;
     Lifecycle = "Page.setLifecycleEventsEnabled" { enabled: bool } {} -> Nothing;
@@ -125,9 +125,16 @@ pub(crate) struct Target {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequestPattern {
-    pub(crate) url_pattern: &'static str,
+    pub(crate) url_pattern: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resource_type: Option<&'static str>,
+}
+
+/// A header of a request.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Sent {
+    pub(crate) name: String,
+    pub(crate) value: String,
 }
 
 /// A header of an answer.

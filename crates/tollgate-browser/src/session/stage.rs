@@ -101,7 +101,7 @@ impl Session {
         let tab = self.make(place, true).await?;
         tab.lock().is_stage = true;
         let all = RequestPattern {
-            url_pattern: "*",
+            url_pattern: "*".into(),
             resource_type: None,
         };
         let patterns = vec![all];

@@ -359,8 +359,11 @@ impl Tab {
             .get(..5)
             .is_some_and(|it| it.eq_ignore_ascii_case("file:"));
         if !is_file || is_below(&it.request.url, &roots) {
-            let request_id = it.request_id;
-            let go = commands::ContinueRequest { request_id };
+            let said = self.lock().credentials.clone();
+            let go = commands::ContinueRequest {
+                request_id: it.request_id,
+                headers: said.and_then(|said| said.with(&it.request)),
+            };
             let is_ours = it.resource_type == "Document" && it.frame_id == self.lock().main_frame;
             if is_ours && self.is_left_for(&it.request.url) {
                 let (tab, session) = (Arc::clone(self), session.to_owned());

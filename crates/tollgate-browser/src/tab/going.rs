@@ -57,6 +57,7 @@ impl Turn<'_> {
     /// Goes to an address.
     pub async fn navigate(&self, url: &str) -> Result<Loaded, Error> {
         address::check(url).map_err(Error::Invalid)?;
+        self.tab.introduce(url).await?;
         self.tab.go(Way { url, entry: None }).await
     }
 

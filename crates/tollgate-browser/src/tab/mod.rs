@@ -4,6 +4,7 @@
 //! of the page and the end of patience all end the wait.
 
 pub(crate) mod act;
+mod credentials;
 mod events;
 pub(crate) mod going;
 pub(crate) mod headers;
@@ -52,11 +53,11 @@ pub(crate) const WORLD: &str = "tollgate";
 /// what it stored. That takes time, so nobody else waits for it.
 fn held_back(is_kept: bool) -> Vec<commands::RequestPattern> {
     let files = commands::RequestPattern {
-        url_pattern: "file://*",
+        url_pattern: "file://*".into(),
         resource_type: None,
     };
     let documents = commands::RequestPattern {
-        url_pattern: "*",
+        url_pattern: "*".into(),
         resource_type: Some("Document"),
     };
     let documents = is_kept.then_some(documents);

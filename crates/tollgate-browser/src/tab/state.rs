@@ -10,6 +10,7 @@ use std::{
 use tokio::time::Instant;
 
 use super::{
+    credentials::Credentials,
     events::LONGEST,
     headers::{Headers, Said},
     logs::{ConsoleEntry, Dialog, NetworkEntry, Recent, cut},
@@ -75,6 +76,8 @@ pub(crate) struct State {
     pub(crate) leaving: bool,
     /// Whether nobody listens to its dialogs any more, because it is about to be left.
     pub(crate) is_unheard: bool,
+    /// Whom it is known as where an address said so.
+    pub(crate) credentials: Option<Credentials>,
     /// Folders whose files may be shown.
     pub(crate) roots: Arc<[PathBuf]>,
     /// Whether its pages are empty ones of ours, shown to store something for their origins.
@@ -125,6 +128,7 @@ impl State {
             dialogs_here: 0,
             leaving: false,
             is_unheard: false,
+            credentials: None,
             roots,
             is_stage: false,
             unreachable: None,

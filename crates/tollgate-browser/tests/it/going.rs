@@ -65,6 +65,26 @@ async fn whoever_waits_too_long_for_another_navigation_learns_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_name_and_a_password_in_an_address_are_for_its_site_alone() {
+    let world = World::new().await;
+    let (_session, tab) = world.show("/near").await;
+    let at = |host: &str, path: &str| world.site.at(host, path);
+    // `ada:lovelace`, as browsers spell it.
+    let known = "Basic YWRhOmxvdmVsYWNl";
+    for (host, path, expected) in [
+        ("ada:lovelace@shop.test", "/whoami", known),
+        ("shop.test", "/whoami", known),
+        ("other.test", "/whoami", "nobody"),
+        ("ada:lovelace@shop.test", "/to-whoami", "nobody"),
+        ("shop.test", "/to-whoami", "nobody"),
+    ] {
+        tab.navigate(&at(host, path)).await.unwrap();
+        assert_eq!(tab.title().await.unwrap(), expected, "{host}{path}");
+    }
+    world.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_wants_a_login_of_the_browser_is_shown_with_its_status() {
     let world = World::new().await;
     let (_session, tab) = world.show("/near").await;

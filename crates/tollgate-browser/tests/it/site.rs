@@ -315,6 +315,11 @@ fn answer(method: &str, path: &str, head: &str, body: &str, port: u16, again: us
             format!("content-security-policy: script-src 'self' 'unsafe-inline' blob: data:; report-uri http://{query}/e-report\r\n"),
             everywhere(query),
         ),
+        "/whoami" => {
+            let said = header(head, "authorization");
+            page(&format!("<title>{}</title>", said.as_deref().unwrap_or("nobody")))
+        }
+        "/to-whoami" => redirect(&format!("http://other.test:{port}/whoami")),
         "/members" | "/members-proxy" => {
             let (status, name) = match path {
                 "/members" => ("401 Unauthorized", "www-authenticate"),

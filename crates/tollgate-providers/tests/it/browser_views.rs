@@ -302,3 +302,39 @@ async fn a_page_that_is_too_long_to_keep_says_so_and_is_read_to_its_end() {
     );
     browser_closed(&provider).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_on_a_large_page_costs_hundreds_of_tokens() {
+    const STEP: usize = 800;
+    let folder = tempfile::tempdir().unwrap();
+    let (provider, cx) = (browser::provider(settings(&folder)), context());
+    let row = |it: u32| {
+        format!(
+            "<p>Paragraph {it} {}</p><button>Choice {it}</button>",
+            "word ".repeat(40)
+        )
+    };
+    let rows: String = (0..200).map(row).collect();
+    let more = "<button onclick=\"out.textContent = 'Now ready'; this.textContent = 'Undo'\">Do it</button>";
+    let html = format!("<title>Rows</title><main>{more}<p id=out>Not yet</p>{rows}</main>");
+    let site = site_of(move |_| Some(html.clone())).await;
+    data(&provider, "navigate", json!({"url": site}), &cx).await;
+    let info = data(&provider, "get_page_info", json!({}), &cx).await;
+    let content = data(&provider, "get_page_content", json!({}), &cx).await;
+    for view in [&info, &content] {
+        assert!(tokens(&view.to_string()) > 2000, "{view:#}");
+    }
+    let click = json!({"element_id": id(&info, "Do it")});
+    data(&provider, "click", click, &cx).await;
+    for (tool, before, news) in [
+        ("get_page_info", info, "Undo"),
+        ("get_page_content", content, "Now ready"),
+    ] {
+        let step = data(&provider, tool, json!({"since": before["view"]}), &cx).await;
+        let cost = tokens(&step.to_string());
+        assert!(cost < STEP, "{tool} {cost}: {step:#}");
+        assert!(step.to_string().contains(news), "{step:#}");
+        assert!(!step.to_string().contains("Choice 7"), "{step:#}");
+    }
+    browser_closed(&provider).await;
+}
