@@ -109,7 +109,7 @@ async fn a_killed_process_takes_its_browser_along() {
     );
     child.kill().unwrap();
     child.wait().unwrap();
-    for _ in 0..600 {
+    for _ in 0..200 {
         if processes_of(&folder).is_empty() {
             break;
         }
