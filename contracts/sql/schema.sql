@@ -305,3 +305,12 @@ CREATE TABLE body_index (
 
 INSERT INTO body_index (call, body) SELECT call, id FROM bodies ORDER BY call, id;
 UPDATE audit_head SET bodies = (SELECT coalesce(max(id), 0) FROM bodies);
+
+-- version 8
+-- What replay needs of a call lies with its entry if it is small, so that a lone commit
+-- writes one page and not two. It is no part of the record: no hash covers it, and it is
+-- forgotten like the others. Entries up to `bare` of the head have none any more.
+ALTER TABLE audit_entries ADD COLUMN arguments TEXT;
+ALTER TABLE audit_entries ADD COLUMN data TEXT;
+ALTER TABLE audit_head ADD COLUMN bare INTEGER NOT NULL DEFAULT 0;
+UPDATE audit_head SET bare = coalesce((SELECT max(seq) FROM audit_entries), 0);

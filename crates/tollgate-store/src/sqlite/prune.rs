@@ -30,17 +30,22 @@ impl Pruner {
         }
     }
 
-    /// Forgets inside the current transaction, if it passes a multiple of 1024 rows.
-    pub(crate) fn prune_if_due(
+    /// Whether a transaction passes a multiple of 1024 rows.
+    pub(crate) fn is_due(rows: Range<u64>) -> bool {
+        rows.start >> 10 != rows.end >> 10
+    }
+
+    /// Forgets inside the current transaction; `log` is where the entries with bodies
+    /// beside them begin and end. Says where they begin then.
+    pub(crate) fn prune(
         &mut self,
         connection: &Connection,
-        rows: Range<u64>,
+        log: Range<u64>,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
-        if rows.start >> 10 == rows.end >> 10 {
-            return Ok(());
-        }
-        self.run(connection, now).map_err(store_error)
+    ) -> Result<u64, StoreError> {
+        self.run(connection, now)
+            .and_then(|()| self.bare(connection, log, now))
+            .map_err(store_error)
     }
 
     fn run(&mut self, connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
@@ -118,6 +123,41 @@ impl Pruner {
             forget_bodies(connection, [most, oldest])?;
         }
         Ok(())
+    }
+
+    /// Forgets what lies with entries that are too far back or too old; says up to which.
+    fn bare(
+        &self,
+        connection: &Connection,
+        log: Range<u64>,
+        now: Timestamp,
+    ) -> rusqlite::Result<u64> {
+        let most = log
+            .start
+            .saturating_add(STRIDE.cast_unsigned())
+            .min(log.end);
+        let spare = log.end.saturating_sub(self.retention.body_rows).min(most);
+        let first_kept: Option<i64> = connection
+            .prepare_cached(
+                "SELECT min(seq) FROM audit_entries WHERE seq > ?1 AND seq <= ?2 AND at >= ?3",
+            )?
+            .query_row(
+                params![
+                    log.start.max(spare).cast_signed(),
+                    most.cast_signed(),
+                    now.minus(self.retention.bodies).0
+                ],
+                |row| row.get(0),
+            )?;
+        let until = first_kept.map_or(most, |seq| seq.cast_unsigned().saturating_sub(1));
+        connection
+            .prepare_cached(
+                "UPDATE audit_entries SET arguments = NULL, data = NULL
+                 WHERE seq > ?1 AND seq <= ?2
+                     AND (arguments IS NOT NULL OR data IS NOT NULL)",
+            )?
+            .execute([log.start.cast_signed(), until.cast_signed()])?;
+        Ok(until)
     }
 
     /// Ends of cached answers have no index, so the cursor visits them in rotation.

@@ -190,6 +190,7 @@ async fn a_body_goes_when_it_is_old_and_younger_ones_stay() {
 
 #[tokio::test]
 async fn a_body_is_found_before_and_after_it_is_indexed() {
+    let large = |number: u64| format!("{number:>2000}");
     let world = World::new();
     let store = world.open();
     for number in 0..600_u64 {
@@ -197,7 +198,7 @@ async fn a_body_is_found_before_and_after_it_is_indexed() {
             changes: vec![Change::KeepBody(Body {
                 call: CallId(format!("call-{number}").into()),
                 arguments: None,
-                data: Some(number.to_string()),
+                data: Some(large(number)),
             })],
             ..entries([number], Durability::Process)
         };
@@ -208,7 +209,7 @@ async fn a_body_is_found_before_and_after_it_is_indexed() {
     for number in [0, 1, 255, 256, 511, 512, 598, 599] {
         let call = CallId(format!("call-{number}").into());
         let body = store.body(&call).await.unwrap().unwrap();
-        assert_eq!(body.data, Some(number.to_string()));
+        assert_eq!(body.data, Some(large(number)));
     }
     assert_eq!(store.body(&CallId("call-600".into())).await.unwrap(), None);
 }
@@ -225,7 +226,7 @@ async fn bodies_that_are_all_too_many_leave_the_last_one() {
     };
     let store = SqliteStore::open(settings, Arc::new(tollgate_core::SystemClock)).unwrap();
     for turn in 0..3_u64 {
-        let call = CallId(format!("call-{turn}").into());
+        let call = CallId(format!("apart-{turn}").into());
         let batch = Batch {
             changes: vec![Change::KeepBody(Body {
                 call: call.clone(),

@@ -5,6 +5,8 @@ mod ahead;
 #[cfg(test)]
 mod alone;
 #[cfg(test)]
+mod beside;
+#[cfg(test)]
 mod child;
 #[cfg(test)]
 mod conformance;

@@ -115,12 +115,14 @@ async fn a_missing_swapped_or_inserted_row_is_noticed() {
         ),
         (
             "INSERT INTO audit_entries SELECT 0, chain, hash, at, kind, call_id, trace_id,
-                 principal, session, tool, status, body FROM audit_entries WHERE seq = 1",
+                 principal, session, tool, status, body, arguments, data
+                 FROM audit_entries WHERE seq = 1",
             "row 1",
         ),
         (
             "INSERT INTO audit_entries SELECT 6, chain, hash, at, kind, call_id, trace_id,
-                 principal, session, tool, status, body FROM audit_entries WHERE seq = 5",
+                 principal, session, tool, status, body, arguments, data
+                 FROM audit_entries WHERE seq = 5",
             "row 6",
         ),
         ("DELETE FROM audit_entries", "head"),

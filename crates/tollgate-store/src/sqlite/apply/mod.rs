@@ -17,13 +17,16 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{
     Timestamp,
     audit::{AuditEntry, Hash, Place, link},
-    store::{Batch, Change, Receipt, StoreError},
+    store::{Batch, Body, Change, Receipt, StoreError},
 };
 
 use self::ledger::Ledger;
 pub(crate) use self::memory::slot;
 use super::{index, prune::Pruner};
 use crate::{chain::Seal, error::store_error};
+
+/// The largest body that lies with its entry: both fit into one page.
+const SMALL: usize = 1024;
 
 /// The transaction of a group of batches.
 pub(crate) struct Group<'c> {
@@ -53,6 +56,8 @@ pub(crate) struct Head {
     pub(crate) indexed: u64,
     /// The same for bodies.
     pub(crate) bodies: u64,
+    /// Entries up to here have no body beside them any more.
+    pub(crate) bare: u64,
 }
 
 /// Why a batch was not applied.
@@ -141,8 +146,12 @@ impl<'c> Group<'c> {
     }
 
     /// Forgets what is no longer needed, if it is time for that.
-    pub(crate) fn prune(&self, pruner: &mut Pruner) -> Result<(), StoreError> {
-        pruner.prune_if_due(self.connection, self.found.seq..self.head.seq, self.now)
+    pub(crate) fn prune(&mut self, pruner: &mut Pruner) -> Result<(), StoreError> {
+        if Pruner::is_due(self.found.seq..self.head.seq) {
+            let log = self.head.bare..self.head.seq;
+            self.head.bare = pruner.prune(self.connection, log, self.now)?;
+        }
+        Ok(())
     }
 
     /// Notes a signed head.
@@ -196,7 +205,7 @@ impl<'c> Group<'c> {
         self.connection
             .prepare_cached(
                 "UPDATE audit_head SET seq = ?2, hash = ?3, uses = ?4, versions = ?5,
-                     indexed = ?6, bodies = ?7
+                     indexed = ?6, bodies = ?7, bare = ?8
                  WHERE chain = ?1",
             )?
             .execute(params![
@@ -207,6 +216,7 @@ impl<'c> Group<'c> {
                 self.head.versions.cast_signed(),
                 self.head.indexed.cast_signed(),
                 self.head.bodies.cast_signed(),
+                self.head.bare.cast_signed(),
             ])?;
         Ok(())
     }
@@ -219,15 +229,21 @@ impl<'c> Group<'c> {
                 touched = Some(key);
             }
         }
+        let mut beside = None;
         for change in &batch.changes {
-            if let Some(version) = self.change(change)? {
+            if let Change::KeepBody(body) = change
+                && beside.is_none()
+                && lies_beside(body, &batch.audit)
+            {
+                beside = Some(body);
+            } else if let Some(version) = self.change(change)? {
                 receipt.version = Some(version);
             }
         }
         receipt.places = batch
             .audit
             .iter()
-            .map(|entry| self.append(entry))
+            .map(|entry| self.append(entry, beside.filter(|body| is_about(entry, body))))
             .collect::<Result<_, _>>()?;
         receipt.session = touched.and_then(|key| self.ledger.session(key));
         Ok(receipt)
@@ -304,15 +320,15 @@ impl<'c> Group<'c> {
         Ok(None)
     }
 
-    fn append(&mut self, entry: &AuditEntry) -> Result<Place, Refusal> {
+    fn append(&mut self, entry: &AuditEntry, beside: Option<&Body>) -> Result<Place, Refusal> {
         let seq = self.head.seq + 1;
         let hash = link(&self.head.hash, self.chain, seq, entry.content());
         let columns = entry.columns();
         self.connection
             .prepare_cached(
                 "INSERT INTO audit_entries (seq, chain, hash, at, kind, call_id, trace_id,
-                     principal, session, tool, status, body)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+                     principal, session, tool, status, body, arguments, data)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             )?
             .execute(params![
                 seq.cast_signed(),
@@ -327,6 +343,8 @@ impl<'c> Group<'c> {
                 columns.tool,
                 columns.status,
                 entry.body(),
+                beside.and_then(|body| body.arguments.as_deref()),
+                beside.and_then(|body| body.data.as_deref()),
             ])?;
         self.head.seq = seq;
         self.head.hash = hash;
@@ -384,7 +402,8 @@ pub(crate) fn read_head(connection: &Connection, chain: &str) -> rusqlite::Resul
 pub(crate) fn read_noted(connection: &Connection, chain: &str) -> rusqlite::Result<Option<Head>> {
     connection
         .prepare_cached(
-            "SELECT seq, hash, uses, versions, indexed, bodies FROM audit_head WHERE chain = ?1",
+            "SELECT seq, hash, uses, versions, indexed, bodies, bare FROM audit_head
+             WHERE chain = ?1",
         )?
         .query_row([chain], |row| {
             let number = |at: usize| row.get::<_, i64>(at).map(i64::cast_unsigned);
@@ -395,9 +414,21 @@ pub(crate) fn read_noted(connection: &Connection, chain: &str) -> rusqlite::Resu
                 versions: number(3)?,
                 indexed: number(4)?,
                 bodies: number(5)?,
+                bare: number(6)?,
             })
         })
         .optional()
+}
+
+/// Whether a body lies with the one entry about its call: it is small, and there is one.
+fn lies_beside(body: &Body, audit: &[AuditEntry]) -> bool {
+    let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    (1..=SMALL).contains(&(length(&body.arguments) + length(&body.data)))
+        && audit.iter().filter(|entry| is_about(entry, body)).count() == 1
+}
+
+fn is_about(entry: &AuditEntry, body: &Body) -> bool {
+    entry.columns().call_id.as_deref() == Some(body.call.as_str())
 }
 
 /// A refusal before the first write needs no savepoint.

@@ -22,6 +22,20 @@ use crate::{
     },
 };
 
+/// The body that lies with an entry about a call.
+const BESIDE: &str = "SELECT arguments, data FROM audit_entries WHERE seq IN
+        (SELECT entry FROM audit_index WHERE field = 0 AND value = ?1
+         UNION ALL SELECT seq FROM audit_entries
+         WHERE seq > (SELECT max(indexed) FROM audit_head) AND call_id = ?1)
+    AND (arguments IS NOT NULL OR data IS NOT NULL) ORDER BY seq DESC LIMIT 1";
+
+/// The body of a call that has a row of its own.
+const APART: &str = "SELECT arguments, data FROM bodies WHERE call = ?1 AND id IN
+        (SELECT body FROM body_index WHERE call = ?1
+         UNION ALL SELECT id FROM bodies
+         WHERE id > (SELECT max(bodies) FROM audit_head) AND call = ?1)
+    ORDER BY id DESC LIMIT 1";
+
 #[async_trait]
 impl AuditLog for SqliteStore {
     async fn records(&self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
@@ -34,18 +48,19 @@ impl AuditLog for SqliteStore {
 
     async fn body(&self, call: &CallId) -> Result<Option<Body>, StoreError> {
         self.readers.look_up(|db| {
-            let sql = "SELECT arguments, data FROM bodies WHERE call = ?1 AND id IN
-                     (SELECT body FROM body_index WHERE call = ?1
-                      UNION ALL SELECT id FROM bodies
-                      WHERE id > (SELECT max(bodies) FROM audit_head) AND call = ?1)
-                 ORDER BY id DESC LIMIT 1";
-            one(db, sql, [call.as_str()], |row| {
-                Ok(Ok(Body {
-                    call: call.clone(),
-                    arguments: row.get(0)?,
-                    data: row.get(1)?,
-                }))
-            })
+            let find = |sql| {
+                one(db, sql, [call.as_str()], |row| {
+                    Ok(Ok(Body {
+                        call: call.clone(),
+                        arguments: row.get(0)?,
+                        data: row.get(1)?,
+                    }))
+                })
+            };
+            match find(BESIDE)? {
+                Some(body) => Ok(Some(body)),
+                None => find(APART),
+            }
         })
     }
 
