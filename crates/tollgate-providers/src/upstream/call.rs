@@ -493,6 +493,38 @@ fn is_error(payload: &Payload) -> bool {
     }
     static NAME: LazyLock<memmem::Finder<'_>> =
         LazyLock::new(|| memmem::Finder::new("\"isError\""));
-    NAME.find(payload.raw().as_bytes()).is_some()
+    let raw = payload.raw().as_bytes();
+    let said = |place: usize| &raw[place + NAME.needle().len()..];
+    let may_be = |place: usize| !said(place).starts_with(b":false");
+    NAME.find_iter(raw).any(may_be)
         && serde_json::from_str::<Says>(payload.raw()).is_ok_and(|says| says.is_error == true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_result_that_says_so_itself_is_a_failure() {
+        for (text, failed) in [
+            (r#"{"content":[]}"#, false),
+            (r#"{"content":[],"isError":false}"#, false),
+            (r#"{"content":[],"isError":true}"#, true),
+            (r#"{"content":[],"isError" : true}"#, true),
+            (r#"{"content":[],"isError": false}"#, false),
+            (
+                r#"{"structuredContent":{"isError":true},"isError":false}"#,
+                false,
+            ),
+            (
+                r#"{"structuredContent":{"isError":false},"isError":true}"#,
+                true,
+            ),
+            (r#"{"structuredContent":{"isError":true}}"#, false),
+            (r#"{"content":[{"text":"\"isError\":true"}]}"#, false),
+        ] {
+            let payload = Payload::parse(text.to_owned()).unwrap();
+            assert_eq!(is_error(&payload), failed, "{text}");
+        }
+    }
 }

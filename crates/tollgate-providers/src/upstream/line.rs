@@ -5,7 +5,7 @@
 //! again. Invariants: heads are bounded; a connection is used again only if its last answer was
 //! read to the end and nothing came after it.
 
-use std::io;
+use std::{io, ops::Range, sync::Arc};
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::{
@@ -32,6 +32,29 @@ pub(super) struct Line {
     buffer: BytesMut,
     left: Left,
     is_kept: bool,
+    last: Option<Known>,
+}
+
+/// The head of an answer that was read, around the length that it tells.
+struct Known {
+    text: Box<[u8]>,
+    /// Where the length stands.
+    told: Range<usize>,
+    head: Head,
+}
+
+impl Known {
+    /// The length and the end of the head that begins here, if it differs from this one in its
+    /// length at most.
+    fn again(&self, read: &[u8]) -> Option<(u64, usize)> {
+        let told = read.strip_prefix(&self.text[..self.told.start])?;
+        let digits = told.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (told, rest) = told.split_at_checked(digits)?;
+        let after = &self.text[self.told.end..];
+        let length = std::str::from_utf8(told).ok()?.parse().ok()?;
+        let end = self.told.start + digits + after.len();
+        rest.starts_with(after).then_some((length, end))
+    }
 }
 
 /// What of an answer has not been read.
@@ -50,11 +73,12 @@ enum Left {
     UntilClosed,
 }
 
-/// The head of an answer.
-#[derive(Debug)]
+/// The head of an answer; answers that say the same of themselves share it, whatever
+/// their lengths.
+#[derive(Debug, Clone)]
 pub(super) struct Head {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Arc<HeaderMap>,
 }
 
 /// Why there is no answer.
@@ -79,6 +103,7 @@ impl Line {
             buffer: BytesMut::new(),
             left: Left::Nothing,
             is_kept: true,
+            last: None,
         }
     }
 
@@ -116,6 +141,14 @@ impl Line {
 
     /// The head of the answer, if all of it is there; heads that only announce one are passed over.
     fn head(&mut self) -> Result<Option<Head>, Unanswered> {
+        if let Some(known) = &self.last
+            && let Some((length, end)) = known.again(&self.buffer)
+        {
+            let head = known.head.clone();
+            self.left = Left::Exactly(length);
+            self.buffer.advance(end);
+            return Ok(Some(head));
+        }
         loop {
             let mut headers = [httparse::EMPTY_HEADER; HEADERS];
             let mut parsed = httparse::Response::new(&mut headers);
@@ -134,14 +167,24 @@ impl Line {
                 self.buffer.advance(length);
                 continue;
             }
+            let place = place_of_length(parsed.headers, &self.buffer);
             let headers = collected(parsed.headers)?;
             let is_wished = says(&headers, &CONNECTION, "keep-alive");
             let is_over = says(&headers, &CONNECTION, "close");
             self.is_kept &= !is_over && (!is_first_version || is_wished);
             self.left = left(status, &headers)?;
             self.is_kept &= self.left != Left::UntilClosed;
-            self.buffer.advance(length);
-            return Ok(Some(Head { status, headers }));
+            let text = self.buffer.split_to(length);
+            let headers = Arc::new(headers);
+            let head = Head { status, headers };
+            // One that changes what follows, or the connection, is read each time.
+            let told = place.filter(|_| self.is_kept && matches!(self.left, Left::Exactly(_)));
+            self.last = told.map(|told| Known {
+                text: (*text).into(),
+                told,
+                head: head.clone(),
+            });
+            return Ok(Some(head));
         }
     }
 
@@ -226,6 +269,21 @@ impl Line {
         self.buffer.reserve(room);
         self.stream.read_buf(&mut self.buffer).await
     }
+}
+
+/// Where the length stands in a head that tells one, once.
+fn place_of_length(parsed: &[httparse::Header<'_>], head: &[u8]) -> Option<Range<usize>> {
+    let tells = |header: &&httparse::Header<'_>| {
+        let name = CONTENT_LENGTH.as_str();
+        header.name.eq_ignore_ascii_case(name)
+    };
+    let mut telling = parsed.iter().filter(tells);
+    let (Some(header), None) = (telling.next(), telling.next()) else {
+        return None;
+    };
+    let from = header.value.as_ptr().addr();
+    let from = from.checked_sub(head.as_ptr().addr())?;
+    Some(from..from.checked_add(header.value.len())?)
 }
 
 fn collected(parsed: &[httparse::Header<'_>]) -> Result<HeaderMap, Unanswered> {

@@ -38,7 +38,7 @@ pub(super) struct Letter {
 /// What comes back; dropping it before its end closes the connection.
 pub(super) struct Arrival {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Arc<HeaderMap>,
     body: Body,
 }
 
@@ -104,7 +104,7 @@ impl Wire {
                 })?;
                 Ok(Arrival {
                     status: response.status(),
-                    headers: std::mem::take(response.headers_mut()),
+                    headers: Arc::new(std::mem::take(response.headers_mut())),
                     body: Body::General(response),
                 })
             }

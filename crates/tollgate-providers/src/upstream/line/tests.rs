@@ -149,3 +149,78 @@ async fn a_line_that_was_closed_while_idle_is_noticed() {
     line.stream.readable().await.unwrap();
     assert!(!line.is_open());
 }
+
+/// What a line reads of answers that follow each other on one connection.
+async fn in_turn(answers: &[&[&str]]) -> Vec<Result<String, Unanswered>> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let stream = TcpStream::connect(listener.local_addr().unwrap()).await;
+    let mut line = Line::new(stream.unwrap());
+    let (mut server, _) = listener.accept().await.unwrap();
+    let mut heard = Vec::new();
+    for pieces in answers {
+        let serving = async {
+            let mut request = vec![0; REQUEST.len()];
+            server.read_exact(&mut request).await.unwrap();
+            for piece in *pieces {
+                server.write_all(piece.as_bytes()).await.unwrap();
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        let reading = async {
+            let head = line.exchange(REQUEST).await?;
+            let mut said: Vec<String> = head
+                .headers
+                .iter()
+                .filter(|(name, _)| **name != CONTENT_LENGTH)
+                .map(|(name, value)| format!("{name}={}", value.to_str().unwrap()))
+                .collect();
+            said.sort();
+            let mut text = format!("{} {} ", head.status.as_u16(), said.join(" "));
+            while let Some(piece) = line.piece().await.map_err(Unanswered::Broken)? {
+                text.push_str(&String::from_utf8_lossy(&piece));
+            }
+            Ok(text)
+        };
+        let ((), read) = tokio::join!(serving, reading);
+        heard.push(read);
+    }
+    heard
+}
+
+#[tokio::test]
+async fn a_head_that_comes_again_is_read_as_if_alone() {
+    let answers: [&[&str]; 11] = [
+        &["HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 5\r\nc: d\r\n\r\nhello"],
+        &["HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 5\r\nc: d\r\n\r\nthere"],
+        &["HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 11\r\nc: d\r\n\r\nhello there"],
+        &[
+            "HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 1",
+            "1\r\nc: d\r\n\r\nhello",
+            " there",
+        ],
+        &["HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 0\r\nc: d\r\n\r\n"],
+        &["HTTP/1.1 404 OK\r\na: b\r\ncontent-length: 5\r\nc: d\r\n\r\nhello"],
+        &["HTTP/1.1 404 OK\r\na: e\r\ncontent-length: 5\r\nc: d\r\n\r\nhello"],
+        &["HTTP/1.1 404 OK\r\na: e\r\ncontent-length: 5\r\nc: d\r\nf: g\r\n\r\nhello"],
+        &[
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 OK\r\na: e\r\ncontent-length: 5\r\nc: d\r\nf: g\r\n\r\nhello",
+        ],
+        &["HTTP/1.1 200 OK\r\na: b\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"],
+        &["HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 5\r\nc: d\r\n\r\nhello"],
+    ];
+    let mut alone = Vec::new();
+    for answer in answers {
+        alone.append(&mut in_turn(&[answer]).await);
+    }
+    assert!(alone.iter().all(Result::is_ok), "{alone:?}");
+    assert_eq!(in_turn(&answers).await, alone);
+    // A length that makes no sense makes none after one that did, either.
+    for odd in ["+5", "5, 5", "", "99999999999999999999999", "-1"] {
+        let odd = format!("HTTP/1.1 200 OK\r\na: b\r\ncontent-length: {odd}\r\nc: d\r\n\r\nhello");
+        let heard = in_turn(&[answers[0], &[&odd]]).await;
+        assert_eq!(
+            heard[1],
+            Err(Unanswered::Broken("its length makes no sense".to_owned()))
+        );
+    }
+}

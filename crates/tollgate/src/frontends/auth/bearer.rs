@@ -1,6 +1,9 @@
 //! The token a request shows: in one `Authorization` header and nowhere else.
 
-use http::{HeaderMap, header::AUTHORIZATION};
+use http::{
+    HeaderMap, HeaderName,
+    header::{self, AUTHORIZATION},
+};
 
 use super::Refused;
 
@@ -68,6 +71,11 @@ fn sort(token: &str) -> Result<Shown<'_>, Refused> {
 
 /// Whether somebody passed this request on for another.
 pub(super) fn is_forwarded(headers: &HeaderMap) -> bool {
-    const MARKS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
-    MARKS.iter().any(|mark| headers.contains_key(*mark))
+    const MARKS: [HeaderName; 4] = [
+        header::FORWARDED,
+        HeaderName::from_static("x-forwarded-for"),
+        HeaderName::from_static("x-real-ip"),
+        header::VIA,
+    ];
+    MARKS.iter().any(|mark| headers.contains_key(mark))
 }

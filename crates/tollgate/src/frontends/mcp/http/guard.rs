@@ -1,6 +1,6 @@
 //! Which hosts and origins are answered, so that no web page can reach a local server.
 
-use std::{borrow::Cow, net::IpAddr};
+use std::{borrow::Cow, net::IpAddr, sync::OnceLock};
 
 use axum::{
     body::Body,
@@ -15,6 +15,8 @@ pub(super) struct Hosts {
     hosts: Vec<String>,
     origins: Vec<String>,
     bound: IpAddr,
+    /// The first host that was answered: most requests name that one.
+    first: OnceLock<Box<str>>,
 }
 
 impl Hosts {
@@ -24,6 +26,7 @@ impl Hosts {
             hosts: lower(&serve.allowed_hosts),
             origins: lower(&serve.allowed_origins),
             bound,
+            first: OnceLock::new(),
         }
     }
 
@@ -56,6 +59,17 @@ impl Hosts {
     }
 
     fn answers(&self, host: &str) -> bool {
+        if self.first.get().is_some_and(|first| **first == *host) {
+            return true;
+        }
+        let answers = self.is_ours(host);
+        if answers {
+            self.first.get_or_init(|| host.into());
+        }
+        answers
+    }
+
+    fn is_ours(&self, host: &str) -> bool {
         if self.hosts.iter().any(|known| known == host) {
             return true;
         }
@@ -143,6 +157,7 @@ mod tests {
             hosts: own(allowed),
             origins: own(origins),
             bound: bound.parse().unwrap(),
+            first: OnceLock::new(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, cell::LazyCell};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName, header::AsHeaderName};
 use serde_json::{Value, value::RawValue};
 use tollgate_core::Fields;
 use tollgate_engine::Catalog;
@@ -13,13 +13,13 @@ use super::super::{
     rpc::{Asked, RpcError, code},
 };
 
-pub(super) const VERSION: &str = "mcp-protocol-version";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const PARAM: &str = "mcp-param-";
 
 /// A header's text; one that is no text says nothing.
-pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(super) fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
@@ -32,11 +32,11 @@ pub(super) fn check_version(headers: &HeaderMap, said: Option<&str>) -> Result<(
     let Some(said) = said else {
         return Ok(());
     };
-    if headers.get_all(VERSION).iter().count() > 1 {
+    if headers.get_all(&VERSION).iter().count() > 1 {
         let message = "the header `MCP-Protocol-Version` is there twice";
         return Err(mismatch(message.to_owned()));
     }
-    match text(headers, VERSION) {
+    match text(headers, &VERSION) {
         Some(header) if header == said => Ok(()),
         Some(_) => Err(mismatch(
             "the header `MCP-Protocol-Version` differs from `_meta`".to_owned(),
@@ -49,7 +49,7 @@ pub(super) fn check_version(headers: &HeaderMap, said: Option<&str>) -> Result<(
 
 /// Method, name and mirrored arguments must be those of the body.
 pub(super) fn check(headers: &HeaderMap, asked: &Asked, catalog: &Catalog) -> Result<(), RpcError> {
-    same(headers, METHOD, "Mcp-Method", &asked.method)?;
+    same(headers, &METHOD, "Mcp-Method", &asked.method)?;
     let member = match asked.method.as_str() {
         "tools/call" | "prompts/get" => Member::Name,
         "resources/read" => Member::Uri,
@@ -58,7 +58,7 @@ pub(super) fn check(headers: &HeaderMap, asked: &Asked, catalog: &Catalog) -> Re
     };
     // What is no text is for the method itself to refuse.
     if let Some(name) = asked.params.text(member)? {
-        same(headers, NAME, "Mcp-Name", &name)?;
+        same(headers, &NAME, "Mcp-Name", &name)?;
         if asked.method == "tools/call" {
             mirrored(headers, &name, &asked.params, catalog)?;
         }
@@ -66,7 +66,7 @@ pub(super) fn check(headers: &HeaderMap, asked: &Asked, catalog: &Catalog) -> Re
     Ok(())
 }
 
-fn same(headers: &HeaderMap, name: &str, shown: &str, body: &str) -> Result<(), RpcError> {
+fn same(headers: &HeaderMap, name: &HeaderName, shown: &str, body: &str) -> Result<(), RpcError> {
     if headers.get_all(name).iter().count() > 1 {
         return Err(mismatch(format!("the header `{shown}` is there twice")));
     }

@@ -166,7 +166,7 @@ pub(super) async fn ask(web: Arc<Web>, mut caller: Caller, parts: Parts, asked: 
         Ok(session) => session,
         Err(gone) => return gone,
     };
-    let client = match (&session, headers::text(&parts.headers, headers::VERSION)) {
+    let client = match (&session, headers::text(&parts.headers, &headers::VERSION)) {
         (Some(session), _) => session.conversation.client(),
         (None, version) => Client::unknown(version.unwrap_or(LEGACY_VERSIONS[2])),
     };

@@ -151,7 +151,7 @@ async fn ask(
     };
     let said = meta.as_ref().and_then(Meta::version);
     let said = said.as_deref();
-    let version = headers::text(&parts.headers, headers::VERSION);
+    let version = headers::text(&parts.headers, &headers::VERSION);
     let legacy = version.is_some_and(|version| LEGACY_VERSIONS.contains(&version));
     let handshake = asked.method == "initialize" && said.is_none();
     if handshake && (legacy || version.is_none()) {
