@@ -1,6 +1,6 @@
 //! Compares a document's own JSON examples of runs with our schemas.
 //!
-//! `cargo run -p tollgate-engine --example shapes -- --data DIR` reads every text file of
+//! `cargo run -p tollgate-engine --example documents -- --data DIR` reads every text file of
 //! `DIR` that tells of `run_task_template`, prints for each JSON block which request or
 //! answer it is, and fails if one is none. The schemas are those in `contracts/`.
 
