@@ -1,16 +1,18 @@
 //! What finds entries of the log by call, session, tool and trace.
 //!
 //! An index that SQLite keeps costs every entry a page or more of its own, which
-//! is most of what a lone commit writes. So entries are indexed by the hundred,
-//! inside the transaction that makes the hundred full. What many of them share, a session
-//! or a tool, is noted once for the whole segment.
+//! is most of what a lone commit writes. So entries are indexed by the hundred, inside a
+//! transaction that signs, which comes every moment and which no answer waits for. What many
+//! of them share, a session or a tool, is noted once for the whole segment.
 //! Invariant: every entry up to `indexed` of the head can be found here; whoever
 //! looks for one reads the entries after it one by one.
 
 use rusqlite::{Connection, params};
 
-/// How many entries wait to be indexed, at most, and how many share a segment.
+/// How many entries share a segment; fewer are not worth indexing.
 pub(crate) const SEGMENT_BITS: u32 = 8;
+/// The most segments that wait for a transaction that signs.
+const WAITING: u64 = 16;
 
 /// A column that entries are found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +50,10 @@ pub(crate) fn segment(seq: u64) -> u64 {
     seq >> SEGMENT_BITS
 }
 
-/// Whether enough entries wait.
-pub(crate) fn is_due(indexed: u64, seq: u64) -> bool {
-    segment(seq) > segment(indexed)
+/// Whether enough entries wait for a transaction that signs, or for any other.
+pub(crate) fn is_due(indexed: u64, seq: u64, signs: bool) -> bool {
+    let waiting = segment(seq).saturating_sub(segment(indexed));
+    waiting > if signs { 0 } else { WAITING }
 }
 
 /// Indexes the entries after `indexed`, up to `seq`.

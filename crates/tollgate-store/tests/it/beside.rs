@@ -111,7 +111,7 @@ async fn bodies_of_the_seventh_version_are_found() {
     std::fs::create_dir_all(world.path("state")).unwrap();
     let older = schema_sql();
     let older = &older[..older.find("-- version 8").unwrap()];
-    let database = rusqlite::Connection::open(world.path("state/tollgate.db")).unwrap();
+    let database = world.sql();
     database.execute_batch(older).unwrap();
     database
         .execute_batch(
@@ -162,9 +162,33 @@ fn keep(number: u64, data: Option<&str>) -> Change {
     })
 }
 
-async fn data(store: &SqliteStore, number: u64) -> Option<String> {
+pub(crate) async fn data(store: &SqliteStore, number: u64) -> Option<String> {
     let call = CallId(format!("call-{number}").into());
     let body = store.body(&call).await.unwrap()?;
     assert_eq!(body.call, call);
     body.data
+}
+
+#[tokio::test]
+async fn entries_that_nobody_signs_for_long_are_indexed_all_the_same() {
+    let world = World::new();
+    let settings = Settings {
+        sync_interval: Duration::from_secs(3600),
+        ..world.settings()
+    };
+    let store = SqliteStore::open(settings, Arc::new(tollgate_core::SystemClock)).unwrap();
+    for number in 0..20 {
+        let batch = entries(number * 256..(number + 1) * 256, Durability::Process);
+        store.commit(batch).await.unwrap();
+        let indexed = world.count("audit_index");
+        let waiting = (number + 1) * 256 - indexed;
+        assert!(waiting <= 17 * 256, "{waiting}");
+    }
+    assert!(world.count("audit_index") >= 16 * 256);
+    let query = tollgate_core::audit::AuditQuery {
+        call_id: Some("call-5119".to_owned()),
+        limit: 1,
+        ..Default::default()
+    };
+    assert_eq!(store.records(&query).await.unwrap().len(), 1);
 }

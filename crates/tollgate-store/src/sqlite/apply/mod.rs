@@ -188,7 +188,7 @@ impl<'c> Group<'c> {
 
     fn flush(&mut self) -> rusqlite::Result<()> {
         self.head.uses = self.ledger.flush(self.connection, self.head.uses)?;
-        if index::is_due(self.head.indexed, self.head.seq) {
+        if index::is_due(self.head.indexed, self.head.seq, self.sealed) {
             index::fill(self.connection, self.head.indexed, self.head.seq)?;
             self.head.indexed = self.head.seq;
             self.head.bodies = index::fill_bodies(self.connection, self.head.bodies)?;
