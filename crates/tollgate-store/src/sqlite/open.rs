@@ -33,7 +33,7 @@ pub(crate) fn writer(directory: &Path, limits: &Limits) -> rusqlite::Result<Conn
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     // Most of what is written is not read again: more room would fill with it and gain nothing.
-    connection.pragma_update(None, "cache_size", -2048)?;
+    connection.pragma_update(None, "cache_size", -1024)?;
     if let Some(pages) = limits.pages {
         connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?;
     }
