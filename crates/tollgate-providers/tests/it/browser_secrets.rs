@@ -173,6 +173,23 @@ async fn what_a_secret_field_held_before_anyone_typed_leaves_by_no_script_and_no
     provider.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_result_of_a_script_that_is_cut_within_a_secret_shows_no_part_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (provider, cx) = (browser::provider(settings(&folder)), context());
+    let url = format!("{}/filled", site_of(page).await);
+    data(&provider, "navigate", json!({"url": url}), &cx).await;
+    let script = "'x'.repeat(3999 - word.value.length + 1) + word.value + 'y'.repeat(50)";
+    let script = json!({"script": script});
+    let came = data(&provider, "execute_javascript", script, &cx).await;
+    assert_eq!(came["truncated"], true);
+    let told = came["result"].as_str().unwrap();
+    let end = told.trim_start_matches(['"', 'x']);
+    assert!(end.starts_with("*"), "{end}");
+    assert_eq!(end.trim_matches('*'), "", "{end}");
+    provider.close().await;
+}
+
 /// Every text of a value.
 fn texts_of(value: &Value) -> Vec<String> {
     match value {

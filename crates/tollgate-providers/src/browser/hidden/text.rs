@@ -18,6 +18,8 @@ const SHORTEST: usize = 4;
 const SHORTEST_NUMBER: usize = 6;
 /// Shorter ones are words of too many texts.
 const SHORTEST_WORD: usize = 3;
+/// Texts of pages and scripts are cut at this length or later.
+const SHORTEST_CUT: usize = 100;
 /// What ids of elements begin with.
 const PREFIXES: &[&str] = &[
     "any", "btn", "cell", "chk", "file", "input", "link", "menu", "opt", "radio", "secret",
@@ -83,8 +85,47 @@ fn without(text: &str, secret: &str, place: Place) -> Option<String> {
         Reach::Value => None,
     };
     let spelled = in_address(plain.as_deref().unwrap_or(text), secret, reach);
-    let shown = spelled.or(plain)?;
-    Some(shown + number)
+    let shown = spelled.or(plain);
+    let whole = match reach {
+        Reach::Anywhere => without_part(shown.as_deref().unwrap_or(text), secret),
+        Reach::Word | Reach::Value => None,
+    };
+    Some(whole.or(shown)? + number)
+}
+
+/// A long text without the beginning of a secret at its end, and without the end of one at its
+/// beginning: it may have been cut there, or go on from there.
+fn without_part(text: &str, secret: &str) -> Option<String> {
+    if text.len() < SHORTEST_CUT {
+        return None;
+    }
+    let places: Vec<usize> = secret.char_indices().map(|(at, _)| at).skip(1).collect();
+    let begins = |at: usize| secret[..at].chars().count() >= SHORTEST;
+    let ends = |at: usize| secret[at..].chars().count() >= SHORTEST;
+    let from = text.rfind(ENDS).map_or(0, |it| it + 1);
+    let escape = text
+        .rfind('%')
+        .filter(|it| it + 3 > text.len() && *it >= from);
+    let meant: Vec<String> = readings(&text[from..escape.unwrap_or(text.len())]).collect();
+    let cut = |at: usize| {
+        let part = &secret[..at];
+        let plain = text.strip_suffix(part).map(str::len);
+        plain.or_else(|| meant.iter().any(|it| it.ends_with(part)).then_some(from))
+    };
+    let begun = places.iter().rev().filter(|at| begins(**at));
+    let last = begun.copied().find_map(cut);
+    let rest = &text[..last.unwrap_or(text.len())];
+    let first = places
+        .iter()
+        .filter(|at| ends(**at))
+        .find_map(|&at| rest.strip_prefix(&secret[at..]));
+    let shown = match (first, last) {
+        (Some(rest), Some(_)) => [HIDDEN, rest, HIDDEN].concat(),
+        (Some(rest), None) => [HIDDEN, rest].concat(),
+        (None, Some(_)) => [rest, HIDDEN].concat(),
+        (None, None) => return None,
+    };
+    Some(shown)
 }
 
 /// Where the number of a node begins in the id of an element; the end of any other text.
@@ -161,6 +202,39 @@ pub(in crate::browser) fn readings(part: &str) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_that_was_cut_within_a_secret_shows_no_part_of_it() {
+        let (secret, long) = ("opal sesame&7".to_owned(), "word ".repeat(30));
+        let secrets = [secret];
+        for (text, shown) in [
+            (format!("{long}opal ses"), format!("{long}********")),
+            (format!("{long}opal"), format!("{long}********")),
+            (format!("{long}opa"), format!("{long}opa")),
+            (format!("e&7 {long}"), format!("e&7 {long}")),
+            (format!("esame&7 {long}"), format!("******** {long}")),
+            (
+                format!("esame&7 {long}opal s"),
+                format!("******** {long}********"),
+            ),
+            (
+                format!("http://x/{}?p=opal%20ses", "a".repeat(99)),
+                format!("http://x/{}?p=********", "a".repeat(99)),
+            ),
+            (
+                format!("http://x/{}?p=opal%2", "a".repeat(99)),
+                format!("http://x/{}?p=********", "a".repeat(99)),
+            ),
+            (
+                format!("http://x/{}?p=opal+se", "a".repeat(99)),
+                format!("http://x/{}?p=********", "a".repeat(99)),
+            ),
+            ("so opal".to_owned(), "so opal".to_owned()),
+        ] {
+            let now = hidden(&text, &secrets);
+            assert_eq!(now.as_deref().unwrap_or(&text), shown);
+        }
+    }
 
     #[test]
     fn a_short_secret_is_hidden_where_nothing_else_can_be_meant() {
