@@ -208,37 +208,29 @@ impl Drop for Inner {
     }
 }
 
-/// Starts a program under supervision; must be called within a runtime.
+/// Starts a program under supervision; must be called within a runtime. Whoever loses interest
+/// before it has started ends it as well.
 pub async fn spawn_supervised(program: Program) -> io::Result<Supervised> {
     let (started, starting) = oneshot::channel();
-    let (end, ended) = watch::channel(None);
-    let stderr = Arc::new(Ring::new(program.stderr_bytes));
     thread::Builder::new()
         .name("supervisor".to_owned())
         .stack_size(STACK)
-        .spawn(move || supervise(&program, started, &end))?;
-    let mut child = starting.await.map_err(io::Error::other)??;
+        .spawn(move || supervise(&program, started))?;
+    let child = starting.await.map_err(io::Error::other)??;
     let lost = || io::Error::other("a stream of the child is missing");
-    let inner = Inner {
-        group: child.group,
-        hold: child.hold,
-        stderr: Arc::clone(&stderr),
-        ending: Ending(ended),
-    };
-    let watch = Watch(Arc::new(inner));
-    let says = pipe::Receiver::from_owned_fd(child.stderr.take().ok_or_else(lost)?)?;
-    tokio::spawn(keep(says, stderr));
+    let says = pipe::Receiver::from_owned_fd(child.stderr.ok_or_else(lost)?)?;
+    tokio::spawn(keep(says, Arc::clone(child.watch.stderr())));
     Ok(Supervised {
-        stdin: pipe::Sender::from_owned_fd(child.stdin.take().ok_or_else(lost)?)?,
-        stdout: pipe::Receiver::from_owned_fd(child.stdout.take().ok_or_else(lost)?)?,
-        watch,
+        stdin: pipe::Sender::from_owned_fd(child.stdin.ok_or_else(lost)?)?,
+        stdout: pipe::Receiver::from_owned_fd(child.stdout.ok_or_else(lost)?)?,
+        watch: child.watch,
     })
 }
 
-/// A child as its thread hands it over.
+/// A child as its thread hands it over. It ends with its watch, so that one which nobody takes
+/// out of the channel any more is not left behind.
 struct Started {
-    group: Pid,
-    hold: Hold,
+    watch: Watch,
     stdin: Option<OwnedFd>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
@@ -246,24 +238,32 @@ struct Started {
 
 impl Started {
     /// With the streams of `process`, which is the child or whoever keeps it.
-    fn new(group: Pid, hold: Hold, process: &mut Child) -> Self {
-        Self {
+    fn new(group: Pid, hold: Hold, stderr_bytes: usize, process: &mut Child) -> (Self, End) {
+        let (end, ended) = watch::channel(None);
+        let inner = Inner {
             group,
             hold,
+            stderr: Arc::new(Ring::new(stderr_bytes)),
+            ending: Ending(ended),
+        };
+        let started = Self {
+            watch: Watch(Arc::new(inner)),
             stdin: process.stdin.take().map(OwnedFd::from),
             stdout: process.stdout.take().map(OwnedFd::from),
             stderr: process.stderr.take().map(OwnedFd::from),
-        }
+        };
+        (started, end)
     }
 }
 
 type Handed = oneshot::Sender<io::Result<Started>>;
+type End = watch::Sender<Option<Ended>>;
 
 /// Starts the child, hands its ends over, and stays until it has ended.
-fn supervise(program: &Program, started: Handed, end: &watch::Sender<Option<Ended>>) {
+fn supervise(program: &Program, started: Handed) {
     #[cfg(target_os = "linux")]
     if let Some(helper) = kept::helper().filter(|_| program.is_kept) {
-        return keep_through(helper, program, started, end);
+        return keep_through(helper, program, started);
     }
     let mut child = match start(program) {
         Ok(child) => child,
@@ -272,11 +272,9 @@ fn supervise(program: &Program, started: Handed, end: &watch::Sender<Option<Ende
     let group = child.id();
     guard::watch(group);
     let leader = Pid::from_child(&child);
-    let handed = Started::new(leader, Hold::Group, &mut child);
-    let unwanted = started.send(Ok(handed)).is_err();
-    if unwanted {
-        hit(leader, Signal::KILL);
-    }
+    let (handed, end) = Started::new(leader, Hold::Group, program.stderr_bytes, &mut child);
+    // What nobody wants is dropped here, and ends.
+    drop(started.send(Ok(handed)));
     // Its number stays taken until it is waited for, so nobody else can be hit.
     let seen = waitid(
         WaitId::Pid(leader),
@@ -292,27 +290,18 @@ fn supervise(program: &Program, started: Handed, end: &watch::Sender<Option<Ende
 
 /// The same through a keeper, which ends everything when nobody holds it.
 #[cfg(target_os = "linux")]
-fn keep_through(
-    helper: &Helper,
-    program: &Program,
-    started: Handed,
-    end: &watch::Sender<Option<Ended>>,
-) {
+fn keep_through(helper: &Helper, program: &Program, started: Handed) {
     let begun = Kept::start(helper, program).and_then(|mut kept| {
         let hold = Hold::Keeper(kept.hold()?);
-        let handed = Started::new(kept.program, hold, &mut kept.keeper);
+        let handed = Started::new(kept.program, hold, program.stderr_bytes, &mut kept.keeper);
         Ok((kept, handed))
     });
-    let (kept, handed) = match begun {
+    let (kept, (handed, end)) = match begun {
         Ok(begun) => begun,
         Err(error) => return drop(started.send(Err(error))),
     };
     let group = kept.program;
-    if let Err(Ok(unwanted)) = started.send(Ok(handed))
-        && let Hold::Keeper(control) = &unwanted.hold
-    {
-        kept::end(control);
-    }
+    drop(started.send(Ok(handed)));
     let how = kept.wait().unwrap_or_else(|| {
         // Whoever killed the keeper killed the program with it, but not what it started.
         hit(group, Signal::KILL);

@@ -1,6 +1,6 @@
 //! Starting, hearing and ending children.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use std::{collections::BTreeMap, fs, future::poll_fn, path::Path, task::Poll, time::Duration};
 
 use rustix::process::{Pid, test_kill_process};
 #[cfg(target_os = "linux")]
@@ -90,6 +90,36 @@ async fn dropping_the_last_watch_ends_the_child() {
     drop(child);
     while is_alive(pid) {
         tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_child_that_nobody_takes_over_ends() {
+    #[cfg(target_os = "linux")]
+    tollgate_sandbox::supervise_through(crate::support::helper());
+    for is_kept in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = folder.path().join("begun");
+        let program = Program {
+            is_kept,
+            ..shell(&format!("echo $$ > {}; exec sleep 1000", begun.display()))
+        };
+        let mut starting = Box::pin(spawn_supervised(program));
+        // It is begun here, and left alone until its thread has handed it over.
+        let is_begun = poll_fn(|cx| Poll::Ready(starting.as_mut().poll(cx).is_pending()));
+        assert!(is_begun.await, "a thread starts it");
+        let pid: i32 = loop {
+            let said = fs::read_to_string(&begun).unwrap_or_default();
+            if let Ok(pid) = said.trim().parse() {
+                break pid;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        std::thread::sleep(Duration::from_millis(200));
+        drop(starting);
+        while is_alive(pid) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 }
 
