@@ -56,12 +56,12 @@ pub(crate) struct Found {
 }
 
 /// Cleans everything that passes the door.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Cleaner {
     rules: Rules,
 }
 
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 enum Rules {
     Shipped(&'static Sanitizer),
     Extended(Arc<Sanitizer>),

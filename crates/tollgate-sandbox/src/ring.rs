@@ -81,16 +81,17 @@ impl Ring {
         self.limit
     }
 
-    /// What is kept, as text; a line whose beginning is lost is left out.
+    /// What is kept, as text; a line whose beginning is lost is left out, or the rest of a word
+    /// where there is no other line.
     pub fn text(&self) -> String {
         let kept = self.kept();
         let bytes: Vec<u8> = kept.bytes.iter().copied().collect();
         let is_cut = kept.total > bytes.len() as u64;
         drop(kept);
         let start = if is_cut {
-            bytes
-                .iter()
-                .position(|byte| *byte == b'\n')
+            let first = |ends: fn(&u8) -> bool| bytes.iter().position(ends);
+            first(|byte| *byte == b'\n')
+                .or_else(|| first(u8::is_ascii_whitespace))
                 .map(|at| at + 1)
         } else {
             None
@@ -121,6 +122,8 @@ mod tests {
         assert_eq!(ring.text(), "three\n");
         ring.push(&[b'x'; 100]);
         assert_eq!((ring.text().len(), ring.total()), (10, 114));
+        ring.push(b"word and ");
+        assert_eq!(ring.text(), "and ", "half a word tells nothing");
     }
 
     #[tokio::test]

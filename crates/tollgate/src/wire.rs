@@ -150,6 +150,7 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let own = [gate_tools.provider(), board.provider(), runs.provider()];
     let settings_of_providers = ProviderSettings {
         upstream,
+        cleaner: cleaner.clone(),
         artifacts: Some(runs.artifacts()),
     };
     let catalog = catalog(config, environment, own.into(), settings_of_providers).await?;
@@ -236,10 +237,12 @@ fn log_path(config: &Config) -> PathBuf {
 pub async fn listed(config: &Config, environment: &Environment) -> Result<Catalog, WireError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut upstream = upstream::settings(config, environment);
-    upstream.journal = Some(journal(config, None, cleaner(config)?, &clock));
+    let cleaner = cleaner(config)?;
+    upstream.journal = Some(journal(config, None, cleaner.clone(), &clock));
     let own = [GateTools::default().provider(), runs(config).provider()];
     let settings = ProviderSettings {
         upstream,
+        cleaner,
         artifacts: None,
     };
     catalog(config, environment, own.to_vec(), settings).await
@@ -248,6 +251,7 @@ pub async fn listed(config: &Config, environment: &Environment) -> Result<Catalo
 /// What providers are given that does not follow from the configuration alone.
 struct ProviderSettings {
     upstream: tollgate_providers::upstream::Settings,
+    cleaner: Cleaner,
     artifacts: Option<Arc<dyn Artifacts>>,
 }
 
@@ -284,6 +288,7 @@ async fn catalog(
     mut providers: Vec<Arc<dyn Provider>>,
     given: ProviderSettings,
 ) -> Result<Catalog, WireError> {
+    let cleaner = given.cleaner.clone();
     let settings = provider_settings(config, environment, given);
     providers.extend(tollgate_providers::all(settings));
     providers.retain(|provider| {
@@ -296,6 +301,7 @@ async fn catalog(
             config::ProviderChoice::Safest => ProviderChoice::Safest,
         },
         preferred_order: config.providers.preferred_order.clone(),
+        cleaner,
     };
     Ok(Catalog::collect(providers, &selection).await)
 }

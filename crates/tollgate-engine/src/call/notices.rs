@@ -25,6 +25,9 @@ pub enum Changed {
     Page(String),
 }
 
+/// Tools that are compared in no time. More of them take a while, and nobody's call waits for
+/// that; but another thread keeps memory of its own.
+const QUICK: usize = 500;
 /// Changes that a slow listener may be behind; beyond that it misses some.
 pub(super) const BACKLOG: usize = 256;
 
@@ -76,7 +79,14 @@ impl Gateway {
                     return;
                 };
                 let catalog = gateway.catalog().collect_again().await;
-                gateway.replace_catalog(catalog);
+                let is_long = catalog.listings().nth(QUICK).is_some();
+                let put = move || gateway.replace_catalog(catalog);
+                if is_long {
+                    // If it breaks, the catalogue stays as it is.
+                    drop(tokio::task::spawn_blocking(put).await);
+                } else {
+                    put();
+                }
             }
         });
     }

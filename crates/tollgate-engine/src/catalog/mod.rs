@@ -1,7 +1,8 @@
 //! Which tools exist, and who serves each.
 //!
-//! Invariant: one failing provider never takes the catalogue down; it stays
-//! registered without tools, and the catalogue says so.
+//! Invariants: one failing provider never takes the catalogue down; it stays
+//! registered without tools, and the catalogue says so. Why something is missing or off may be
+//! the words of somebody else's program, so it is cleaned before anybody can ask for it.
 
 mod listing;
 mod offered;
@@ -13,21 +14,27 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::timeout;
+use tokio::{task::JoinSet, time::timeout};
 use tollgate_core::{
     Capability, Health, Offers, Provider, ProviderError, ToolName, ToolSpec, canonical::hex_digest,
 };
 
 use crate::{
+    sanitize::Cleaner,
     search::{Document, Hit, Index},
     settings::fits,
 };
 
 pub use listing::Listing;
+use offered::GATE;
 pub(crate) use offered::{Offered, Wanted};
 
 /// How long a provider may take to say what it offers.
 const LISTING: Duration = Duration::from_secs(10);
+
+/// Providers of what is not our own; they come last unless the operator says otherwise, so
+/// that no server takes a name of ours by offering it.
+const OF_OTHERS: [&str; 2] = ["mcp_*", "stub"];
 
 /// Who serves a name that several offer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,8 +51,11 @@ pub enum ProviderChoice {
 pub struct Selection {
     /// Who wins a contested name.
     pub choice: ProviderChoice,
-    /// Provider ids, most preferred first; patterns may end in `*`. Others come last.
+    /// Provider ids, most preferred first; patterns may end in `*`. Others of our own come with
+    /// `builtin`, and what others serve comes last.
     pub preferred_order: Vec<String>,
+    /// Cleans why something is missing or off.
+    pub cleaner: Cleaner,
 }
 
 impl Default for Selection {
@@ -53,6 +63,7 @@ impl Default for Selection {
         Self {
             choice: ProviderChoice::Order,
             preferred_order: ["builtin", "mcp_*", "stub"].map(str::to_owned).to_vec(),
+            cleaner: Cleaner::shipped(),
         }
     }
 }
@@ -62,8 +73,10 @@ impl Default for Selection {
 pub enum Missing {
     /// All tools of a provider that cannot list them.
     Everything,
-    /// One tool, which is spelled like another one.
+    /// One tool, whose name is another one's, or is spelled like it.
     Tool,
+    /// Another name of a tool, which means something else already.
+    Alias,
 }
 
 impl Missing {
@@ -72,6 +85,7 @@ impl Missing {
         match self {
             Self::Everything => "provider.list_tools.failed",
             Self::Tool => "provider.tool.left_out",
+            Self::Alias => "provider.alias.left_out",
         }
     }
 }
@@ -108,7 +122,8 @@ impl Catalog {
         let mut offered = Vec::new();
         for (provider, listed) in ask(&providers).await {
             match listed {
-                Ok((specs, others)) => {
+                Ok((mut specs, others)) => {
+                    clean_reasons(&mut specs, &selection.cleaner);
                     offered.extend(Offered::new(&provider, others));
                     let rank = rank(&selection.preferred_order, provider.id());
                     offers.extend(specs.into_iter().map(|spec| Offer {
@@ -120,7 +135,7 @@ impl Catalog {
                 Err(why) => problems.push(Problem {
                     provider: provider.id().to_owned(),
                     missing: Missing::Everything,
-                    message: format!("cannot list its tools: {why}"),
+                    message: format!("cannot list its tools: {}", selection.cleaner.line(&why)),
                 }),
             }
         }
@@ -136,8 +151,12 @@ impl Catalog {
             index: OnceLock::new(),
         };
         sort(&mut offers, selection.choice);
+        let mut added = Vec::with_capacity(offers.len());
         for offer in offers {
-            catalog.add(offer);
+            added.extend(catalog.add(offer));
+        }
+        for listing in added {
+            catalog.add_aliases(&listing);
         }
         catalog.offered = offered;
         catalog
@@ -179,17 +198,27 @@ impl Catalog {
     /// Every registered provider and how it is.
     pub async fn health(&self) -> Vec<(String, Health)> {
         let mut all = Vec::new();
+        let clean = |why: String| self.selection.cleaner.line(&why);
         for provider in &self.providers {
-            all.push((provider.id().to_owned(), provider.health().await));
+            let health = match provider.health().await {
+                Health::Ready => Health::Ready,
+                Health::Degraded(why) => Health::Degraded(clean(why)),
+                Health::Down(why) => Health::Down(clean(why)),
+            };
+            all.push((provider.id().to_owned(), health));
         }
         all
     }
 
-    /// Lets go of every provider.
+    /// Lets go of every provider, of all at once: some take their time.
     pub async fn close(&self) {
+        let mut closing = JoinSet::new();
         for provider in &self.providers {
-            provider.close().await;
+            let provider = Arc::clone(provider);
+            closing.spawn(async move { provider.close().await });
         }
+        // One that breaks has let go as well.
+        while closing.join_next().await.is_some() {}
     }
 
     /// Ranks tools for a request in words.
@@ -228,21 +257,27 @@ impl Catalog {
         })
     }
 
-    fn add(&mut self, offer: Offer) {
+    fn add(&mut self, offer: Offer) -> Option<Arc<Listing>> {
         let name = offer.spec.name.as_str().to_owned();
-        if self.tools.contains_key(&name) {
-            return;
-        }
         let safe = offer.spec.name.safe();
-        if let Some(other) = self.spellings.get(&safe).filter(|other| **other != name) {
+        let loser = offer.provider.id();
+        let clash = if let Some(winner) = self.tools.get(&name) {
+            let winner = winner.provider.id();
+            Some(format!(
+                "`{name}` is served by `{winner}`; that of `{loser}` is left out"
+            ))
+        } else {
+            self.spellings.get(&safe).map(|other| {
+                format!("`{name}` and `{other}` are both spelled `{safe}`; `{name}` is left out")
+            })
+        };
+        if let Some(message) = clash {
             self.problems.push(Problem {
-                provider: offer.provider.id().to_owned(),
+                provider: loser.to_owned(),
                 missing: Missing::Tool,
-                message: format!(
-                    "`{name}` and `{other}` are both spelled `{safe}`; `{name}` is left out"
-                ),
+                message,
             });
-            return;
+            return None;
         }
         self.spellings.insert(safe, name.clone());
         if offer.spec.name.is_long() {
@@ -250,14 +285,34 @@ impl Catalog {
             self.spellings.insert(dotted, name.clone());
             self.has_long_names = true;
         }
-        let aliases = offer.spec.aliases.iter().map(ToolName::as_str);
-        for other in aliases.chain(offer.spec.service_command.as_deref()) {
+        let listing = Arc::new(Listing::new(offer.spec, offer.provider));
+        self.tools.insert(name, Arc::clone(&listing));
+        Some(listing)
+    }
+
+    /// Adds the other names of a tool, once every tool has its own.
+    fn add_aliases(&mut self, listing: &Listing) {
+        let spec = &listing.spec;
+        let name = spec.name.as_str();
+        for alias in spec.aliases.iter().map(ToolName::as_str) {
+            let meant = self.find(alias).map(|other| other.spec.name.as_str());
+            if let Some(other) = meant.filter(|other| *other != name) {
+                let message = format!(
+                    "`{alias}` means `{other}` already, so it is no other name of `{name}`"
+                );
+                self.problems.push(Problem {
+                    provider: listing.provider.id().to_owned(),
+                    missing: Missing::Alias,
+                    message,
+                });
+            }
+        }
+        let aliases = spec.aliases.iter().map(ToolName::as_str);
+        for other in aliases.chain(spec.service_command.as_deref()) {
             self.spellings
                 .entry(other.to_owned())
-                .or_insert_with(|| name.clone());
+                .or_insert_with(|| name.to_owned());
         }
-        self.tools
-            .insert(name, Arc::new(Listing::new(offer.spec, offer.provider)));
     }
 
     fn digest(&self) -> String {
@@ -301,17 +356,33 @@ async fn ask(providers: &[Arc<dyn Provider>]) -> Vec<Listed> {
     all
 }
 
+/// Cleans why tools are off; the tools of one provider often share a reason.
+fn clean_reasons(specs: &mut [ToolSpec], cleaner: &Cleaner) {
+    let mut clean: HashMap<String, String> = HashMap::new();
+    for reason in specs.iter_mut().filter_map(|spec| spec.inactive.as_mut()) {
+        let known = clean.entry(std::mem::take(reason));
+        let line = known.or_insert_with_key(|said| cleaner.line(said));
+        reason.clone_from(line);
+    }
+}
+
 struct Offer {
     rank: usize,
     spec: ToolSpec,
     provider: Arc<dyn Provider>,
 }
 
+/// Where a provider stands: lower is better.
 fn rank(order: &[String], provider: &str) -> usize {
-    order
-        .iter()
-        .position(|pattern| fits(pattern, provider))
-        .unwrap_or(order.len())
+    let place = |id: &str| order.iter().position(|pattern| fits(pattern, id));
+    let is_of_others = OF_OTHERS.iter().any(|pattern| fits(pattern, provider));
+    place(provider).unwrap_or_else(|| {
+        if is_of_others {
+            order.len() + 1
+        } else {
+            place(GATE).unwrap_or(order.len())
+        }
+    })
 }
 
 fn sort(offers: &mut [Offer], choice: ProviderChoice) {

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The provider of the gate's own tools and documents.
-const GATE: &str = "builtin";
+pub(super) const GATE: &str = "builtin";
 /// How long a read may take.
 const TIMEOUT_MS: u64 = 30_000;
 

@@ -20,6 +20,7 @@ use std::{
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tollgate_core::{
     AskKinds, CallContext, ErrorCode, InputAsk, InputRequest, InputResponses, Payload,
@@ -32,6 +33,7 @@ use super::{
     link::Exchange,
     peer::Peer,
     rpc::{self, RpcError},
+    tasks::{self, Task},
 };
 
 /// Requests of older servers that may wait for an answer.
@@ -47,12 +49,35 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A request of an older server that waits for an answer.
 pub(super) struct Held {
-    pub(super) peer: Arc<Peer>,
-    pub(super) id: u64,
-    pub(super) exchange: Exchange,
+    peer: Arc<Peer>,
+    id: u64,
+    exchange: Exchange,
     question: Box<RawValue>,
+    /// The task that asks, if it is one.
+    task: Option<Task>,
     /// Ends the wait for an answer.
     _wait: DropGuard,
+}
+
+impl Held {
+    /// Says that nobody waits for it any more.
+    async fn give_up(self, why: &str) {
+        self.peer.cancel(self.id, why).await;
+        if let Some(task) = &self.task {
+            tasks::cancel(&self.peer, task).await;
+        }
+    }
+
+    /// Goes on with it.
+    pub(super) fn running(self, turn: OwnedSemaphorePermit) -> Running {
+        Running {
+            peer: self.peer,
+            id: self.id,
+            exchange: self.exchange,
+            task: self.task,
+            turn,
+        }
+    }
 }
 
 /// How far a request has come.
@@ -337,7 +362,11 @@ impl Upstream {
     ) -> Result<Reached, ProviderError> {
         let name = &self.settings.name;
         let Running {
-            peer, id, exchange, ..
+            peer,
+            id,
+            exchange,
+            task,
+            turn,
         } = running;
         let params = if is_page(&question.method, &question.params) {
             self.pages.renamed(name, question.params)
@@ -355,6 +384,7 @@ impl Upstream {
             id,
             exchange,
             question: question.id,
+            task,
             _wait: waits.clone().drop_guard(),
         };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -363,13 +393,15 @@ impl Upstream {
             let refusal = rpc::refusal(&held.question, -32603, why);
             // Whoever is gone needs no answer.
             drop(held.peer.link.send(refusal).await);
-            held.peer.cancel(held.id, why).await;
+            held.give_up(why).await;
             let message = format!("the server `{name}` has too many open questions");
             return Err(ProviderError {
                 retry_after: Some(Duration::from_secs(1)),
                 ..ProviderError::new(ErrorCode::Overloaded, message)
             });
         }
+        // Others may have its turn from here on, where it is known to be open.
+        drop(turn);
         let own = Arc::clone(self);
         tokio::spawn(async move {
             tokio::select! {
@@ -398,7 +430,7 @@ impl Upstream {
     async fn forget(&self, number: u64) {
         let held = self.held().remove(&number);
         if let Some(held) = held {
-            held.peer.cancel(held.id, "nobody answered").await;
+            held.give_up("nobody answered").await;
         }
     }
 
@@ -407,6 +439,11 @@ impl Upstream {
         let gone = std::mem::take(&mut *self.held());
         drop(gone);
         self.pages.forget();
+    }
+
+    /// Whether it waits for an answer of a client; it may hear nothing else meanwhile.
+    pub(super) fn is_asking(&self) -> bool {
+        !self.held().is_empty()
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<u64, Held>> {

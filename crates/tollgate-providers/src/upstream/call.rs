@@ -18,7 +18,7 @@ use tollgate_core::{
 };
 
 use super::{
-    Upstream, ask, cancelled, closed,
+    Upstream, ask, cancelled, closed, excerpt,
     known::Entry,
     life::Phase,
     link::{Exchange, LinkError, Next},
@@ -54,6 +54,8 @@ pub(super) struct Running {
     pub(super) exchange: Exchange,
     /// Given back when the request is over.
     pub(super) turn: OwnedSemaphorePermit,
+    /// The task of an older server whose result it waits for.
+    pub(super) task: Option<tasks::Task>,
 }
 
 /// How far a request has come.
@@ -267,12 +269,7 @@ impl Upstream {
         let timeout = job.timeout;
         let resumed = self.resume(cx).await?;
         let running = match resumed {
-            ask::Resumed::Held(held) => Running {
-                peer: held.peer,
-                id: held.id,
-                exchange: held.exchange,
-                turn,
-            },
+            ask::Resumed::Held(held) => held.running(turn),
             ask::Resumed::Task(id) => {
                 return Box::pin(self.resume_task(id, peer, turn, cx)).await;
             }
@@ -289,6 +286,7 @@ impl Upstream {
                 let fields = job.fields + &more;
                 let sent = peer.request(job.method, job.name.as_deref(), &fields, extras);
                 let sent = tokio::select! {
+                    biased;
                     sent = sent => sent,
                     () = cx.cancel.cancelled() => return Err(cancelled()),
                     () = tokio::time::sleep(timeout) => {
@@ -302,9 +300,13 @@ impl Upstream {
                     id,
                     exchange,
                     turn,
+                    task: None,
                 }
             }
         };
+        if running.task.is_some() {
+            return Box::pin(self.wait_for_legacy_task(running, cx)).await;
+        }
         match self.follow(running, timeout, cx).await? {
             Step::Answered(payload, running) => match tasks::begun(&payload, running.peer.modern) {
                 Some(task) => {
@@ -398,6 +400,7 @@ impl Upstream {
         let name = &self.settings.name;
         let message = format!("the server `{name}`: {error}");
         match error {
+            LinkError::Lost(_) if self.closed.is_cancelled() => closed(name),
             LinkError::Lost(_) => ProviderError {
                 document_code: Some("ConnectionError".to_owned()),
                 retry_after: Some(Duration::from_secs(1)),
@@ -432,7 +435,7 @@ impl Upstream {
             RpcError::MISSING_CAPABILITY => ErrorCode::InputRequired,
             _ => ErrorCode::ToolFailed,
         };
-        let said: String = error.message.chars().take(1000).collect();
+        let said = excerpt::of(&error.message, excerpt::ABOUT_CALL);
         let name = &self.settings.name;
         let mut failed = ProviderError::new(code, format!("the server `{name}` says: {said}"));
         failed
@@ -441,9 +444,20 @@ impl Upstream {
         if let Some(data) = &error.data {
             failed
                 .details
-                .insert("upstream_data".to_owned(), data.clone());
+                .insert("upstream_data".to_owned(), added(data));
         }
         failed
+    }
+}
+
+/// What a server adds to an error; of more than anybody reads, the beginning as text.
+fn added(data: &Value) -> Value {
+    let text = data.to_string();
+    let shown = excerpt::of(&text, excerpt::ADDED);
+    if shown == text {
+        data.clone()
+    } else {
+        Value::String(shown)
     }
 }
 
@@ -526,5 +540,17 @@ mod tests {
             let payload = Payload::parse(text.to_owned()).unwrap();
             assert_eq!(is_error(&payload), failed, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_added_to_an_error_is_cut_to_what_somebody_reads() {
+        let small = serde_json::json!({"field": "name", "wants": ["a", "b"]});
+        assert_eq!(added(&small), small);
+        let large = serde_json::json!({"all": vec!["word"; 1_000_000]});
+        let Value::String(text) = added(&large) else {
+            panic!("a text");
+        };
+        assert!(text.starts_with(r#"{"all":["word","word""#), "{text}");
+        assert!(text.chars().count() <= excerpt::ADDED);
     }
 }

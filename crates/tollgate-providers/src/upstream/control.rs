@@ -15,8 +15,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    net::{UnixListener, UnixStream},
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Take},
+    net::{
+        UnixListener, UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf},
+    },
     time::timeout,
 };
 
@@ -29,6 +32,8 @@ use super::{
 const LONGEST: u64 = 64 << 10;
 /// How long somebody may take to say what they want.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// What is said of a process that does not even say that it heard.
+const SILENT: &str = "it does not answer; it may be stopped";
 const ENDING: &str = "sock";
 
 /// Where the operator's wishes arrive.
@@ -51,6 +56,13 @@ impl Drop for Socket {
 #[derive(Serialize, Deserialize)]
 struct Wish {
     restart: String,
+}
+
+/// What is said at once to whoever wants something.
+#[derive(Serialize, Deserialize)]
+struct Hears {
+    /// How long it may take until there is an answer.
+    within_ms: u64,
 }
 
 /// What became of a server in one process.
@@ -113,23 +125,25 @@ impl Control {
         Ok(Socket(path))
     }
 
-    async fn attend(&self, mut stream: UnixStream) {
-        let heard = timeout(PATIENCE, line::<Wish>(&mut stream)).await;
+    async fn attend(&self, stream: UnixStream) {
+        let (read, mut write) = stream.into_split();
+        let heard = timeout(PATIENCE, line::<Wish>(&mut bounded(read))).await;
         let Ok(Ok(wish)) = heard else {
             return;
         };
         let servers = self.servers.get().into_iter().flatten();
         let mut known = servers.filter_map(Weak::upgrade);
         let found = known.find(|server| server.settings.name == wish.restart);
+        let limit = found.as_ref().map(|server| server.restart_limit());
+        let within = limit.unwrap_or_default().as_millis();
+        let within_ms = u64::try_from(within).unwrap_or(u64::MAX);
+        // Whoever left does not want to know.
+        drop(tell(&mut write, &Hears { within_ms }).await);
         let answer = match found {
             Some(server) => server.restarted().await,
             None => Restarted::nothing(),
         };
-        if let Ok(mut text) = serde_json::to_vec(&answer) {
-            text.push(b'\n');
-            // Whoever left does not want to know.
-            drop(stream.write_all(&text).await);
-        }
+        drop(tell(&mut write, &answer).await);
     }
 }
 
@@ -155,7 +169,6 @@ impl Upstream {
         let mut changed = self.changed.subscribe();
         let before = self.lives();
         self.restart.notify_one();
-        let limit = self.settings.start_timeout * 2 + super::stdio::GRACE * 2;
         let settled = async {
             loop {
                 let phase = self.phase();
@@ -173,7 +186,7 @@ impl Upstream {
                 }
             }
         };
-        let phase = timeout(limit, settled).await;
+        let phase = timeout(self.restart_limit(), settled).await;
         let ran = Restarted {
             ran: true,
             ..nothing
@@ -199,6 +212,11 @@ impl Upstream {
         }
     }
 
+    /// How long it may take to start it again.
+    fn restart_limit(&self) -> Duration {
+        self.settings.start_timeout * 2 + super::stdio::GRACE * 2
+    }
+
     fn lives(&self) -> u64 {
         *self.lives.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -217,26 +235,13 @@ pub async fn restart(folder: &Path, server: &str) -> io::Result<Vec<Restarted>> 
         if path.extension().is_none_or(|ending| ending != ENDING) {
             continue;
         }
-        let mut stream = match UnixStream::connect(&path).await {
-            Ok(stream) => stream,
+        match asked(&path, server).await {
+            Ok(answer) => answers.push(answer),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 // Its process is gone.
                 drop(std::fs::remove_file(&path));
-                continue;
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        let wish = Wish {
-            restart: server.to_owned(),
-        };
-        let mut text = serde_json::to_vec(&wish)?;
-        text.push(b'\n');
-        stream.write_all(&text).await?;
-        match line::<Restarted>(&mut stream).await {
-            Ok(answer) => answers.push(answer),
-            // It ended meanwhile.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
+            Err(error) if has_ended(&error) => {}
             Err(error) => return Err(error),
         }
     }
@@ -244,15 +249,65 @@ pub async fn restart(folder: &Path, server: &str) -> io::Result<Vec<Restarted>> 
     Ok(answers)
 }
 
+/// Asks one process; one that does not answer is told as such, and keeps nobody waiting.
+async fn asked(path: &Path, server: &str) -> io::Result<Restarted> {
+    let silent = || {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        Restarted {
+            process: name.and_then(|name| name.parse().ok()).unwrap_or(0),
+            // Whether it runs the server, only it could say.
+            ran: true,
+            reason: SILENT.to_owned(),
+            ..Restarted::nothing()
+        }
+    };
+    let wish = Wish {
+        restart: server.to_owned(),
+    };
+    let heard = async {
+        let (read, mut write) = UnixStream::connect(path).await?.into_split();
+        tell(&mut write, &wish).await?;
+        let mut reader = bounded(read);
+        let hears: Hears = line(&mut reader).await?;
+        Ok::<_, io::Error>((hears, reader, write))
+    };
+    let Ok(heard) = timeout(PATIENCE, heard).await else {
+        return Ok(silent());
+    };
+    let (hears, mut reader, _write) = heard?;
+    let limit = Duration::from_millis(hears.within_ms).saturating_add(PATIENCE);
+    let answer = timeout(limit, line::<Restarted>(&mut reader)).await;
+    answer.unwrap_or_else(|_| Ok(silent()))
+}
+
+/// Whether a process ended while it was asked.
+fn has_ended(error: &io::Error) -> bool {
+    let ended = [io::ErrorKind::NotFound, io::ErrorKind::UnexpectedEof];
+    ended.contains(&error.kind())
+}
+
+/// What one side says may not be longer than this.
+fn bounded(read: OwnedReadHalf) -> BufReader<Take<OwnedReadHalf>> {
+    BufReader::new(read.take(LONGEST))
+}
+
 /// Reads one line of JSON.
-async fn line<T: for<'de> Deserialize<'de>>(stream: &mut UnixStream) -> io::Result<T> {
+async fn line<T: for<'de> Deserialize<'de>>(
+    reader: &mut (impl AsyncBufRead + Unpin),
+) -> io::Result<T> {
     let mut text = Vec::new();
-    let mut reader = BufReader::new(stream.take(LONGEST));
     reader.read_until(b'\n', &mut text).await?;
     if text.is_empty() {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     serde_json::from_slice(&text).map_err(io::Error::from)
+}
+
+/// Writes one line of JSON.
+async fn tell(write: &mut OwnedWriteHalf, said: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec(said)?;
+    text.push(b'\n');
+    write.write_all(&text).await
 }
 
 /// Makes a folder that only its owner may enter.

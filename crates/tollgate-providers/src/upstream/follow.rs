@@ -11,7 +11,7 @@ use super::{
     Upstream,
     link::{Exchange, Next},
     peer::{Extras, Peer},
-    rpc::{self, Heard},
+    rpc::{self, Heard, RpcError},
 };
 
 /// How long a server may take to agree.
@@ -96,6 +96,7 @@ impl Upstream {
         }
         let mut followed = self.followed.subscribe();
         let mut wait = FIRST;
+        let mut is_told = false;
         loop {
             let wanted = followed.borrow_and_update().clone();
             if !lists && wanted.is_empty() {
@@ -120,12 +121,21 @@ impl Upstream {
                 },
             };
             match ended {
-                Ended::Refused(why) => return self.journal("mcp.subscribe.failed", &why),
+                Ended::Refused(error) => {
+                    let never = is_never(&error);
+                    if never || !std::mem::replace(&mut is_told, true) {
+                        self.journal("mcp.subscribe.failed", &error.message);
+                    }
+                    if never {
+                        return;
+                    }
+                }
                 Ended::Broke => {}
                 Ended::Heard => {
                     // Something may have changed while nobody listened.
                     self.relist.notify_one();
                     wait = FIRST;
+                    is_told = false;
                 }
             }
             tokio::time::sleep(wait).await;
@@ -139,7 +149,7 @@ impl Upstream {
         loop {
             let heard = match exchange.next().await {
                 Ok(Next::Said(heard)) => heard,
-                Ok(Next::Answer(Err(error))) => return Ended::Refused(error.message),
+                Ok(Next::Answer(Err(error))) => return Ended::Refused(error),
                 Ok(Next::Answer(Ok(_))) | Err(_) => return ended,
             };
             ended = Ended::Heard;
@@ -159,12 +169,24 @@ impl Upstream {
 
 /// How a stream of changes ended.
 enum Ended {
-    /// The server does not do this.
-    Refused(String),
+    /// The server does not do this, or not for now.
+    Refused(RpcError),
     /// Before anything was heard.
     Broke,
     /// After something was heard.
     Heard,
+}
+
+/// Whether a server that refuses like this refuses for good.
+fn is_never(error: &RpcError) -> bool {
+    [
+        RpcError::INVALID_REQUEST,
+        RpcError::METHOD_NOT_FOUND,
+        RpcError::INVALID_PARAMS,
+        RpcError::MISSING_CAPABILITY,
+        RpcError::UNSUPPORTED_VERSION,
+    ]
+    .contains(&error.code)
 }
 
 /// What a modern server is asked for.

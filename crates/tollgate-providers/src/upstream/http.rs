@@ -18,10 +18,11 @@ use reqwest::{
     },
 };
 use serde::Deserialize;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    chatter::Chatter,
     garbage::Garbage,
     link::{LinkError, Next, Outgoing},
     oauth::{Token, Tokens},
@@ -56,7 +57,7 @@ pub(super) struct Http {
     wire: Wire,
     said: Mutex<Said>,
     message_bytes: usize,
-    chatter: mpsc::Sender<Heard>,
+    chatter: Chatter,
     garbage: Arc<Garbage>,
     lost: watch::Sender<Option<String>>,
     tokens: Option<Box<Tokens>>,
@@ -110,7 +111,7 @@ impl Http {
         headers: &[(String, SecretSource)],
         oauth: Option<&OAuth>,
         message_bytes: usize,
-        chatter: mpsc::Sender<Heard>,
+        chatter: Chatter,
         garbage: Arc<Garbage>,
     ) -> Result<Self, LinkError> {
         let odd = |what: &str| LinkError::Nonsense(what.to_owned());
@@ -145,6 +146,10 @@ impl Http {
         let mut said = self.said();
         said.version = HeaderValue::try_from(version).ok();
         said.modern = modern;
+        if modern {
+            // Whoever speaks so has no sessions; one may have begun while that was not known.
+            said.session = None;
+        }
     }
 
     pub(super) async fn request(
@@ -189,7 +194,7 @@ impl Http {
                 // Only an older server says more than one thing at a time.
                 Some(heard) => {
                     if let Some(heard) = self.calls.deliver(heard) {
-                        drop(self.chatter.try_send(heard));
+                        self.chatter.tell(heard);
                     }
                 }
                 None => {}
@@ -255,7 +260,7 @@ impl Http {
             while let Some(event) = events.next() {
                 let heard = self.garbage.read(&event);
                 if let Some(heard) = heard.and_then(|heard| self.calls.deliver(heard)) {
-                    drop(self.chatter.send(heard).await);
+                    self.chatter.tell_in_turn(heard).await;
                 }
             }
         }

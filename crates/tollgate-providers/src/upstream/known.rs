@@ -1,23 +1,29 @@
 //! What is known of a server's tools and of what it offers to read.
 
 use std::{
-    collections::{BTreeMap, HashSet},
-    sync::{Arc, PoisonError, atomic::AtomicBool},
+    collections::{
+        BTreeMap, HashMap, HashSet,
+        btree_map::Entry::{Occupied, Vacant},
+    },
+    sync::{
+        Arc, PoisonError, TryLockError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use tollgate_core::{Offers, PromptSpec, ResourceSpec, Spelled, TemplateSpec, ToolSpec, offer};
-use tollgate_sanitize::visible;
+use tokio::sync::Semaphore;
+use tollgate_core::{Offers, ToolSpec};
 
 use super::{
-    Upstream,
-    lock::{Offering, Pinned, Standing, oddities},
+    Upstream, excerpt,
+    lock::{Lock, Offering, Pinned, Stamp, Standing, Standings, Told, oddities},
     mirror,
-    names::Names,
     offered::{self, Offered},
     peer::Listed,
+    readable::{LARGEST, Readable, cut, readable},
     settings::Transport,
     specs::{self, Definition},
 };
@@ -49,53 +55,137 @@ pub(super) struct Entry {
     pub(super) tasks: AtomicBool,
 }
 
+/// Bytes of lists that are looked through in no time. More of them take a while, and nobody's
+/// call waits for that; but every thread that looks for something keeps memory of its own.
+const QUICK: usize = 32 << 10;
+
+/// One list of all servers is taken over at a time: they would wait for the same pins.
+static TAKEN_OVER: Semaphore = Semaphore::const_new(1);
+
+/// What is made of a server's lists, once: the costly part of getting to know it.
+pub(super) struct Studied {
+    /// Later lists have higher numbers.
+    number: u64,
+    tools: Vec<(String, Told)>,
+    offers: Offers,
+    offering: Offering,
+}
+
+/// What was taken over last, to be looked at again when something was accepted.
+#[derive(Default)]
+pub(super) struct Taken {
+    studied: Option<Arc<Studied>>,
+    /// The file of pins it was compared with.
+    pins: Option<Stamp>,
+}
+
 impl Upstream {
-    /// Takes over what a server lists.
-    pub(super) fn learn(&self, listed: Arc<Listed>) {
-        for unread in &listed.unread {
-            self.journal("mcp.list.failed", unread);
+    /// Takes over what a server lists, on a thread where nobody's calls wait for the pins, nor
+    /// for a long list.
+    pub(super) async fn learn(self: &Arc<Self>, listed: Listed) {
+        let number = self.lists.fetch_add(1, Ordering::Relaxed) + 1;
+        let own = Arc::clone(self);
+        // It is never closed.
+        let _turn = TAKEN_OVER.acquire().await;
+        let is_quick = listed.bytes() <= QUICK;
+        let known = is_quick.then(|| self.study(number, &listed));
+        let learnt = tokio::task::spawn_blocking(move || {
+            let studied = known.unwrap_or_else(|| own.study(number, &listed));
+            own.take_over(&Arc::new(studied));
+        });
+        if learnt.await.is_err() {
+            self.journal("mcp.list_tools.failed", "its lists cannot be taken over");
         }
-        let mut told = Vec::new();
-        let mut seen = HashSet::new();
-        for raw in &listed.tools {
-            let Ok(definition) = Definition::read(raw.get()) else {
-                let shown: String = raw.get().chars().take(200).collect();
-                self.journal("mcp.list_tools.failed", &format!("not a tool: {shown}"));
-                continue;
-            };
-            if seen.insert(definition.name.clone()) {
-                self.look_twice(&definition.name, raw.get());
-                told.push((definition, &**raw));
-            }
+    }
+
+    /// Looks through what a server lists, and tells what is odd about it.
+    pub(super) fn study(&self, number: u64, listed: &Listed) -> Studied {
+        for (method, error) in &listed.unread {
+            self.journal("mcp.list.failed", &format!("`{method}`: {error}"));
         }
-        for unknown in self
-            .settings
-            .tools
-            .keys()
-            .filter(|name| !seen.contains(*name))
-        {
-            let said = format!("the configuration speaks of `{unknown}`, which it does not offer");
-            self.tell_once("mcp.tool.unknown", said);
-        }
+        let tools = self.study_tools(listed);
         for odd in offered::odd(&listed.resources, &listed.templates, &listed.prompts) {
             let said = format!("{} `{}`: {}", odd.kind, odd.name, odd.notes.join(", "));
             self.tell_once("mcp.offer.odd", said);
         }
-        let offers = offers(&self.names, &listed);
+        let Readable { offers, refused } = readable(&self.names, listed);
+        for said in refused {
+            self.tell_once("mcp.offer.refused", said);
+        }
         let offering = Offering {
             is_any: !offers.is_empty(),
-            kept: Offered::of(&listed).filter(|_| !offers.is_empty()),
+            kept: Offered::of(listed).filter(|_| !offers.is_empty()),
         };
-        let tools = self.reviewed(&told, offering);
-        let known = Known {
+        Studied {
+            number,
             tools,
             offers,
+            offering,
+        }
+    }
+
+    fn study_tools(&self, listed: &Listed) -> Vec<(String, Told)> {
+        /// What a definition that is too large is called.
+        #[derive(Deserialize)]
+        struct Called {
+            name: String,
+        }
+        let mut tools = Vec::new();
+        let mut seen = HashSet::new();
+        for raw in &listed.tools {
+            let Ok(Called { name }) = serde_json::from_str(raw.get()) else {
+                self.no_tool(raw);
+                continue;
+            };
+            if !seen.insert(name.clone()) {
+                self.refuse(&name, "it is listed a second time");
+            } else if raw.get().len() > LARGEST {
+                let why = format!("its definition is larger than {LARGEST} bytes");
+                self.refuse(&name, &why);
+            } else if Definition::read(raw.get()).is_err() {
+                self.no_tool(raw);
+            } else {
+                self.look_twice(&name, raw.get());
+                tools.push((name, Told::of(raw)));
+            }
+        }
+        let asked = self.settings.tools.keys();
+        for unknown in asked.filter(|name| !seen.contains(*name)) {
+            let said = format!("the configuration speaks of `{unknown}`, which it does not offer");
+            self.tell_once("mcp.tool.unknown", said);
+        }
+        tools
+    }
+
+    fn no_tool(&self, raw: &RawValue) {
+        let shown = excerpt::of(raw.get(), 200);
+        self.journal("mcp.list_tools.failed", &format!("not a tool: {shown}"));
+    }
+
+    /// Uses a list from now on, unless a later one is in use already.
+    pub(super) fn take_over(&self, studied: &Arc<Studied>) {
+        // Whoever compares holds it, so that lists are compared one after the other.
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        self.put(&mut taken, studied);
+    }
+
+    fn put(&self, taken: &mut Taken, studied: &Arc<Studied>) {
+        let last = taken.studied.as_ref().map_or(0, |last| last.number);
+        if last > studied.number {
+            return;
+        }
+        let (standings, pins) = self.compared(studied);
+        let before = self.known().filter(|_| last == studied.number);
+        let known = Known {
+            tools: self.reviewed(studied, standings.as_ref(), before.as_deref()),
+            offers: studied.offers.clone(),
             reads: false,
         };
         let mut place = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         *place = Some(Arc::new(known));
         drop(place);
-        *self.listed.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
+        taken.studied = Some(Arc::clone(studied));
+        taken.pins = pins;
     }
 
     /// Tells the operator of a tool that hides something or commands, once in this process.
@@ -104,8 +194,8 @@ impl Upstream {
         if odd.is_empty() {
             return;
         }
-        let name: String = name.chars().take(100).collect();
-        self.tell_once("mcp.tool.odd", format!("`{name}`: {}", odd.join(", ")));
+        let said = format!("`{}`: {}", cut(name), odd.join(", "));
+        self.tell_once("mcp.tool.odd", said);
     }
 
     fn tell_once(&self, event: &'static str, said: String) {
@@ -117,17 +207,23 @@ impl Upstream {
         }
     }
 
-    /// Looks again at what was listed: a human may have accepted something.
+    /// Looks again at what was listed if the pins have changed since: a human may have
+    /// accepted something. What has not changed costs a look at a file, and who is comparing
+    /// already is not waited for.
     pub(super) fn learn_again(&self) {
-        // Learning takes the same lock, so it must be free by then.
-        let listed = {
-            let place = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-            place.clone()
+        let mut taken = match self.taken.try_lock() {
+            Ok(taken) => taken,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
         };
-        if let Some(listed) = listed {
-            self.learn(listed);
-            self.notice(tollgate_core::Notice::ListsChanged);
-        }
+        let pins = self.lock.as_ref().and_then(Lock::stamp);
+        let studied = taken.studied.clone().filter(|_| pins != taken.pins);
+        let Some(studied) = studied else {
+            return;
+        };
+        self.put(&mut taken, &studied);
+        drop(taken);
+        self.notice(tollgate_core::Notice::ListsChanged);
     }
 
     /// What is known of a server that has not been started yet.
@@ -143,11 +239,14 @@ impl Upstream {
             let definition = Definition::read(told.definition.get()).ok()?;
             self.entry(&definition, None)
         });
+        let tools = self.by_name(entries);
         let offered = pinned.offered.as_ref().map(Offered::listed);
         let known = Known {
-            tools: entries.map(named).collect(),
+            tools,
             reads: pinned.offers && offered.is_none(),
-            offers: offered.map_or_else(Offers::default, |listed| offers(&self.names, &listed)),
+            offers: offered.map_or_else(Offers::default, |listed| {
+                readable(&self.names, &listed).offers
+            }),
         };
         // Tools that wait are only listed once the server has told of them again.
         let is_only_read = pinned.tools.is_empty() && !known.offers.is_empty();
@@ -157,46 +256,87 @@ impl Upstream {
         }
     }
 
-    /// The tools as they may be used: what differs from its pin is set aside.
+    /// How the tools of a list stand, and the pins that say so; nothing if those cannot be
+    /// read.
+    fn compared(&self, studied: &Studied) -> (Option<Standings>, Option<Stamp>) {
+        let Some(lock) = &self.lock else {
+            return (None, None);
+        };
+        let server = &self.settings;
+        let compared = lock.review(&server.name, &studied.tools, server.pin, &studied.offering);
+        match compared {
+            Ok((standings, stamp)) => (Some(standings), stamp),
+            Err(error) => {
+                let why = format!("nothing can be pinned: {error}");
+                self.journal("mcp.lock.failed", &why);
+                (None, None)
+            }
+        }
+    }
+
+    /// The tools as they may be used: what differs from its pin is set aside. Of the same list
+    /// as before, what stands as it did stays as it is.
     fn reviewed(
         &self,
-        told: &[(Definition, &RawValue)],
-        offers: Offering,
+        studied: &Studied,
+        standings: Option<&Standings>,
+        before: Option<&Known>,
     ) -> BTreeMap<String, Arc<Entry>> {
-        let named_raw: Vec<(String, &RawValue)> = told
-            .iter()
-            .map(|(definition, raw)| (definition.name.clone(), *raw))
-            .collect();
-        let server = &self.settings;
-        let standings = match &self.lock {
-            Some(lock) => match lock.review(&server.name, &named_raw, server.pin, offers) {
-                Ok(standings) => Some(standings),
-                Err(error) => {
-                    self.journal(
-                        "mcp.lock.failed",
-                        &format!("nothing can be pinned: {error}"),
-                    );
-                    None
-                }
-            },
-            None => None,
-        };
-        let standing = |name: &str| match (&standings, &self.lock) {
+        let standing = |name: &str| match (standings, &self.lock) {
             (Some(standings), _) => standings.get(name).copied().unwrap_or(Standing::New),
             // What cannot be compared cannot be trusted.
             (None, Some(_)) => Standing::Changed,
             (None, None) => Standing::Accepted,
         };
-        let entries = told.iter().filter_map(|(definition, _)| {
-            self.entry(definition, aside(standing(&definition.name), &server.name))
+        let before: HashMap<&str, &Arc<Entry>> = before
+            .into_iter()
+            .flat_map(|known| known.tools.values())
+            .map(|entry| (entry.own.as_str(), entry))
+            .collect();
+        let entries = studied.tools.iter().filter_map(|(name, told)| {
+            let quarantined = aside(standing(name), &self.settings.name);
+            match before.get(name.as_str()) {
+                Some(entry) if entry.quarantined == quarantined => Some(Arc::clone(entry)),
+                Some(_) | None => {
+                    let definition = Definition::read(told.definition.get()).ok()?;
+                    self.entry(&definition, quarantined)
+                }
+            }
         });
-        entries.map(named).collect()
+        self.by_name(entries)
     }
 
-    fn entry(&self, definition: &Definition, quarantined: Option<String>) -> Option<Entry> {
+    /// The tools by their names here; of two with one name the first stays.
+    fn by_name(&self, entries: impl Iterator<Item = Arc<Entry>>) -> BTreeMap<String, Arc<Entry>> {
+        let mut tools: BTreeMap<String, Arc<Entry>> = BTreeMap::new();
+        for entry in entries {
+            let name = entry.spec.name.as_str().to_owned();
+            match tools.entry(name) {
+                Vacant(place) => {
+                    place.insert(entry);
+                }
+                Occupied(place) => {
+                    let why = format!("it would be called like `{}`", cut(&place.get().own));
+                    self.refuse(&entry.own, &why);
+                }
+            }
+        }
+        tools
+    }
+
+    /// Tells the operator of a tool that is left out, once in this process.
+    fn refuse(&self, own: &str, why: &str) {
+        self.tell_once("mcp.tool.refused", format!("`{}`: {why}", cut(own)));
+    }
+
+    fn entry(&self, definition: &Definition, quarantined: Option<String>) -> Option<Arc<Entry>> {
         let server = &self.settings;
         let own = server.tools.get(&definition.name);
         if own.is_some_and(|own| own.hidden) {
+            return None;
+        }
+        if let Some(why) = self.names.refused(&definition.name) {
+            self.refuse(&definition.name, why);
             return None;
         }
         let timeout = own.and_then(|own| own.timeout).unwrap_or(server.timeout);
@@ -205,24 +345,19 @@ impl Upstream {
             // Only messages with headers can go wrong by them.
             Err(_) if matches!(server.transport, Transport::Stdio { .. }) => Vec::new(),
             Err(why) => {
-                let name: String = definition.name.chars().take(100).collect();
-                self.journal("mcp.tool.refused", &format!("`{name}`: {why}"));
+                self.refuse(&definition.name, why);
                 return None;
             }
         };
-        Some(Entry {
+        Some(Arc::new(Entry {
             own: definition.name.clone(),
             spec: specs::spec(server, &self.names, definition, quarantined.is_some())?,
             quarantined,
             timeout: timeout.min(server.max_timeout),
             mirrored,
             tasks: AtomicBool::new(definition.needs_task()),
-        })
+        }))
     }
-}
-
-fn named(entry: Entry) -> (String, Arc<Entry>) {
-    (entry.spec.name.as_str().to_owned(), Arc::new(entry))
 }
 
 /// Why a tool is set aside.
@@ -237,105 +372,5 @@ fn aside(standing: Standing, server: &str) -> Option<String> {
     ))
 }
 
-fn offers(names: &Names, listed: &Listed) -> Offers {
-    let resources =
-        read(&listed.resources)
-            .into_iter()
-            .map(|(one, spelled): (ResourceSpec, Spelled)| ResourceSpec {
-                spelled,
-                uri: names.uri(&one.uri),
-                title: shown(one.title),
-                description: shown(one.description),
-                ..one
-            });
-    let templates =
-        read(&listed.templates)
-            .into_iter()
-            .map(|(one, spelled): (TemplateSpec, Spelled)| TemplateSpec {
-                spelled,
-                uri_template: names.uri(&one.uri_template),
-                title: shown(one.title),
-                description: shown(one.description),
-                ..one
-            });
-    let prompts = read(&listed.prompts)
-        .into_iter()
-        .map(|(one, spelled): (PromptSpec, Spelled)| PromptSpec {
-            spelled,
-            name: names.prompt(&one.name),
-            title: shown(one.title),
-            description: shown(one.description),
-            arguments: one.arguments.into_iter().map(argument).collect(),
-            ..one
-        });
-    Offers {
-        resources: resources.collect(),
-        templates: templates.collect(),
-        prompts: prompts.collect(),
-        base: names.rewrites().then(|| names.uri("")),
-        completes: listed.completes,
-        open_world: true,
-    }
-}
-
-/// Words for people, which hide nothing.
-fn shown(words: Option<String>) -> Option<String> {
-    words.map(|words| visible(&words).into_owned())
-}
-
-fn argument(one: offer::PromptArgument) -> offer::PromptArgument {
-    offer::PromptArgument {
-        description: shown(one.description),
-        ..one
-    }
-}
-
-/// Reads the entries that can be read.
-fn read<T: DeserializeOwned>(entries: &[Box<RawValue>]) -> Vec<(T, Spelled)> {
-    let entries = entries.iter();
-    entries
-        .filter_map(|raw| {
-            Some((
-                serde_json::from_str(raw.get()).ok()?,
-                Spelled::of(raw.get()),
-            ))
-        })
-        .collect()
-}
-
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json, value::to_raw_value};
-
-    use super::*;
-
-    #[test]
-    fn what_is_said_of_resources_and_prompts_hides_nothing() {
-        let said = |own: Value| {
-            let mut all = json!({"name": "n", "title": "a\u{200b}b", "description": "c\u{e0041}d"});
-            all.as_object_mut()
-                .unwrap()
-                .extend(own.as_object().unwrap().clone());
-            vec![to_raw_value(&all).unwrap()]
-        };
-        let listed = Listed {
-            resources: said(json!({"uri": "test://one"})),
-            templates: said(json!({"uriTemplate": "test://{id}"})),
-            prompts: said(json!({"arguments": [{"name": "x", "description": "e\u{202e}f"}]})),
-            ..Listed::default()
-        };
-        let offers = offers(&Names::new("s", true), &listed);
-        let (resource, template) = (&offers.resources[0], &offers.templates[0]);
-        let prompt = &offers.prompts[0];
-        for (title, description) in [
-            (&resource.title, &resource.description),
-            (&template.title, &template.description),
-            (&prompt.title, &prompt.description),
-        ] {
-            assert_eq!(title.as_deref(), Some("ab"));
-            assert_eq!(description.as_deref(), Some("cd"));
-        }
-        let argument = prompt.arguments[0].description.as_deref();
-        assert_eq!(argument, Some("ef"));
-    }
-}
+mod tests;

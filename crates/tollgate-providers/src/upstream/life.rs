@@ -19,13 +19,13 @@ use tollgate_sandbox::{Program, spawn_supervised};
 
 use super::{
     Upstream,
+    chatter::{self, Chatter, Word},
     control::Control,
+    excerpt,
     garbage::Garbage,
     http::{self, Http},
     link::{Link, LinkError},
-    pages,
     peer::{self, AskError, Begun, Peer},
-    rpc::Heard,
     settings::{Era, Transport},
     stdio::{GRACE, Stdio},
 };
@@ -48,10 +48,8 @@ const LONG_WHILE: Duration = Duration::from_secs(300);
 pub(super) const AWAKE: Duration = Duration::from_secs(5);
 /// How much of standard error is kept.
 const STDERR: usize = 64 << 10;
-/// Words to nobody in particular that may wait.
-const CHATTER: usize = 256;
-/// How long lists may still be changing before they are read again.
-const SETTLE: Duration = Duration::from_millis(50);
+/// Characters of the last line of it that are told of a failure to start.
+const LAST_WORDS: usize = 200;
 
 /// Where a server is in its life.
 #[derive(Clone)]
@@ -94,16 +92,20 @@ pub(super) struct Trouble {
     wanted: bool,
     /// For how long it could be called, if ever.
     up: Option<Duration>,
+    /// How long it wants to be left alone.
+    rest: Option<Duration>,
 }
 
 impl Trouble {
-    fn new(event: Option<&'static str>, code: ErrorCode, reason: impl Into<String>) -> Self {
+    /// Every reason that anybody hears is made here, and is short from then on.
+    fn new(event: Option<&'static str>, code: ErrorCode, reason: &str) -> Self {
         Self {
             event,
             code,
-            reason: reason.into(),
+            reason: excerpt::of(reason, excerpt::REASON),
             wanted: false,
             up: None,
+            rest: None,
         }
     }
 
@@ -113,6 +115,11 @@ impl Trouble {
             wanted: true,
             ..Self::new(None, ErrorCode::Unavailable, why)
         }
+    }
+
+    /// It could be called, and the connection is over.
+    fn lost(why: &str) -> Self {
+        Self::new(None, ErrorCode::Unavailable, why)
     }
 
     /// Failures in a row, this one included.
@@ -131,7 +138,10 @@ impl Trouble {
                 ErrorCode::Unavailable
             }
         };
-        Self::new(Some(event), code, error.to_string())
+        Self {
+            rest: error.wait(),
+            ..Self::new(Some(event), code, &error.to_string())
+        }
     }
 }
 
@@ -187,6 +197,7 @@ impl Upstream {
             }
             failures = trouble.failures(failures);
             let wait = WAITS[failures.min(WAITS.len()) - 1];
+            let wait = trouble.rest.map_or(wait, |rest| rest.max(wait));
             self.journal(trouble.event.unwrap_or("mcp.ended"), &trouble.reason);
             self.set(Phase::Down(Down {
                 code: trouble.code,
@@ -212,25 +223,25 @@ impl Upstream {
 
     /// From start to end; says how it ended.
     async fn one_life(self: &Arc<Self>) -> Trouble {
-        let (chatter, mut hears) = mpsc::channel(CHATTER);
         let limit = self.settings.start_timeout;
         let started = tokio::select! {
-            started = timeout(limit, self.connect(&chatter)) => started,
+            started = timeout(limit, self.connect()) => started,
             () = self.restart.notified() => return Trouble::wanted(),
         };
-        let peer = match started {
-            Ok(Ok(peer)) => Arc::new(peer),
+        let (peer, mut hears) = match started {
+            Ok(Ok((peer, hears))) => (Arc::new(peer), hears),
             Ok(Err(trouble)) => return trouble,
             Err(_) => {
                 let why = format!("it was not ready within {} ms", limit.as_millis());
-                return Trouble::new(Some("mcp.spawn.failed"), ErrorCode::Unavailable, why);
+                return Trouble::new(Some("mcp.spawn.failed"), ErrorCode::Unavailable, &why);
             }
         };
         // Whichever way this ends, nobody goes on listening to it.
         let _over = peer.over.clone().drop_guard();
         let mut up = None;
         let ended = tokio::select! {
-            ended = self.while_up(&peer, &mut hears, &mut up) => ended,
+            ended = self.while_up(&peer, &mut up) => ended,
+            () = self.attend(&peer.link, &mut hears) => Trouble::lost(&peer.link.lost().await),
             () = self.restart.notified() => Trouble::wanted(),
         };
         let up = up.map(|since: Instant| since.elapsed());
@@ -239,17 +250,14 @@ impl Upstream {
         Trouble { up, ..ended }
     }
 
-    async fn while_up(
-        self: &Arc<Self>,
-        peer: &Arc<Peer>,
-        hears: &mut mpsc::Receiver<Heard>,
-        up: &mut Option<Instant>,
-    ) -> Trouble {
+    async fn while_up(self: &Arc<Self>, peer: &Arc<Peer>, up: &mut Option<Instant>) -> Trouble {
         let listing = self.settings.start_timeout;
-        match peer.list(listing).await {
-            Ok(listed) => self.learn(Arc::new(listed)),
+        let listed = match peer.list(listing).await {
+            Ok(listed) => listed,
             Err(error) => return Trouble::of("mcp.list_tools.failed", &error),
-        }
+        };
+        let others = listed.others();
+        self.learn(listed).await;
         let count = self.known().map_or(0, |known| known.tools.len());
         let ready = format!("it speaks {} and offers {count} tools", peer.version);
         self.journal("mcp.ready", &ready);
@@ -258,24 +266,17 @@ impl Upstream {
         *up = Some(Instant::now());
         self.notice(Notice::ListsChanged);
         self.listen(peer);
+        self.keep_lists(peer, others);
         let mut look = interval(self.settings.health_interval);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         look.reset();
-        let trouble = |why: &str| Trouble::new(None, ErrorCode::Unavailable, why);
         loop {
             tokio::select! {
-                why = peer.link.lost() => return trouble(&why),
-                Some(heard) = hears.recv() => {
-                    if self.attend(peer, heard).await
-                        && let Err(error) = self.read_lists_again(peer, hears).await
-                    {
-                        return Trouble::of("mcp.list_tools.failed", &error);
-                    }
-                }
+                why = peer.link.lost() => return Trouble::lost(&why),
                 _ = look.tick() => match &*peer.link {
                     Link::Stdio(_) => {
                         if let Some(why) = self.examine(peer, self.is_idle()).await {
-                            return trouble(&why);
+                            return Trouble::lost(&why);
                         }
                     }
                     // A place that others may use as well is only asked for a reason.
@@ -286,55 +287,28 @@ impl Upstream {
                         self.look_at_address(peer, http).await;
                     }
                 }
-                () = self.relist.notified() => {
-                    if let Err(error) = self.read_lists_again(peer, hears).await {
-                        return Trouble::of("mcp.list_tools.failed", &error);
-                    }
-                }
                 () = self.suspicion.notified() => {
                     if let Some(why) = self.examine(peer, true).await {
-                        return trouble(&why);
+                        return Trouble::lost(&why);
                     }
                 }
             }
         }
     }
 
-    /// Takes what was said to nobody in particular; says whether the lists have changed.
-    async fn attend(&self, peer: &Peer, heard: Heard) -> bool {
-        match heard {
-            Heard::Told(method, params) => match method.as_str() {
-                "notifications/tools/list_changed"
-                | "notifications/resources/list_changed"
-                | "notifications/prompts/list_changed" => return true,
-                "notifications/resources/updated" => {
-                    if let Some(uri) = params.value()["uri"].as_str() {
-                        self.notice(Notice::ResourceUpdated(self.names.uri(uri)));
-                    }
+    /// Takes what is said to nobody in particular, for as long as something can be: a server may
+    /// want an answer before it gives its own, also while it shakes hands or lists.
+    async fn attend(&self, link: &Link, hears: &mut mpsc::Receiver<Word>) {
+        while let Some(word) = hears.recv().await {
+            match word {
+                Word::ListsChanged => self.relist.notify_one(),
+                Word::Updated(uri) => self.notice(Notice::ResourceUpdated(self.names.uri(&uri))),
+                Word::PageDone(params) => self.page_done(&params),
+                Word::Asked(id, method, params) => {
+                    peer::brush_off(link, &id, &method, &params).await;
                 }
-                pages::DONE => self.page_done(&params),
-                _ => {}
-            },
-            Heard::Asked(id, method, params) => peer.brush_off(&id, &method, &params).await,
-            Heard::Answered(..) => {}
+            }
         }
-        false
-    }
-
-    /// Reads the lists once for many words that they have changed.
-    async fn read_lists_again(
-        &self,
-        peer: &Peer,
-        hears: &mut mpsc::Receiver<Heard>,
-    ) -> Result<(), AskError> {
-        tokio::time::sleep(SETTLE).await;
-        while let Ok(heard) = hears.try_recv() {
-            self.attend(peer, heard).await;
-        }
-        let listed = peer.list(self.settings.start_timeout).await?;
-        self.learn(Arc::new(listed));
-        self.notice(Notice::ListsChanged);
-        Ok(())
     }
 
     /// What is wrong with a server that still seems to be there.
@@ -344,28 +318,34 @@ impl Upstream {
         {
             return Some("it is stopped and does not run".to_owned());
         }
-        if ask && !peer.is_awake(AWAKE.min(self.settings.timeout)).await {
-            let silence = match &*peer.link {
-                Link::Stdio(stdio) => stdio.silence(),
-                Link::Http(http) => http.silence(),
-            };
-            let is_hung = is_hung(self.is_idle(), silence, self.settings.longest_silence());
-            return is_hung.then(|| "it does not answer any more".to_owned());
+        let patience = AWAKE.min(self.settings.timeout);
+        // Who waits for a human may hear nothing else, for as long as its question is open.
+        if !ask || self.is_asking() || peer.is_awake(patience).await || self.is_asking() {
+            return None;
         }
-        None
+        let silence = match &*peer.link {
+            Link::Stdio(stdio) => stdio.silence(),
+            Link::Http(http) => http.silence(),
+        };
+        let is_hung = is_hung(self.is_idle(), silence, self.settings.longest_silence());
+        is_hung.then(|| "it does not answer any more".to_owned())
     }
 
-    async fn connect(&self, chatter: &mpsc::Sender<Heard>) -> Result<Peer, Trouble> {
+    async fn connect(&self) -> Result<(Peer, mpsc::Receiver<Word>), Trouble> {
         let mut era = self.settings.era;
         loop {
+            let (chatter, mut hears) = chatter::channel();
             let link = self.open(chatter).await?;
-            let begun = peer::begin(Arc::clone(&link), era, self.settings.probe_timeout).await;
+            let begun = tokio::select! {
+                begun = peer::begin(Arc::clone(&link), era, self.settings.probe_timeout) => begun,
+                () = self.attend(&link, &mut hears) => Ok(Begun::Left(link.lost().await)),
+            };
             match begun {
                 Ok(Begun::Peer(peer)) => {
                     if !peer.modern {
                         http::overhear(Arc::clone(&peer.link), peer.over.clone());
                     }
-                    return Ok(peer);
+                    return Ok((peer, hears));
                 }
                 Ok(Begun::Left(_)) if era == Era::Auto && is_stdio(&link) => {
                     // An older server may leave when it hears what it does not know.
@@ -390,11 +370,11 @@ impl Upstream {
         }
     }
 
-    async fn open(&self, chatter: &mpsc::Sender<Heard>) -> Result<Arc<Link>, Trouble> {
+    async fn open(&self, chatter: Chatter) -> Result<Arc<Link>, Trouble> {
         let limit = self.settings.message_bytes;
         let garbage = Garbage::new(self.journal.clone(), &self.settings.name);
         let failed =
-            |why: String| Trouble::new(Some("mcp.spawn.failed"), ErrorCode::SpawnFailed, why);
+            |why: String| Trouble::new(Some("mcp.spawn.failed"), ErrorCode::SpawnFailed, &why);
         match &self.settings.transport {
             Transport::Stdio {
                 command,
@@ -423,23 +403,16 @@ impl Upstream {
                     .await
                     .map_err(|error| failed(format!("`{command}` cannot be started: {error}")))?;
                 self.hear(&child.watch);
-                let stdio = Stdio::new(child, limit, chatter.clone(), garbage);
+                let stdio = Stdio::new(child, limit, chatter, garbage);
                 Ok(Arc::new(Link::Stdio(stdio)))
             }
             Transport::Http {
                 url,
                 headers,
                 oauth,
-            } => Http::new(
-                url,
-                headers,
-                oauth.as_ref(),
-                limit,
-                chatter.clone(),
-                garbage,
-            )
-            .map(|http| Arc::new(Link::Http(Arc::new(http))))
-            .map_err(|error| failed(error.to_string())),
+            } => Http::new(url, headers, oauth.as_ref(), limit, chatter, garbage)
+                .map(|http| Arc::new(Link::Http(Arc::new(http))))
+                .map_err(|error| failed(error.to_string())),
         }
     }
 }
@@ -456,11 +429,11 @@ fn stillborn(link: &Link, why: &str) -> Trouble {
     if let Link::Stdio(stdio) = link {
         let said = stdio.watch.stderr().text();
         if let Some(last) = said.lines().rev().find(|line| !line.trim().is_empty()) {
-            let last: String = last.chars().take(200).collect();
+            let last = excerpt::of(last, LAST_WORDS);
             reason = format!("{reason}; it said: {last}");
         }
     }
-    Trouble::new(Some("mcp.spawn.failed"), ErrorCode::Unavailable, reason)
+    Trouble::new(Some("mcp.spawn.failed"), ErrorCode::Unavailable, &reason)
 }
 
 fn is_stdio(link: &Link) -> bool {

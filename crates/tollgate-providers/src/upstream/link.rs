@@ -3,7 +3,7 @@
 //! Invariant: an exchange that is dropped is forgotten on both sides of the pipe; nothing
 //! waits for an answer that nobody wants.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tollgate_core::Payload;
 
@@ -13,6 +13,9 @@ use super::{
     stdio,
     whose::{Call, Session},
 };
+
+/// The longest wait that somebody may ask of us.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Why nothing came back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +44,23 @@ pub(super) enum LinkError {
     /// What it said makes no sense.
     #[error("{0}")]
     Nonsense(String),
+}
+
+impl LinkError {
+    /// How long it wants to be left alone, if it says so.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited(seconds) | Self::Away(seconds) => {
+                seconds.map(|seconds| Duration::from_secs(seconds).min(LONGEST))
+            }
+            Self::Lost(_)
+            | Self::Busy
+            | Self::TooLarge(_)
+            | Self::Unauthorized
+            | Self::Credentials(_)
+            | Self::Nonsense(_) => None,
+        }
+    }
 }
 
 /// One connection.

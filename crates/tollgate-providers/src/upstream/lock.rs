@@ -8,6 +8,7 @@ use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},
     io::{self, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -76,6 +77,13 @@ pub(super) struct Offering {
     pub(super) kept: Option<Offered>,
 }
 
+/// How the tools of a server stand, by its own names.
+pub(super) type Standings = BTreeMap<String, Standing>;
+
+/// What changes with every change of the file: when, how long, and which file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp(i64, i64, u64, u64);
+
 /// How a tool stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
@@ -123,6 +131,15 @@ pub fn oddities(definition: &str) -> Vec<&'static str> {
     found
 }
 
+impl Told {
+    pub(super) fn of(definition: &RawValue) -> Self {
+        Self {
+            sha256: digest(definition),
+            definition: definition.to_owned(),
+        }
+    }
+}
+
 /// The digest of what counts of a definition, whatever the order of its keys.
 fn digest(definition: &RawValue) -> String {
     const COUNTS: [&str; 6] = [
@@ -161,27 +178,24 @@ impl Lock {
         }
     }
 
+    /// Which file there is; nothing if there is none.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        let about = std::fs::metadata(&self.file).ok()?;
+        let (seconds, nanoseconds) = (about.mtime(), about.mtime_nsec());
+        Some(Stamp(seconds, nanoseconds, about.len(), about.ino()))
+    }
+
     /// Compares what a server tells with what is pinned, pins what is new, and keeps what
-    /// differs.
+    /// differs. Says which file it was compared with.
     pub(super) fn review(
         &self,
         server: &str,
-        tools: &[(String, &RawValue)],
+        tools: &[(String, Told)],
         mode: Pinning,
-        offers: Offering,
-    ) -> io::Result<BTreeMap<String, Standing>> {
+        offers: &Offering,
+    ) -> io::Result<(Standings, Option<Stamp>)> {
         let mut standings = BTreeMap::new();
-        let told: Vec<(&String, Told)> = tools
-            .iter()
-            .map(|(name, raw)| {
-                let told = Told {
-                    sha256: digest(raw),
-                    definition: (*raw).to_owned(),
-                };
-                (name, told)
-            })
-            .collect();
-        self.change(|pins| {
+        let stamp = self.change(|pins| {
             let before = pins.servers.contains_key(server);
             let pinned = pins.servers.entry(server.to_owned()).or_default();
             let is_kept = match (&pinned.offered, &offers.kept) {
@@ -191,15 +205,17 @@ impl Lock {
             };
             let mut changed = !before || pinned.offers != offers.is_any || !is_kept;
             pinned.offers = offers.is_any;
-            pinned.offered = offers.kept;
-            for (name, told) in &told {
+            if !is_kept {
+                pinned.offered = offers.kept.clone();
+            }
+            for (name, told) in tools {
                 let (standing, differs) = review(pinned, name, told, mode);
-                standings.insert((*name).clone(), standing);
+                standings.insert(name.clone(), standing);
                 changed |= differs;
             }
             changed
         })?;
-        Ok(standings)
+        Ok((standings, stamp))
     }
 
     /// Accepts what waits if it is still what was looked at: tools and digests. Gives their
@@ -222,8 +238,8 @@ impl Lock {
         Ok(accepted)
     }
 
-    /// Reads, changes and replaces the file under a lock.
-    fn change(&self, change: impl FnOnce(&mut Pins) -> bool) -> io::Result<()> {
+    /// Reads, changes and replaces the file under a lock; says which file there is then.
+    fn change(&self, change: impl FnOnce(&mut Pins) -> bool) -> io::Result<Option<Stamp>> {
         if let Some(folder) = self.file.parent() {
             std::fs::create_dir_all(folder)?;
         }
@@ -231,14 +247,15 @@ impl Lock {
         guard.lock()?;
         let mut pins = self.read()?;
         if !change(&mut pins) {
-            return Ok(());
+            return Ok(self.stamp());
         }
         let fresh = self.file.with_extension("lock.new");
         let mut file = private(&fresh)?;
         file.set_len(0)?;
         file.write_all(&serde_json::to_vec_pretty(&pins)?)?;
         file.sync_all()?;
-        std::fs::rename(&fresh, &self.file)
+        std::fs::rename(&fresh, &self.file)?;
+        Ok(self.stamp())
     }
 }
 
@@ -294,9 +311,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let lock = Lock::new(folder.path().join("tollgate.lock"));
         let see = |text: &str, mode| {
-            let told = raw(text);
-            let tools = [("t".to_owned(), &*told)];
-            lock.review("s", &tools, mode, Offering::default()).unwrap()["t"]
+            let tools = [("t".to_owned(), Told::of(&raw(text)))];
+            let offers = Offering::default();
+            lock.review("s", &tools, mode, &offers).unwrap().0["t"]
         };
         let accept = |text: &str| {
             let seen = BTreeMap::from([("t".to_owned(), digest(&raw(text)))]);

@@ -5,8 +5,11 @@
 //! else's.
 
 mod ask;
+mod backlog;
 mod call;
+mod chatter;
 mod control;
+mod excerpt;
 mod follow;
 mod garbage;
 mod http;
@@ -21,9 +24,12 @@ mod names;
 mod oauth;
 mod offered;
 mod older;
+mod pace;
 mod pages;
 mod patience;
 mod peer;
+mod readable;
+mod relist;
 mod rewrite;
 mod rpc;
 mod settings;
@@ -42,7 +48,7 @@ use std::{
     collections::{BTreeSet, HashMap, HashSet},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -61,17 +67,18 @@ use tollgate_core::{
 
 pub use control::{Restarted, restart};
 pub use lock::{Lock, Pin, Pinned, Pins, Told, oddities};
+pub use names::refused_bare;
 pub use offered::{OddOffer, Offered};
 pub use settings::{Era, Journal, OAuth, Pinning, SecretSource, Server, Settings, Tool, Transport};
 pub use specs::proposed;
 
 use self::{
     control::Control,
-    known::{Entry, Known},
+    known::{Entry, Known, Taken},
     life::Phase,
     names::Names,
     pages::Pages,
-    peer::{Listed, Peer},
+    peer::Peer,
     spoken::Spoken,
     stall::Stall,
 };
@@ -95,8 +102,10 @@ pub(crate) struct Upstream {
     known: Mutex<Option<Arc<Known>>>,
     /// Where definitions are pinned.
     lock: Option<Lock>,
-    /// What it listed last, to be looked at again when something was accepted.
-    listed: Mutex<Option<Arc<Listed>>>,
+    /// What it listed last.
+    taken: Mutex<Taken>,
+    /// How many lists it was asked for.
+    lists: AtomicU64,
     /// What hides something or commands, as the operator was told of it.
     odd: Mutex<HashSet<String>>,
     notices: OnceLock<Arc<dyn NoticeSink>>,
@@ -111,6 +120,8 @@ pub(crate) struct Upstream {
     /// What somebody wants to hear of, by the server's own addresses.
     followed: watch::Sender<BTreeSet<String>>,
     closed: CancellationToken,
+    /// Held by whoever closes it, so that everybody else who does waits for the end as well.
+    closing: tokio::sync::Mutex<()>,
     turns: Arc<Semaphore>,
     waiting: AtomicUsize,
     /// How often it was started.
@@ -165,7 +176,8 @@ fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
                 life: Mutex::default(),
                 known: Mutex::new(None),
                 lock: lock.clone().filter(|_| server.pin != Pinning::Off),
-                listed: Mutex::new(None),
+                taken: Mutex::default(),
+                lists: AtomicU64::new(0),
                 odd: Mutex::default(),
                 notices: OnceLock::new(),
                 wanted: Notify::new(),
@@ -174,6 +186,7 @@ fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
                 relist: Notify::new(),
                 followed: watch::Sender::default(),
                 closed: CancellationToken::new(),
+                closing: tokio::sync::Mutex::default(),
                 waiting: AtomicUsize::new(0),
                 lives: Mutex::new(0),
                 control: control.clone(),
@@ -224,10 +237,12 @@ impl Upstream {
 
     fn journal(&self, event: &'static str, message: &str) {
         if let Some(journal) = &self.journal {
-            journal.note(event, &self.settings.name, message);
+            let message = excerpt::of(message, excerpt::NOTE);
+            journal.note(event, &self.settings.name, &message);
         }
     }
 
+    /// Whether nobody waits for an answer of it; a question of its own may still be open.
     fn is_idle(&self) -> bool {
         self.turns.available_permits() == self.settings.concurrent
     }
@@ -446,6 +461,7 @@ impl Provider for Handle {
     }
 
     async fn close(&self) {
+        let _closing = self.0.closing.lock().await;
         let before = self.0.set(Phase::Closed);
         self.0.closed.cancel();
         if let Phase::Up(peer) = before {

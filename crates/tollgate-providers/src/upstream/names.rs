@@ -12,6 +12,14 @@ pub(super) struct Names {
     prefix: bool,
 }
 
+/// Why a server without our prefix may not call a tool or a prompt of its own this: it is how
+/// those of servers with a prefix are called.
+pub fn refused_bare(own: &str) -> Option<&'static str> {
+    let rest = own.strip_prefix("mcp");
+    let is_ours = rest.is_some_and(|rest| rest.starts_with(['.', '/', '_']));
+    is_ours.then_some("names that begin so are of servers with a prefix")
+}
+
 impl Names {
     pub(super) fn new(server: &str, prefix: bool) -> Self {
         Self {
@@ -37,6 +45,17 @@ impl Names {
             spelled = format!("mcp.{}.{spelled}", self.server);
         }
         ToolName::new(spelled).ok()
+    }
+
+    /// Why a tool or a prompt cannot be called what its server calls it.
+    pub(super) fn refused(&self, own: &str) -> Option<&'static str> {
+        refused_bare(own).filter(|_| !self.prefix)
+    }
+
+    /// Why something to read cannot be where its server says it is.
+    pub(super) fn refused_uri(&self, own: &str) -> Option<&'static str> {
+        let is_ours = !self.prefix && own.starts_with("mcp:");
+        is_ours.then_some("addresses that begin so are of servers with a prefix")
     }
 
     /// The id of a tool without our prefix.
@@ -134,5 +153,19 @@ mod tests {
         assert_eq!(bare.tool("echo").unwrap().as_str(), "echo");
         assert_eq!(bare.own_uri("x://y"), Some("x://y"));
         assert!(!bare.is_own("mcp.files.read"));
+        for (own, is_refused) in [
+            ("mcp.files.read", true),
+            ("mcp_files_read", true),
+            ("mcp/files/read", true),
+            ("mcp", false),
+            ("mcpx.read", false),
+            ("read", false),
+        ] {
+            assert_eq!(bare.refused(own).is_some(), is_refused, "{own}");
+            assert_eq!(names.refused(own), None, "{own}");
+        }
+        assert!(bare.refused_uri("mcp://files/x").is_some());
+        assert!(bare.refused_uri("file:///mcp").is_none());
+        assert!(names.refused_uri("mcp://files/x").is_none());
     }
 }

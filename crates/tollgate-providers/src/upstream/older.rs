@@ -11,9 +11,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::mpsc, time::sleep};
+use tokio::{sync::Notify, time::sleep};
 
 use super::{
+    backlog::Backlog,
     http::{Exchange, Http},
     link::{LinkError, Next, Outgoing},
     rpc::Heard,
@@ -21,8 +22,6 @@ use super::{
     wire::Letter,
 };
 
-/// Things a server may say about one request before they are read.
-const BACKLOG: usize = 64;
 /// How long it takes until a stream is taken up again, unless the server says so.
 const AGAIN: Duration = Duration::from_secs(1);
 const SOONEST: Duration = Duration::from_millis(20);
@@ -33,7 +32,7 @@ pub(super) struct Older {
     id: u64,
     http: Arc<Http>,
     stage: Stage,
-    hears: mpsc::Receiver<Heard>,
+    ear: Arc<Ear>,
 }
 
 /// How far a request has come.
@@ -45,31 +44,64 @@ enum Stage {
 
 /// What is under way at one server.
 #[derive(Default)]
-pub(super) struct Calls(Mutex<BTreeMap<u64, Ear>>);
+pub(super) struct Calls(Mutex<BTreeMap<u64, Caller>>);
 
-struct Ear {
+struct Caller {
     call: Option<Call>,
-    tell: mpsc::Sender<Heard>,
+    ear: Arc<Ear>,
+}
+
+/// What one of them is told on the other stream.
+#[derive(Default)]
+struct Ear {
+    unheard: Mutex<Backlog>,
+    more: Notify,
+}
+
+impl Ear {
+    /// Gives back what there is no room for.
+    fn tell(&self, heard: Heard) -> Option<Heard> {
+        let left = self.unheard().put(heard).err();
+        self.more.notify_one();
+        left
+    }
+
+    async fn next(&self) -> Heard {
+        loop {
+            let heard = self.unheard().take();
+            match heard {
+                Some(heard) => return heard,
+                None => self.more.notified().await,
+            }
+        }
+    }
+
+    fn unheard(&self) -> MutexGuard<'_, Backlog> {
+        self.unheard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Older {
     /// Sends a request as soon as somebody waits for its answer.
     pub(super) fn begin(http: &Arc<Http>, letter: Letter, outgoing: &Outgoing<'_>) -> Self {
-        let (tell, hears) = mpsc::channel(BACKLOG);
+        let ear = Arc::<Ear>::default();
         let (id, own) = (outgoing.id, Arc::clone(http));
-        let call = outgoing.call();
-        http.calls.all().insert(id, Ear { call, tell });
+        let caller = Caller {
+            call: outgoing.call(),
+            ear: Arc::clone(&ear),
+        };
+        http.calls.all().insert(id, caller);
         Self {
             id,
             http: Arc::clone(http),
             stage: Stage::Coming(Box::pin(async move { own.exchange(letter, id).await })),
-            hears,
+            ear,
         }
     }
 
     pub(super) fn is_held(&self, held: bool) {
         let mut all = self.http.calls.all();
-        if let Some(call) = all.get_mut(&self.id).and_then(|ear| ear.call.as_mut()) {
+        if let Some(call) = all.get_mut(&self.id).and_then(|one| one.call.as_mut()) {
             call.is_held = held;
         }
     }
@@ -78,7 +110,7 @@ impl Older {
         loop {
             let came = tokio::select! {
                 biased;
-                Some(heard) = self.hears.recv() => return Ok(Next::Said(heard)),
+                heard = self.ear.next() => return Ok(Next::Said(heard)),
                 came = self.stage.next() => came,
             };
             self.stage = match came {
@@ -134,10 +166,10 @@ impl Stage {
 
 impl Calls {
     /// Brings what a server says on its other stream to the call it concerns; what concerns
-    /// none is given back.
+    /// none, or finds no room there, is given back.
     pub(super) fn deliver(&self, heard: Heard) -> Option<Heard> {
         let all = self.all();
-        let calls = || all.iter().filter_map(|(id, ear)| Some((*id, ear.call?)));
+        let calls = || all.iter().filter_map(|(id, one)| Some((*id, one.call?)));
         let id = match &heard {
             Heard::Told(method, params) => {
                 whose::token(method, params).or_else(|| whose::concerned(method, calls()))
@@ -146,14 +178,12 @@ impl Calls {
             Heard::Answered(..) => None,
         };
         match id.and_then(|id| all.get(&id)) {
-            // Whoever does not listen misses something, and nothing else waits for it.
-            Some(ear) => drop(ear.tell.try_send(heard)),
-            None => return Some(heard),
+            Some(caller) => caller.ear.tell(heard),
+            None => Some(heard),
         }
-        None
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Ear>> {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, Caller>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

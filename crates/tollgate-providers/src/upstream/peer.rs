@@ -1,6 +1,7 @@
 //! A server that can be asked: which era it speaks, and what it offers.
 
 use std::{
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -25,16 +26,20 @@ use super::{
 pub(super) const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 const LEGACY_VERSIONS: [&str; 4] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
+const RESOURCES: &str = "resources/list";
+const PROMPTS: &str = "prompts/list";
 /// The most entries of one list that are read.
 const MAX_ENTRIES: usize = 10_000;
 /// The most bytes of one list that are read.
-const MAX_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 8 << 20;
 /// Room for what a request says about itself, so that it is not moved while it grows.
 const USUAL_META: usize = 384;
 /// How long it may take to say that nobody waits for an answer any more, and how long of that
 /// is waited for.
 const FAREWELL: Duration = Duration::from_secs(5);
 const MOMENT: Duration = Duration::from_millis(250);
+/// How long a server that refused the older handshake may still answer in the modern way.
+const YET: Duration = Duration::from_secs(5);
 /// The most pages of one list that are read.
 const MAX_PAGES: usize = 1_000;
 
@@ -75,6 +80,16 @@ pub(super) enum AskError {
     Silent(Duration),
 }
 
+impl AskError {
+    /// How long it wants to be left alone, if it says so.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        match self {
+            Self::Link(error) => error.wait(),
+            Self::Refused(_) | Self::Silent(_) => None,
+        }
+    }
+}
+
 /// Everything a server lists.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
@@ -84,7 +99,48 @@ pub(super) struct Listed {
     pub(super) prompts: Vec<Box<RawValue>>,
     pub(super) completes: bool,
     /// Lists beside that of its tools that could not be read, and why.
-    pub(super) unread: Vec<String>,
+    pub(super) unread: Vec<(&'static str, AskError)>,
+}
+
+impl Listed {
+    /// The place of what a method lists beside tools.
+    fn beside(&mut self, method: &str) -> &mut Vec<Box<RawValue>> {
+        match method {
+            RESOURCES => &mut self.resources,
+            PROMPTS => &mut self.prompts,
+            _ => &mut self.templates,
+        }
+    }
+
+    /// How long it is.
+    pub(super) fn bytes(&self) -> usize {
+        let lists = [&self.tools, &self.resources, &self.templates, &self.prompts];
+        let entries = lists.into_iter().flatten();
+        entries.map(|entry| entry.get().len()).sum()
+    }
+
+    /// All of it but the tools.
+    pub(super) fn others(&self) -> Self {
+        Self {
+            resources: self.resources.clone(),
+            templates: self.templates.clone(),
+            prompts: self.prompts.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Keeps what was listed before, where that could not be read again.
+    pub(super) fn keep_unread(&mut self, before: &Self) {
+        let unread: Vec<&str> = self.unread.iter().map(|(method, _)| *method).collect();
+        for method in unread {
+            let kept = match method {
+                RESOURCES => &before.resources,
+                PROMPTS => &before.prompts,
+                _ => &before.templates,
+            };
+            self.beside(method).clone_from(kept);
+        }
+    }
 }
 
 impl Peer {
@@ -205,22 +261,7 @@ impl Peer {
 
     /// Answers a question that belongs to no call, or that its client cannot be asked.
     pub(super) async fn brush_off(&self, id: &RawValue, method: &str, params: &Payload) {
-        let message = match method {
-            "ping" => rpc::answer(id, "{}"),
-            "roots/list" => rpc::answer(id, r#"{"roots":[]}"#),
-            _ if ask::is_page(method, params) => rpc::refusal(
-                id,
-                RpcError::INVALID_PARAMS,
-                "nobody here can be sent to a page: the mode `url` was not declared",
-            ),
-            _ => rpc::refusal(
-                id,
-                RpcError::METHOD_NOT_FOUND,
-                "this question belongs to no call, so there is nobody to ask",
-            ),
-        };
-        // Whoever is gone needs no answer.
-        drop(self.link.send(message).await);
+        brush_off(&self.link, id, method, params).await;
     }
 
     /// Whether it still answers at all.
@@ -257,9 +298,9 @@ impl Peer {
         };
         // What is listed beside tools is worth having, but not worth failing for.
         for (what, method) in [
-            ("resources", "resources/list"),
+            ("resources", RESOURCES),
             ("resources", "resources/templates/list"),
-            ("prompts", "prompts/list"),
+            ("prompts", PROMPTS),
         ] {
             if !can(what) {
                 continue;
@@ -269,15 +310,11 @@ impl Peer {
                     if error.code == RpcError::METHOD_NOT_FOUND);
                 // Some have resources and no templates, and do not know the question.
                 if !is_none {
-                    listed.unread.push(format!("`{method}`: {error}"));
+                    listed.unread.push((method, error));
                 }
                 Vec::new()
             });
-            match method {
-                "resources/list" => listed.resources = pages,
-                "prompts/list" => listed.prompts = pages,
-                _ => listed.templates = pages,
-            }
+            *listed.beside(method) = pages;
         }
         Ok(listed)
     }
@@ -348,6 +385,26 @@ impl Peer {
     }
 }
 
+/// Answers a question that nobody here can be asked, whichever era the server speaks.
+pub(super) async fn brush_off(link: &Link, id: &RawValue, method: &str, params: &Payload) {
+    let message = match method {
+        "ping" => rpc::answer(id, "{}"),
+        "roots/list" => rpc::answer(id, r#"{"roots":[]}"#),
+        _ if ask::is_page(method, params) => rpc::refusal(
+            id,
+            RpcError::INVALID_PARAMS,
+            "nobody here can be sent to a page: the mode `url` was not declared",
+        ),
+        _ => rpc::refusal(
+            id,
+            RpcError::METHOD_NOT_FOUND,
+            "this question belongs to no call, so there is nobody to ask",
+        ),
+    };
+    // Whoever is gone needs no answer.
+    drop(link.send(message).await);
+}
+
 /// What every modern request says about us.
 fn modern_meta(text: &mut String, asks: AskKinds, tasks: bool) {
     text.push_str(concat!(
@@ -416,29 +473,54 @@ pub(super) async fn begin(
     };
     match answer {
         Some(Ok(said)) if is_modern(&said) => {
-            return Ok(Begun::Peer(Peer::modern(Arc::clone(&link), &said)));
+            Ok(Begun::Peer(Peer::modern(Arc::clone(&link), &said)))
         }
-        Some(Err(AskError::Link(LinkError::Lost(why)))) => return Ok(Begun::Left(why)),
-        Some(Err(error)) if era == super::Era::Modern => return Err(error),
+        Some(Err(AskError::Link(LinkError::Lost(why)))) => Ok(Begun::Left(why)),
+        Some(Err(error)) if era == super::Era::Modern => Err(error),
         Some(Err(error @ AskError::Link(LinkError::Unauthorized | LinkError::Credentials(_)))) => {
-            return Err(error);
+            Err(error)
         }
         Some(Ok(_)) if era == super::Era::Modern => {
             let why = "it does not speak 2026-07-28".to_owned();
-            return Err(LinkError::Nonsense(why).into());
+            Err(LinkError::Nonsense(why).into())
         }
-        Some(Ok(_) | Err(_)) => return initialize(&link).await.map(Begun::Peer),
-        None => {}
+        Some(Ok(_) | Err(_)) => initialize(&link).await.map(Begun::Peer),
+        None => either(&link, discover, probe).await,
     }
-    // A slow start and an older server look the same: whichever is answered first counts.
-    let older = initialize(&link);
+}
+
+/// A slow start and an older server look the same, so a server that was not heard in time is
+/// asked in both ways. Whichever it agrees to first counts, the modern one if both are there;
+/// who refuses one of them may yet agree to the other.
+async fn either(
+    link: &Arc<Link>,
+    mut discover: Pin<&mut impl Future<Output = Result<Payload, AskError>>>,
+    probe: Duration,
+) -> Result<Begun, AskError> {
+    let older = initialize(link);
     tokio::pin!(older);
-    tokio::select! {
-        said = discover => match said {
-            Ok(said) if is_modern(&said) => Ok(Begun::Peer(Peer::modern(link.clone(), &said))),
-            Ok(_) | Err(_) => older.await.map(Begun::Peer),
+    let (said, refused) = tokio::select! {
+        biased;
+        said = &mut discover => (said, None),
+        begun = &mut older => match begun {
+            Ok(peer) => return Ok(Begun::Peer(peer)),
+            Err(refused) => match timeout(probe.max(YET), discover).await {
+                Ok(said) => (said, Some(refused)),
+                Err(_) => return Err(refused),
+            },
         },
-        peer = &mut older => peer.map(Begun::Peer),
+    };
+    match (said, refused) {
+        (Ok(said), _) if is_modern(&said) => {
+            settle(link, MODERN, true);
+            Ok(Begun::Peer(Peer::modern(Arc::clone(link), &said)))
+        }
+        // A child that is gone answers nothing else either.
+        (Err(AskError::Link(LinkError::Lost(why))), _) if matches!(**link, Link::Stdio(_)) => {
+            Ok(Begun::Left(why))
+        }
+        (Ok(_) | Err(_), Some(refused)) => Err(refused),
+        (Ok(_) | Err(_), None) => older.await.map(Begun::Peer),
     }
 }
 
@@ -463,7 +545,10 @@ async fn once(link: &Link, id: u64, method: &str, params: String) -> Result<Payl
         match exchange.next().await? {
             Next::Answer(Ok(result)) => return Ok(result),
             Next::Answer(Err(error)) => return Err(AskError::Refused(error)),
-            Next::Said(_) => {}
+            Next::Said(Heard::Asked(id, method, params)) => {
+                brush_off(link, &id, &method, &params).await;
+            }
+            Next::Said(Heard::Told(..) | Heard::Answered(..)) => {}
         }
     }
 }
@@ -474,9 +559,7 @@ async fn initialize(link: &Arc<Link>) -> Result<Peer, AskError> {
     let params = format!(
         r#"{{"protocolVersion":"{LEGACY}","capabilities":{{"elicitation":{{"form":{{}},"url":{{}}}},"sampling":{{}},"roots":{{}}}},"clientInfo":{{"name":"tollgate","version":"{version}"}}}}"#
     );
-    if let Link::Http(http) = &**link {
-        http.settle(LEGACY, false);
-    }
+    settle(link, LEGACY, false);
     let said = once(link, 2, "initialize", params).await?;
     let wanted = said.value()["protocolVersion"].as_str().unwrap_or_default();
     let Some(version) = LEGACY_VERSIONS.into_iter().find(|known| *known == wanted) else {

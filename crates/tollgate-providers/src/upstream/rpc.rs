@@ -23,6 +23,18 @@ pub(super) enum Heard {
     Asked(Box<RawValue>, String, Payload),
 }
 
+impl Heard {
+    /// How long it is.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Answered(_, Ok(result)) => result.raw().len(),
+            Self::Answered(_, Err(error)) => error.message.len(),
+            Self::Told(method, params) => method.len() + params.raw().len(),
+            Self::Asked(id, method, params) => id.get().len() + method.len() + params.raw().len(),
+        }
+    }
+}
+
 /// A failure as a server tells it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(super) struct RpcError {
@@ -34,6 +46,8 @@ pub(super) struct RpcError {
 }
 
 impl RpcError {
+    /// The error of a server that takes a message for no request.
+    pub(super) const INVALID_REQUEST: i64 = -32600;
     /// The error of a server that never heard of a method.
     pub(super) const METHOD_NOT_FOUND: i64 = -32601;
     /// The error of a server that cannot use the parameters.

@@ -190,17 +190,12 @@ pub(super) fn grade(server: &Server, tool: &Definition) -> Grade {
     let says_it_writes =
         hints.read_only_hint == Some(false) || hints.destructive_hint == Some(true);
     let base = match server.default_capability {
-        Some(Capability::L0) if says_it_writes && hints.read_only_hint != Some(true) => {
-            Some(Capability::L1)
-        }
+        Some(Capability::L0) if says_it_writes => Some(Capability::L1),
         other => other,
     };
     match base {
         Some(capability) => graded(capability, hints, server.trust_annotations),
-        None if server.trust_annotations => match hints.read_only_hint {
-            Some(true) => graded(Capability::L0, hints, true),
-            Some(false) | None => graded(Capability::L1, hints, true),
-        },
+        None if server.trust_annotations => graded(by_its_word(hints), hints, true),
         None => Grade {
             capability: Capability::L2,
             annotations: Annotations::UNKNOWN,
@@ -211,24 +206,31 @@ pub(super) fn grade(server: &Server, tool: &Definition) -> Grade {
 /// What a tool would be graded if its own word counted; `None` if it is no tool.
 pub fn proposed(definition: &str) -> Option<Capability> {
     let tool: Definition = serde_json::from_str(definition).ok()?;
-    Some(match tool.annotations.read_only_hint {
-        Some(true) => Capability::L0,
-        Some(false) | None => Capability::L1,
-    })
+    Some(by_its_word(&tool.annotations))
+}
+
+/// What a tool says it can do; of two words that contradict each other the worse counts.
+fn by_its_word(hints: &Hints) -> Capability {
+    let is_harmful = hints.destructive_hint == Some(true);
+    if hints.read_only_hint == Some(true) && !is_harmful {
+        Capability::L0
+    } else {
+        Capability::L1
+    }
 }
 
 /// What a level means, with the defaults of the protocol where a tool says nothing, or where
-/// its word does not count.
+/// its word does not count. Whatever it says, nobody here controls what it answers.
 fn graded(capability: Capability, hints: &Hints, counts: bool) -> Grade {
     let reads = capability == Capability::L0;
     let is_gentle = counts && hints.destructive_hint == Some(false);
-    let open_world = !counts || hints.open_world_hint != Some(false);
+    let reaches_out = !counts || hints.open_world_hint != Some(false);
     let annotations = Annotations {
         read_only: reads,
         idempotent: reads || (counts && hints.idempotent_hint == Some(true)),
         destructive: !reads && !is_gentle,
-        open_world,
-        sensitive_sink: !reads && open_world,
+        open_world: true,
+        sensitive_sink: !reads && reaches_out,
     };
     Grade {
         capability,
@@ -353,7 +355,11 @@ mod tests {
         };
         let graded = grade(&trusted, &modest);
         assert_eq!(graded.capability, Capability::L0);
-        assert_eq!(graded.annotations, Annotations::READ);
+        let reads = Annotations {
+            open_world: true,
+            ..Annotations::READ
+        };
+        assert_eq!(graded.annotations, reads);
         assert_eq!(grade(&trusted, &tool(json!({}))).capability, Capability::L1);
         assert!(grade(&trusted, &tool(json!({}))).annotations.destructive);
     }
@@ -375,6 +381,26 @@ mod tests {
         assert_eq!(grade(&lowered, &writes).capability, Capability::L0);
         let closed = tool(json!({"openWorldHint": false}));
         assert!(grade(&lowered, &closed).annotations.open_world);
+    }
+
+    #[test]
+    fn of_two_hints_that_contradict_each_other_the_worse_counts() {
+        let sly = tool(json!({"readOnlyHint": true, "destructiveHint": true}));
+        let lowered = Server {
+            default_capability: Some(Capability::L0),
+            ..server()
+        };
+        let trusted = Server {
+            trust_annotations: true,
+            ..server()
+        };
+        for server in [&lowered, &trusted] {
+            let graded = grade(server, &sly);
+            assert_eq!(graded.capability, Capability::L1);
+            assert!(graded.annotations.destructive);
+        }
+        let text = r#"{"name":"t","annotations":{"readOnlyHint":true,"destructiveHint":true}}"#;
+        assert_eq!(proposed(text), Some(Capability::L1));
     }
 
     #[test]

@@ -20,6 +20,9 @@ use super::{Upstream, http::Http, life::AWAKE, link::Link, peer::Peer};
 /// Questions in a row that nobody answers before a server counts as stalled.
 const ASKED: u32 = 2;
 
+/// More than passes between two looks at the clock, and less than any silence that counts.
+const BETWEEN: Duration = Duration::from_millis(10);
+
 /// Whether a server is stalled.
 #[derive(Debug, Default)]
 pub(super) struct Stall {
@@ -110,7 +113,7 @@ impl Upstream {
             Link::Stdio(_) => Duration::ZERO,
         };
         match self.stall.lasts() {
-            Some(lasts) if silence >= lasts => {
+            Some(lasts) if silence + BETWEEN >= lasts => {
                 self.wanted.notify_one();
                 let why = format!("it has answered nothing for {} s", lasts.as_secs());
                 Err(self.unavailable(&why, ErrorCode::Unavailable, AWAKE))

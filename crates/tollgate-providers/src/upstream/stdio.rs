@@ -4,7 +4,7 @@
 //! twice or to nobody finds no one waiting. What it says beyond measure ends it.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     future::poll_fn,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -21,6 +21,8 @@ use tollgate_core::Payload;
 use tollgate_sandbox::{Supervised, Watch};
 
 use super::{
+    backlog::Backlog,
+    chatter::Chatter,
     garbage::Garbage,
     lines::{Line, Lines},
     link::{LinkError, Next, Outgoing},
@@ -30,8 +32,6 @@ use super::{
 
 /// Messages to the server that may wait.
 const OUTBOX: usize = 256;
-/// Things a server may say about one request before they are read.
-const BACKLOG: usize = 64;
 /// What a server may say of its own accord in a second.
 const CHATTER: u32 = 5_000;
 /// Lines that are no messages, one after the other, before it counts as broken.
@@ -55,7 +55,7 @@ struct Shared {
     /// When it last said something that was a message.
     heard: Mutex<Instant>,
     message_bytes: usize,
-    chatter: mpsc::Sender<Heard>,
+    chatter: Chatter,
     end: watch::Sender<Option<String>>,
 }
 
@@ -79,7 +79,7 @@ struct Slot(Mutex<Come>);
 
 #[derive(Default)]
 struct Come {
-    said: VecDeque<Heard>,
+    said: Backlog,
     answer: Option<Result<Result<Payload, RpcError>, LinkError>>,
     waker: Option<Waker>,
 }
@@ -92,32 +92,30 @@ pub(super) struct Exchange {
 }
 
 impl Slot {
-    fn put(&self, add: impl FnOnce(&mut Come)) {
+    fn put<T>(&self, add: impl FnOnce(&mut Come) -> T) -> T {
         let mut come = self.come();
-        add(&mut come);
+        let added = add(&mut come);
         let waker = come.waker.take();
         drop(come);
         if let Some(waker) = waker {
             waker.wake();
         }
+        added
     }
 
     fn answer(&self, answer: Result<Result<Payload, RpcError>, LinkError>) {
         self.put(|come| come.answer = Some(answer));
     }
 
-    /// Whoever does not listen misses something, and nothing else waits for it.
-    fn say(&self, heard: Heard) {
-        self.put(|come| {
-            if come.said.len() < BACKLOG {
-                come.said.push_back(heard);
-            }
-        });
+    /// Whoever does not listen misses something, and nothing else waits for it: what there is no
+    /// room for is given back.
+    fn say(&self, heard: Heard) -> Option<Heard> {
+        self.put(|come| come.said.put(heard).err())
     }
 
     fn poll(&self, cx: &Context<'_>) -> Poll<Result<Next, LinkError>> {
         let mut come = self.come();
-        if let Some(said) = come.said.pop_front() {
+        if let Some(said) = come.said.take() {
             return Poll::Ready(Ok(Next::Said(said)));
         }
         if let Some(answer) = come.answer.take() {
@@ -137,7 +135,7 @@ impl Stdio {
     pub(super) fn new(
         child: Supervised,
         message_bytes: usize,
-        chatter: mpsc::Sender<Heard>,
+        chatter: Chatter,
         garbage: Arc<Garbage>,
     ) -> Self {
         let (end, lost) = watch::channel(None);
@@ -280,7 +278,7 @@ pub(super) struct Pretended(Arc<Slot>);
 #[cfg(test)]
 impl Pretended {
     pub(super) fn say(&self, heard: Heard) {
-        self.0.say(heard);
+        assert!(self.0.say(heard).is_none(), "there is room");
     }
 
     pub(super) fn answer(&self, payload: Payload) {
@@ -296,7 +294,7 @@ impl Exchange {
             waiting: Mutex::default(),
             heard: Mutex::new(Instant::now()),
             message_bytes: 0,
-            chatter: mpsc::channel(1).0,
+            chatter: super::chatter::channel().0,
             end: watch::channel(None).0,
         };
         let slot = Arc::<Slot>::default();
@@ -403,30 +401,36 @@ impl Reader {
             },
             Heard::Told(method, params) => {
                 let known = whose::token(&method, &params).or_else(|| self.concerned(&method));
-                let heard = Heard::Told(method, params);
-                match known {
-                    Some(id) => self.say(id, heard),
-                    None => drop(self.shared.chatter.try_send(heard)),
-                }
+                self.pass_on(known, Heard::Told(method, params));
                 return self.count();
             }
             Heard::Asked(id, method, params) => {
                 let known = self.concerned(&method);
-                let heard = Heard::Asked(id, method, params);
-                match known {
-                    Some(id) => self.say(id, heard),
-                    None => drop(self.shared.chatter.try_send(heard)),
-                }
+                self.pass_on(known, Heard::Asked(id, method, params));
                 return self.count();
             }
         }
         true
     }
 
-    fn say(&self, id: u64, heard: Heard) {
-        if let Some(caller) = self.shared.waiting().calls.get(&id) {
-            caller.slot.say(heard);
+    /// What finds no room where it belongs is for nobody in particular, so that a question is
+    /// refused at least.
+    fn pass_on(&self, id: Option<u64>, heard: Heard) {
+        let left = match id.and_then(|id| self.slot(id)) {
+            Some(slot) => slot.say(heard),
+            None => Some(heard),
+        };
+        if let Some(heard) = left {
+            self.shared.chatter.tell(heard);
         }
+    }
+
+    fn slot(&self, id: u64) -> Option<Arc<Slot>> {
+        let waiting = self.shared.waiting();
+        waiting
+            .calls
+            .get(&id)
+            .map(|caller| Arc::clone(&caller.slot))
     }
 
     fn concerned(&self, method: &str) -> Option<u64> {
@@ -444,3 +448,6 @@ impl Reader {
         self.said <= CHATTER
     }
 }
+
+#[cfg(test)]
+mod tests;

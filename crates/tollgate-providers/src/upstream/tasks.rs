@@ -135,9 +135,7 @@ impl Upstream {
     ) -> Result<Reached, ProviderError> {
         let answers = cx.responses.as_ref();
         if answers.is_some_and(|answers| answers.given_up) {
-            let fields = format!(r#""taskId":{}"#, rpc::quoted(&id));
-            let task = Task { id, wait: USUAL };
-            drop(about(&peer, "tasks/cancel", &task, &fields).await);
+            cancel(&peer, &Task { id, wait: USUAL }).await;
             return Err(ask::nobody(&self.settings.name));
         }
         let answers = answers.map_or_else(String::new, |answers| ask::fields(answers, None));
@@ -174,7 +172,7 @@ impl Upstream {
             let payload = match failed {
                 Ok(payload) => payload,
                 Err(error) => {
-                    drop(about(peer, "tasks/cancel", &task, &fields).await);
+                    cancel(peer, &task).await;
                     return Err(error);
                 }
             };
@@ -225,18 +223,30 @@ impl Upstream {
             .await;
         let (id, exchange) = asked.map_err(|error| self.broken(error))?;
         let waits = Running {
-            peer: Arc::clone(&peer),
+            peer,
             id,
             exchange,
             turn,
+            task: Some(task),
         };
+        self.wait_for_legacy_task(waits, cx).await
+    }
+
+    /// Waits for the result of an older server's task, which may ask on the way, also again.
+    pub(super) async fn wait_for_legacy_task(
+        self: &Arc<Self>,
+        waits: Running,
+        cx: &CallContext,
+    ) -> Result<Reached, ProviderError> {
+        let (peer, task) = (Arc::clone(&waits.peer), waits.task.clone());
         match self.follow(waits, self.settings.max_timeout, cx).await {
             Ok(Step::Answered(payload, _)) => Ok(Reached::Answer(payload)),
             Ok(Step::Asked(running, question)) => self.hold(*running, question).await,
             Ok(Step::Lacks(request)) => Ok(Reached::Asks(request)),
             Err(error) => {
-                if matches!(error.code, ErrorCode::Cancelled | ErrorCode::TimedOut) {
-                    drop(about(&peer, "tasks/cancel", &task, &fields).await);
+                let is_given_up = matches!(error.code, ErrorCode::Cancelled | ErrorCode::TimedOut);
+                if let Some(task) = task.filter(|_| is_given_up) {
+                    cancel(&peer, &task).await;
                 }
                 Err(error)
             }
@@ -273,6 +283,12 @@ async fn about(peer: &Peer, method: &str, task: &Task, fields: &str) -> Result<P
     };
     peer.ask_about(method, Some(&task.id), fields, extras, PATIENCE)
         .await
+}
+
+/// Says that nobody waits for a task any more; whoever is gone needs no word.
+pub(super) async fn cancel(peer: &Peer, task: &Task) {
+    let fields = format!(r#""taskId":{}"#, rpc::quoted(&task.id));
+    drop(about(peer, "tasks/cancel", task, &fields).await);
 }
 
 fn tell(message: Option<String>, cx: &CallContext) {

@@ -14,6 +14,7 @@ use super::{
     Journal, Server, Settings, Transport, Upstream,
     ask::Reached,
     call::{Question, Running, Step},
+    chatter,
     garbage::Garbage,
     http::Http,
     link::{Exchange, Link},
@@ -29,7 +30,7 @@ const WHOLE: Duration = Duration::from_secs(60);
 /// A server that a test speaks for, and a request to it.
 async fn request(id: u64) -> (Arc<Upstream>, Running, Pretended) {
     let url = "http://127.0.0.1:9/".to_owned();
-    let chatter = tokio::sync::mpsc::channel(1).0;
+    let chatter = chatter::channel().0;
     let link = Http::new(&url, &[], None, 1 << 20, chatter, Garbage::new(None, "s")).unwrap();
     let transport = Transport::Http {
         url,
@@ -54,6 +55,7 @@ async fn request(id: u64) -> (Arc<Upstream>, Running, Pretended) {
         id,
         exchange: Exchange::Stdio(exchange),
         turn: upstream.turn(&context()).await.unwrap(),
+        task: None,
     };
     (upstream, running, pretended)
 }

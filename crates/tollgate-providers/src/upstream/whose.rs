@@ -9,6 +9,8 @@ use std::{
     sync::LazyLock,
 };
 
+use serde::Deserialize;
+use serde_json::Value;
 use tollgate_core::{CallContext, Payload};
 
 /// A call that is under way.
@@ -32,17 +34,31 @@ impl Session {
     }
 }
 
-/// The request that a word is about, if it says so.
+/// The request that a word is about, if it says so. No tree of the word is made for that, which
+/// could be many times as large.
 pub(super) fn token(method: &str, params: &Payload) -> Option<u64> {
-    let params = params.value();
-    match method {
-        "notifications/progress" => params["progressToken"].as_u64(),
-        _ => {
-            let key = "io.modelcontextprotocol/subscriptionId";
-            let id = &params["_meta"][key];
-            id.as_u64().or_else(|| id.as_str()?.parse().ok())
-        }
+    #[derive(Deserialize)]
+    struct Progress {
+        #[serde(rename = "progressToken")]
+        token: Value,
     }
+    #[derive(Deserialize)]
+    struct Subscribed {
+        #[serde(rename = "_meta")]
+        meta: Meta,
+    }
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+        id: Value,
+    }
+    if method == "notifications/progress" {
+        let said: Progress = serde_json::from_str(params.raw()).ok()?;
+        return said.token.as_u64();
+    }
+    let said: Subscribed = serde_json::from_str(params.raw()).ok()?;
+    let id = said.meta.id;
+    id.as_u64().or_else(|| id.as_str()?.parse().ok())
 }
 
 /// The call that a word or a question is taken to be about: of those that have not asked
@@ -68,7 +84,30 @@ pub(super) fn concerned(method: &str, calls: impl Iterator<Item = (u64, Call)>) 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_word_says_which_request_it_is_about() {
+        let about = |method: &str, params: Value| token(method, &Payload::from(params));
+        let progress = "notifications/progress";
+        assert_eq!(
+            about(progress, json!({"progressToken": 7, "_meta": 5})),
+            Some(7)
+        );
+        assert_eq!(about(progress, json!({"progressToken": "7"})), None);
+        assert_eq!(about(progress, json!({"progress": 7})), None);
+        let key = "io.modelcontextprotocol/subscriptionId";
+        for id in [json!(7), json!("7")] {
+            assert_eq!(
+                about("notifications/odd", json!({"_meta": {key: id}})),
+                Some(7)
+            );
+        }
+        assert_eq!(about("notifications/odd", json!({"_meta": 7})), None);
+        assert_eq!(about("notifications/odd", json!({})), None);
+    }
 
     #[test]
     fn a_question_goes_to_a_call_only_if_nobody_else_could_have_meant_it() {

@@ -58,13 +58,15 @@ async fn begun(folder: &Path, count: usize) -> Vec<u32> {
     }
 }
 
+/// Whether a process runs; one that only waits to be buried does not.
+fn runs(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+    !state.is_empty() && !state.starts_with(['Z', 'X'])
+}
+
 async fn until_gone(process: u32) {
-    let runs = || {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
-        !state.is_empty() && !state.starts_with(['Z', 'X'])
-    };
-    while runs() {
+    while runs(process) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -122,4 +124,44 @@ async fn a_server_that_is_closed_while_it_starts_is_ended() {
             until_gone(process).await;
         }
     }
+}
+
+/// It can be called, never answers a call, and does not leave when it is asked to; what it
+/// started does neither.
+const STAYS: &str = r#"trap '' TERM
+    sleep 1000 & echo $! >> "$1/begun"; echo $$ >> "$1/begun"
+    while read asked; do
+        id=${asked#*'"id":'}; id=${id%%,*}
+        case "$asked" in
+        *server/discover*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}' ;;
+        *tools/list*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}}' ;;
+        *tools/call*) echo called >> "$1/called" ;;
+        esac
+    done
+    wait"#;
+
+#[tokio::test]
+async fn closing_a_server_that_is_called_ends_its_call_and_every_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = provider(script(STAYS, folder.path()));
+    let called = tokio::spawn({
+        let provider = Arc::clone(&provider);
+        async move { call_tool(&*provider, "mcp.s.echo", json!({}), context()).await }
+    });
+    let begun = begun(folder.path(), 2).await;
+    while !folder.path().join("called").exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // Whoever closes it, and however often, is back only when it is gone.
+    let close = || async {
+        provider.close().await;
+        assert!(!runs(begun[1]), "it still runs");
+    };
+    tokio::join!(close(), close());
+    until_gone(begun[0]).await;
+    let error = called.await.unwrap().unwrap_err();
+    assert_eq!(error.code, ErrorCode::ProviderClosed, "{error}");
+    close().await;
+    let error = call_tool(&*provider, "mcp.s.echo", json!({}), context()).await;
+    assert_eq!(error.unwrap_err().code, ErrorCode::ProviderClosed);
 }

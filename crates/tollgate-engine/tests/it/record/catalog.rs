@@ -1,12 +1,19 @@
 //! Who serves a name, and what an operator is told about the rest.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use serde_json::json;
+use tokio::{sync::Barrier, time::timeout};
 use tollgate_core::{
     Annotations, Answer, CallContext, Capability, ErrorCode, Provider, ProviderError, ToolCall,
-    ToolSpec,
+    ToolName, ToolSpec,
 };
 use tollgate_engine::{Missing, Problem, ProviderChoice, Selection};
 use tollgate_testkit::fakes::{FakeProvider, says};
@@ -161,6 +168,98 @@ async fn two_names_with_one_safe_spelling_are_named_and_the_later_is_left_out() 
 }
 
 #[tokio::test]
+async fn what_the_order_does_not_name_comes_with_our_own_before_servers_of_others() {
+    let served = async |order: Selection| {
+        let offer = |id: &str| FakeProvider::new(id).tool(spec_read("page.read"), says(json!({})));
+        let ids = ["stub", "mcp_near", "shelves"];
+        let world = ids
+            .into_iter()
+            .fold(Setup::new(), |setup, id| setup.provider(offer(id)));
+        let catalog = world.selection(order).build().await.gateway.catalog();
+        catalog.find("page.read").unwrap().spec.provider_id.clone()
+    };
+    assert_eq!(served(Selection::default()).await, "shelves");
+    for (named, wanted) in [
+        (&["builtin"] as &[&str], "shelves"),
+        (&["mcp_far"], "shelves"),
+        (&[], "shelves"),
+        (&["mcp_near"], "mcp_near"),
+        (&["mcp_*", "builtin"], "mcp_near"),
+        (&["stub", "builtin"], "stub"),
+    ] {
+        assert_eq!(served(order(named)).await, wanted, "{named:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_lost_its_name_is_told_and_both_providers_are_named() {
+    let world = Setup::new()
+        .tool(spec_read("shelf.look"), says(json!({"by": "first"})))
+        .provider(
+            FakeProvider::new("mcp_x").tool(spec_read("shelf.look"), says(json!({"by": "second"}))),
+        )
+        .build()
+        .await;
+    let message = "`shelf.look` is served by `fake`; that of `mcp_x` is left out";
+    assert_eq!(
+        world.gateway.catalog().problems(),
+        [Problem {
+            provider: "mcp_x".to_owned(),
+            missing: Missing::Tool,
+            message: message.to_owned(),
+        }]
+    );
+    assert_eq!(
+        world.log.written(),
+        [json!({"event": "provider.tool.left_out", "provider": "mcp_x", "message": message})]
+    );
+    let outcome = world.call("shelf.look", "{}").await;
+    assert_eq!(body(&outcome)["data"], json!({"by": "first"}));
+}
+
+#[tokio::test]
+async fn another_name_that_means_something_else_already_is_told() {
+    let aliased = |name: &str, alias: &str| ToolSpec {
+        aliases: vec![ToolName::new(alias).unwrap()],
+        ..spec_read(name)
+    };
+    let world = Setup::new()
+        .tool(spec_read("shelf.look"), says(json!({"by": "fake"})))
+        .provider(
+            FakeProvider::new("mcp_x")
+                .tool(aliased("mcp.x.one", "shelf_look"), says(json!({})))
+                .tool(aliased("mcp.x.two", "shelf.look"), says(json!({})))
+                .tool(aliased("mcp.x.three", "mcp.x.three"), says(json!({})))
+                .tool(aliased("mcp.x.four", "four"), says(json!({}))),
+        )
+        .build()
+        .await;
+    let catalog = world.gateway.catalog();
+    let told: Vec<(&str, Missing)> = catalog
+        .problems()
+        .iter()
+        .map(|problem| (problem.message.as_str(), problem.missing))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (
+                "`shelf_look` means `shelf.look` already, so it is no other name of `mcp.x.one`",
+                Missing::Alias
+            ),
+            (
+                "`shelf.look` means `shelf.look` already, so it is no other name of `mcp.x.two`",
+                Missing::Alias
+            ),
+        ]
+    );
+    for name in ["shelf_look", "shelf.look"] {
+        assert_eq!(catalog.find(name).unwrap().spec.provider_id, "fake");
+    }
+    assert!(catalog.find("four").is_some());
+}
+
+#[tokio::test]
 async fn the_version_changes_with_any_tool() {
     let world = shop(Selection::default()).await;
     let before = world.gateway.catalog().version().to_owned();
@@ -174,7 +273,42 @@ async fn the_version_changes_with_any_tool() {
     assert_ne!(world.gateway.catalog().version(), before);
 }
 
-/// A provider that cannot even say what it offers.
+#[tokio::test(start_paused = true)]
+async fn providers_are_closed_at_the_same_time_whatever_becomes_of_one() {
+    let together = Arc::new(Barrier::new(2));
+    let world = Setup::new()
+        .provider(Meets("one", Arc::clone(&together)))
+        .provider(Breaks)
+        .provider(Meets("two", together))
+        .build()
+        .await;
+    let closed = timeout(Duration::from_secs(60), world.gateway.close()).await;
+    assert!(closed.is_ok(), "one waits for the end of the other");
+}
+
+/// A provider that is closed when another one is being closed as well.
+struct Meets(&'static str, Arc<Barrier>);
+
+#[async_trait]
+impl Provider for Meets {
+    fn id(&self) -> &str {
+        self.0
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        Ok(Vec::new())
+    }
+
+    async fn call(&self, _: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {
+        Err(ProviderError::not_found("nothing here"))
+    }
+
+    async fn close(&self) {
+        self.1.wait().await;
+    }
+}
+
+/// A provider that cannot even say what it offers, nor be closed.
 struct Breaks;
 
 #[async_trait]
@@ -189,6 +323,10 @@ impl Provider for Breaks {
 
     async fn call(&self, _: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {
         Err(ProviderError::not_found("nothing here"))
+    }
+
+    async fn close(&self) {
+        panic!("another bug of the provider")
     }
 }
 
@@ -246,6 +384,7 @@ fn order(ids: &[&str]) -> Selection {
     Selection {
         choice: ProviderChoice::Order,
         preferred_order: ids.iter().map(|&id| id.to_owned()).collect(),
+        ..Selection::default()
     }
 }
 

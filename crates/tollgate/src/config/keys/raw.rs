@@ -21,7 +21,7 @@ use super::{
 pub struct RawConfig {
     /// How the provider of a tool is chosen that several of them offer.
     pub provider_choice: values::ProviderChoice,
-    /// Providers, most preferred first (patterns, `*` matches any text).
+    /// Providers, most preferred first (patterns, `*` matches any text). Others of our own come with `builtin`, and other MCP servers and `stub` last.
     pub preferred_provider_order: Vec<String>,
     /// Where Tollgate keeps what it must remember.
     #[serde(default)]

@@ -312,7 +312,7 @@ async fn standing(catalog: &Catalog) -> Vec<Finding> {
             format!("{}: {}", problem.provider, problem.message),
             match problem.missing {
                 Missing::Everything => "its tools are missing until this is fixed",
-                Missing::Tool => "give one of them another name",
+                Missing::Tool | Missing::Alias => "give one of them another name",
             },
         )
     }));

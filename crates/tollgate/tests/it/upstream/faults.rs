@@ -94,12 +94,19 @@ fn a_stopped_server_is_noticed_and_replaced() {
 
 #[test]
 fn silence_ends_with_a_timeout_and_a_word_to_the_server() {
-    let env = with("legacy", "[mcp.servers.tools.silent]\ntimeout_ms = 300");
-    let mut session = Session::with_tool(&env, "mcp.s.silent");
-    let answer = session.call("mcp.s.silent", json!({}));
-    assert_eq!(failure(&answer)["kind"], "timeout", "{answer:#}");
-    // A server that still answers otherwise is left alone.
-    assert_eq!(text(&session.call("mcp.s.echo", json!({}))), "{}");
+    for era in ["modern", "legacy"] {
+        let env = with(era, "[mcp.servers.tools.silent]\ntimeout_ms = 300");
+        let mut session = Session::with_tool(&env, "mcp.s.silent");
+        let first = pid(&mut session);
+        let answer = session.call("mcp.s.silent", json!({}));
+        assert_eq!(failure(&answer)["kind"], "timeout", "{era}: {answer:#}");
+        // A server that still answers otherwise is left alone, and it heard which call is over.
+        let seen = text(&session.call("mcp.s.cancelled", json!({})));
+        let seen: Value = serde_json::from_str(&seen).unwrap();
+        assert_eq!(seen["silent"].as_array().unwrap().len(), 1, "{era}: {seen}");
+        assert_eq!(seen["cancelled"], seen["silent"], "{era}");
+        assert_eq!(pid(&mut session), first, "{era}");
+    }
 }
 
 #[test]
@@ -114,6 +121,28 @@ fn garbage_double_answers_and_foreign_ids_harm_nobody() {
     assert_eq!(text(&session.call("mcp.s.twice", json!({}))), "once");
     assert_eq!(text(&session.call("mcp.s.echo", json!({}))), "{}");
     assert_eq!(pid(&mut session), first);
+}
+
+#[test]
+fn a_thousand_lines_that_are_no_messages_are_borne_and_more_are_not() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.garbage");
+    let first = pid(&mut session);
+    for _ in 0..2 {
+        // A message in between begins the count anew.
+        let answer = session.call("mcp.s.garbage", json!({"lines": 1_000}));
+        assert_eq!(text(&answer), "after garbage");
+    }
+    assert_eq!(pid(&mut session), first);
+    let answer = session.call("mcp.s.garbage", json!({"lines": 1_001}));
+    assert_eq!(failure(&answer)["kind"], "connection_error", "{answer:#}");
+    let message = failure(&answer)["message"].as_str().unwrap();
+    assert!(
+        message.contains("it writes what is not the protocol"),
+        "{message}"
+    );
+    assert_ne!(until_well(&mut session), first);
+    wait_for_end(first);
 }
 
 #[test]

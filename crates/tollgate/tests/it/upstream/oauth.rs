@@ -189,3 +189,128 @@ fn half_a_setting_is_left_out_with_a_reason() {
         assert!(ran.err.contains(why), "{}", ran.err);
     }
 }
+
+/// An issuer at `/tenant` of a server that wants tokens: where it says what about itself, how
+/// it takes secrets, and how long its tokens last.
+#[derive(Clone)]
+struct Issuer {
+    place: &'static str,
+    resource: &'static str,
+    method: &'static str,
+    lasts: Value,
+}
+
+impl Default for Issuer {
+    fn default() -> Self {
+        Self {
+            place: "/.well-known/oauth-authorization-server/tenant",
+            resource: "/.well-known/oauth-protected-resource/mcp",
+            method: "client_secret_basic",
+            lasts: json!(3600),
+        }
+    }
+}
+
+impl Issuer {
+    fn start(self) -> Web {
+        let given = AtomicU64::new(0);
+        Web::start(move |got: &Got| {
+            let base = format!("http://{}", got.header("host").unwrap());
+            let own = format!("{base}/tenant");
+            match got.path.as_str() {
+                path if path == self.place => Then::json(
+                    200,
+                    &json!({"issuer": own, "token_endpoint": format!("{base}/token"),
+                            "token_endpoint_auth_methods_supported": [self.method]}),
+                ),
+                path if path == self.resource => {
+                    Then::json(200, &json!({"authorization_servers": [own]}))
+                }
+                "/token" => {
+                    let number = given.fetch_add(1, Ordering::SeqCst) + 1;
+                    let mut token = json!({"access_token": format!("token-{number}")});
+                    if !self.lasts.is_null() {
+                        token["expires_in"] = self.lasts.clone();
+                    }
+                    Then::json(200, &token)
+                }
+                "/mcp" => modern(got, &json!([tool("good")])),
+                _ => Then::Answer(404, Vec::new(), String::new()),
+            }
+        })
+    }
+}
+
+/// A call through such an issuer; gives what was asked of it, in order.
+fn called(web: &Web) -> Vec<Got> {
+    let issuer = format!("issuer = \"http://127.0.0.1:{}/tenant\"", web.port);
+    env_of(web, &issuer).ok("mcp.s.good", "{}");
+    web.got.lock().unwrap().clone()
+}
+
+fn at<'a>(got: &'a [Got], path: &str) -> Vec<&'a Got> {
+    got.iter().filter(|one| one.path == path).collect()
+}
+
+#[test]
+fn a_token_that_is_about_to_end_is_not_sent_any_more() {
+    for (lasts, is_kept) in [(json!(20), false), (json!(3600), true), (Value::Null, true)] {
+        let issuer = Issuer {
+            lasts: lasts.clone(),
+            ..Issuer::default()
+        };
+        let got = called(&issuer.start());
+        let sent: Vec<_> = at(&got, "/mcp")
+            .iter()
+            .map(|one| one.header("authorization").unwrap_or_default().to_owned())
+            .collect();
+        assert!(sent.len() > 2, "{sent:?}");
+        let fresh: std::collections::BTreeSet<_> = sent.iter().collect();
+        let wanted = if is_kept { 1 } else { sent.len() };
+        assert_eq!(fresh.len(), wanted, "{lasts}: {sent:?}");
+        assert_eq!(at(&got, "/token").len(), wanted, "{lasts}");
+    }
+}
+
+#[test]
+fn a_secret_goes_into_the_body_where_nothing_else_is_taken() {
+    let issuer = Issuer {
+        method: "client_secret_post",
+        ..Issuer::default()
+    };
+    let got = called(&issuer.start());
+    let asked = at(&got, "/token")[0];
+    assert_eq!(asked.header("authorization"), None);
+    for field in ["client_id=client", "client_secret=se%3Acret"] {
+        assert!(fields(asked).contains(&field), "{}", asked.text);
+    }
+    let got = called(&Issuer::default().start());
+    let asked = at(&got, "/token")[0];
+    assert!(asked.header("authorization").is_some());
+    assert!(!asked.text.contains("client_secret"), "{}", asked.text);
+}
+
+#[test]
+fn documents_about_tokens_are_found_wherever_they_may_be() {
+    for place in [
+        "/.well-known/oauth-authorization-server/tenant",
+        "/.well-known/openid-configuration/tenant",
+        "/tenant/.well-known/openid-configuration",
+    ] {
+        for resource in [
+            "/.well-known/oauth-protected-resource/mcp",
+            "/.well-known/oauth-protected-resource",
+        ] {
+            let issuer = Issuer {
+                place,
+                resource,
+                ..Issuer::default()
+            };
+            let got = called(&issuer.start());
+            for path in [place, resource] {
+                assert_eq!(at(&got, path).len(), 1, "{place} {resource}");
+            }
+            assert_eq!(at(&got, "/token").len(), 1);
+        }
+    }
+}

@@ -1,5 +1,10 @@
 //! What servers offer beside calls: completions, changes, things to watch, rich definitions.
 
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
 use serde_json::{Value, json};
 
 use super::{Session, section, text, with};
@@ -43,6 +48,78 @@ fn a_changed_list_of_either_era_is_announced() {
             "extra",
             "{era}"
         );
+    }
+}
+
+#[test]
+fn changed_prompts_and_resources_of_either_era_are_announced_and_listed() {
+    for era in ["modern", "legacy"] {
+        let env = with(era, "");
+        let mut session = Session::with_tool(&env, "mcp.s.change");
+        for (what, extra) in [
+            ("prompts", "mcp.s.extra"),
+            ("resources", "mcp://s/test://extra"),
+        ] {
+            let list = format!("{what}/list");
+            let before = session.ask(&list, json!({}))["result"].to_string();
+            assert!(!before.contains(extra), "{era}: {before}");
+            session.said.clear();
+            session.call("mcp.s.change", json!({"what": what}));
+            session.until(&format!("notifications/{what}/list_changed"));
+            let after = session.ask(&list, json!({}))["result"].to_string();
+            assert!(after.contains(extra), "{era}: {after}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_cannot_tell_of_changes_for_now_is_asked_again() {
+    let env = with("modern unsure", "");
+    let mut session = Session::with_tool(&env, "mcp.s.change");
+    let wanted = json!({"uri": "mcp://s/test://one"});
+    session.ask("resources/subscribe", wanted);
+    let watched = |session: &mut Session| text(&session.call("mcp.s.watched", json!({})));
+    while watched(&mut session) != r#"["test://one"]"# {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let told = logs.matches("mcp.subscribe.failed").count();
+    assert_eq!(told, 1, "it is told once: {logs}");
+}
+
+#[test]
+fn a_server_that_knows_no_subscriptions_is_asked_once() {
+    let env = with("modern unable", "");
+    let mut session = Session::with_tool(&env, "mcp.s.refused");
+    while text(&session.call("mcp.s.refused", json!({}))) == "0" {}
+    thread::sleep(Duration::from_secs(2));
+    assert_eq!(text(&session.call("mcp.s.refused", json!({}))), "1");
+}
+
+#[test]
+fn a_task_that_asked_is_cancelled_with_its_call() {
+    let env = with("legacy", "");
+    let mut session = Session::with_tool(&env, "mcp.s.job");
+    let params = json!({"name": "mcp.s.job", "arguments": {"how": "asks"}});
+    let call = session.begin("tools/call", params);
+    while session.line()["method"] != "elicitation/create" {}
+    session.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+                         "params": {"requestId": call}}),
+    );
+    let since = Instant::now();
+    loop {
+        let seen = text(&session.call("mcp.s.cancelled", json!({})));
+        let told: Value = serde_json::from_str(&seen).unwrap();
+        if told["cancelled"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("job-1"))
+        {
+            break;
+        }
+        assert!(since.elapsed() < Duration::from_secs(20), "{seen}");
+        thread::sleep(Duration::from_millis(20));
     }
 }
 

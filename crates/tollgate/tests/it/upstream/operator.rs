@@ -112,3 +112,26 @@ fn a_server_that_does_not_come_back_is_told() {
     let reason = ran["restarted"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("worn out"), "{reason}");
 }
+
+#[test]
+fn a_process_that_is_stopped_keeps_no_operator_waiting() {
+    let env = with("legacy", "");
+    let stopped = Session::with_tool(&env, "mcp.s.pid");
+    let mut runs = Session::with_tool(&env, "mcp.s.pid");
+    // What is known already is only started when it is wanted.
+    assert_eq!(text(&runs.call("mcp.s.echo", json!({}))), "{}");
+    kill_process(Pid::from_child(&stopped.child), Signal::STOP).unwrap();
+    let ran = env.run(&["mcp", "restart", "s", "--json"]).exits(1).json();
+    let restarted = ran["restarted"].as_array().unwrap();
+    let of = |process: u32| {
+        let found = restarted.iter().find(|one| one["process"] == process);
+        found.unwrap_or_else(|| panic!("{ran:#}"))
+    };
+    let told = of(stopped.child.id());
+    assert_eq!(told["ready"], false, "{ran:#}");
+    let reason = told["reason"].as_str().unwrap();
+    assert!(reason.contains("does not answer"), "{reason}");
+    // It costs nobody else the restart.
+    assert_eq!(of(runs.child.id())["ready"], true, "{ran:#}");
+    assert_eq!(text(&runs.call("mcp.s.echo", json!({}))), "{}");
+}

@@ -1,5 +1,8 @@
 //! Questions of servers in the middle of a call, whoever asks and whoever answers.
 
+use std::{thread, time::Duration};
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::{Session, modern, section, text, with};
@@ -54,22 +57,79 @@ fn a_question_of_an_older_server_is_answered_by_a_repeated_call() {
 #[test]
 fn a_question_whose_process_is_gone_says_so() {
     let env = with("legacy", "");
+    // A session that both processes work in: whose question it is, is not in doubt.
+    let start = || {
+        let mut session =
+            Session::begin_with(&env, &["mcp", "--toolsets", "all", "--session", "lasting"]);
+        while session.tool("mcp.s.ask").is_none() {
+            session.until("notifications/tools/list_changed");
+        }
+        session
+    };
+    let mut session = start();
+    let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
+    let again = answering(&asked, "Ada");
+    drop(session);
+    let gone = modern_call(&mut start(), "mcp.s.ask", &again);
+    is_gone(&gone);
+}
+
+/// The message says why an answer comes too late.
+fn is_gone(answer: &Value) {
+    let failure = &answer["error"]["data"]["tollgate/error"];
+    assert_eq!(failure["kind"], "state_rejected", "{answer:#}");
+    let message = failure["message"].as_str().unwrap();
+    assert!(message.contains("the server `s` asked"), "{message}");
+    assert!(
+        message.contains("process that held it open is gone"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_server_that_hears_nothing_before_the_answer_is_left_alone() {
+    let limits = "health_interval_ms = 50\ntimeout_ms = 300\n\
+                  [mcp.servers.tools.ask]\ntimeout_ms = 60000";
+    let env = with("legacy blocks", limits);
     let mut session = Session::with_tool(&env, "mcp.s.ask");
     let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
-    let id = asked["inputRequests"]
-        .as_object()
-        .unwrap()
-        .keys()
-        .next()
-        .unwrap()
-        .clone();
-    drop(session);
+    // It is looked at many times meanwhile, once because of a call that it leaves waiting.
+    let late = session.call("mcp.s.echo", json!({}));
+    let failed = &late["structuredContent"]["error"];
+    assert_eq!(failed["kind"], "timeout", "{late:#}");
+    thread::sleep(Duration::from_secs(2));
+    let done = modern_call(&mut session, "mcp.s.ask", &answering(&asked, "Ada"));
+    assert_eq!(text(&done["result"]), "hello Ada", "{done:#}");
+    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    assert!(!logs.contains("mcp.ended"), "{logs}");
+}
+
+#[test]
+fn a_server_that_dies_while_its_question_is_open_is_noticed() {
+    let env = with("legacy blocks", "");
     let mut session = Session::with_tool(&env, "mcp.s.ask");
-    let answers = json!({id: {"action": "accept", "content": {"name": "Ada"}}});
-    let again = json!({"inputResponses": answers, "requestState": asked["requestState"]});
-    let gone = modern_call(&mut session, "mcp.s.ask", &again);
-    let failure = &gone["error"]["data"]["tollgate/error"];
-    assert_eq!(failure["kind"], "state_rejected", "{gone:#}");
+    let pid = |session: &mut Session| text(&session.call("mcp.s.pid", json!({})));
+    let first: i32 = pid(&mut session).parse().unwrap();
+    let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
+    kill_process(Pid::from_raw(first).unwrap(), Signal::KILL).unwrap();
+    // Nobody has to want anything of it for that.
+    while !env
+        .run(&["mcp", "logs", "s"])
+        .exits(0)
+        .out
+        .contains("mcp.ended")
+    {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let gone = loop {
+        let gone = modern_call(&mut session, "mcp.s.ask", &answering(&asked, "Ada"));
+        // It is started again first.
+        if gone["error"].is_object() {
+            break gone;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    is_gone(&gone);
 }
 
 #[test]

@@ -16,13 +16,32 @@ use serde_json::{Value, json};
 use super::{
     Session, text,
     web::{Then, Web, modern, tool},
-    with_script,
+    with, with_script,
 };
 use crate::support::TestEnv;
 
 fn wait_for(path: &Path) {
     while !path.exists() {
         thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_server_is_answered_while_it_shakes_hands_and_lists() {
+    for era in ["modern", "legacy"] {
+        // It answers neither before both of its own questions were answered.
+        let env = with(&format!("{era} curious"), "");
+        let mut session = Session::with_tool(&env, "mcp.s.change");
+        assert_eq!(text(&session.call("mcp.s.echo", json!({}))), "{}");
+        if era == "modern" {
+            continue;
+        }
+        // Its list is read again in the same way.
+        let params = json!({"description": "Says something else."});
+        assert_eq!(text(&session.call("mcp.s.change", params)), "changed");
+        while session.tool("mcp.s.extra").is_none() {
+            session.until("notifications/tools/list_changed");
+        }
     }
 }
 
@@ -239,7 +258,7 @@ fn an_address_that_still_tells_of_one_call_is_not_taken_for_hung() {
 #[test]
 fn a_tool_that_may_take_long_is_not_ended_because_another_call_waits() {
     let long = "timeout_ms = 300\n[mcp.servers.tools.wait]\ntimeout_ms = 60000";
-    let env = super::with("legacy", long);
+    let env = with("legacy", long);
     let mut session = Session::with_tool(&env, "mcp.s.wait");
     let file = env.path("let-it-end");
     let arguments = json!({"until": file.display().to_string()});

@@ -9,18 +9,24 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use tollgate_core::Health;
-use tollgate_providers::upstream::{Lock, Offered, Pin, Pinned, oddities};
+use tollgate_engine::{Catalog, Missing};
+use tollgate_providers::upstream::{
+    Lock, OddOffer, Offered, Pin, Pinned, Pins, oddities, refused_bare,
+};
 
 use super::{
     Exit, Scene, Stop,
     arguments::McpAction,
     console::{Paint, visible},
 };
-use crate::{config::Reach, upstream, wire};
+use crate::{
+    config::{McpServer, Reach},
+    upstream, wire,
+};
 
 pub(super) async fn run(action: &McpAction, scene: &Scene<'_>) -> Result<Exit, Stop> {
     match action {
-        McpAction::List => list(scene),
+        McpAction::List => list(scene).await,
         McpAction::Status => status(scene).await,
         McpAction::Diff { server } => pins::diff(server.as_deref(), scene),
         McpAction::Accept {
@@ -70,10 +76,20 @@ fn lock(scene: &Scene<'_>) -> Lock {
     Lock::new(upstream::lock_path(&scene.config))
 }
 
-/// The servers and where each is reached.
-fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
-    let pins = lock(scene).read()?;
-    let servers = scene.config.mcp.servers.iter().map(|server| {
+/// What is known of a server without starting it.
+struct Row {
+    name: String,
+    place: String,
+    tools: usize,
+    waiting: usize,
+    odd: Vec<(String, Vec<&'static str>)>,
+    offers: Vec<OddOffer>,
+    /// Its tools and other names that mean something else here.
+    left_out: Vec<String>,
+}
+
+impl Row {
+    fn of(server: &McpServer, pins: &Pins, catalog: &Catalog) -> Self {
         let place = match &server.reach {
             Reach::Program { command, .. } => command.join(" "),
             Reach::Address { url, .. } => url.clone(),
@@ -84,69 +100,110 @@ fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
             let waits = |pin: &&Pin| pin.waiting.is_some();
             pinned.tools.values().filter(waits).count()
         });
-        let odd = pinned.map(odd).unwrap_or_default();
+        let odd = pinned.map(|pinned| odd(pinned, server.raw.unprefixed));
         let offers = pinned.and_then(|pinned| pinned.offered.as_ref());
-        let offers = offers.map(Offered::odd).unwrap_or_default();
-        (server.name.clone(), place, tools, waiting, odd, offers)
-    });
-    let servers: Vec<_> = servers.collect();
+        let id = format!("mcp_{}", server.name);
+        let lost = catalog.problems().iter().filter(|it| it.provider == id);
+        let lost = lost.filter(|it| it.missing != Missing::Everything);
+        Self {
+            name: server.name.clone(),
+            place,
+            tools,
+            waiting,
+            odd: odd.unwrap_or_default(),
+            offers: offers.map(Offered::odd).unwrap_or_default(),
+            left_out: lost.map(|problem| problem.message.clone()).collect(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let offers = self.offers.iter();
+        let offers = offers.map(|it| json!({"kind": it.kind, "name": it.name, "notes": it.notes}));
+        let odd = self.odd.iter();
+        let odd = odd.map(|(tool, notes)| json!({"tool": tool, "notes": notes}));
+        json!({"name": self.name, "provider": format!("mcp_{}", self.name),
+               "reached_at": self.place, "pinned_tools": self.tools,
+               "waiting_tools": self.waiting, "odd_tools": odd.collect::<Vec<_>>(),
+               "odd_offers": offers.collect::<Vec<_>>(), "left_out": self.left_out})
+    }
+
+    /// What an operator should look at.
+    fn warnings(&self) -> Vec<String> {
+        let name = &self.name;
+        let tools = self.odd.iter().map(|(tool, notes)| (visible(tool), notes));
+        let offers = self.offers.iter().map(|odd| {
+            let called = format!("{} {}", odd.kind, visible(&odd.name));
+            (called, &odd.notes)
+        });
+        let odd = tools
+            .chain(offers)
+            .map(|(called, notes)| format!("{called} of {name}: {}", notes.join(", ")));
+        let lost = self.left_out.iter();
+        let lost = lost.map(|why| format!("{name}: {}", visible(why)));
+        odd.chain(lost).collect()
+    }
+}
+
+/// The servers and where each is reached.
+async fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
+    let pins = lock(scene).read()?;
+    let catalog = wire::listed(&scene.config, &scene.environment).await?;
+    let servers = scene.config.mcp.servers.iter();
+    let rows: Vec<Row> = servers
+        .map(|server| Row::of(server, &pins, &catalog))
+        .collect();
+    catalog.close().await;
     if scene.console.is_json() {
-        let all: Vec<Value> = servers
-            .iter()
-            .map(|(name, place, tools, waiting, odd, offers)| {
-                let offers: Vec<Value> = offers
-                    .iter()
-                    .map(|it| json!({"kind": it.kind, "name": it.name, "notes": it.notes}))
-                    .collect();
-                let odd: Vec<Value> = odd
-                    .iter()
-                    .map(|(tool, notes)| json!({"tool": tool, "notes": notes}))
-                    .collect();
-                json!({"name": name, "provider": format!("mcp_{name}"), "reached_at": place,
-                       "pinned_tools": tools, "waiting_tools": waiting, "odd_tools": odd,
-                       "odd_offers": offers})
-            })
-            .collect();
+        let all: Vec<Value> = rows.iter().map(Row::json).collect();
         scene.console.json(&json!({"servers": all}))?;
         return Ok(Exit::Ok);
     }
-    let rows: Vec<Vec<String>> = servers
+    let table: Vec<Vec<String>> = rows
         .iter()
-        .map(|(name, place, tools, waiting, ..)| {
+        .map(|row| {
             vec![
-                name.clone(),
-                tools.to_string(),
-                waiting.to_string(),
-                visible(place),
+                row.name.clone(),
+                row.tools.to_string(),
+                row.waiting.to_string(),
+                visible(&row.place),
             ]
         })
         .collect();
     scene
         .console
-        .table(&["SERVER", "PINNED", "WAITING", "REACHED AT"], &rows)?;
-    for (name, .., odd, offers) in &servers {
-        let tools = odd.iter().map(|(tool, notes)| (visible(tool), notes));
-        let offers = offers.iter().map(|odd| {
-            let called = format!("{} {}", odd.kind, visible(&odd.name));
-            (called, &odd.notes)
-        });
-        for (called, notes) in tools.chain(offers) {
-            let line = format!("! {called} of {name}: {}", notes.join(", "));
-            scene
-                .console
-                .line(&scene.console.paint(Paint::Warn, &line))?;
-        }
-    }
+        .table(&["SERVER", "PINNED", "WAITING", "REACHED AT"], &table)?;
+    let warnings: Vec<String> = rows.iter().flat_map(Row::warnings).collect();
+    warn(scene, &warnings)?;
     Ok(Exit::Ok)
 }
 
-/// The tools of a server that hide something or command, whether they are in use or wait.
-fn odd(pinned: &Pinned) -> Vec<(String, Vec<&'static str>)> {
+/// What an operator should look at, of all servers; pins that cannot be read say nothing.
+fn warnings(scene: &Scene<'_>, catalog: &Catalog) -> Vec<String> {
+    let pins = lock(scene).read().unwrap_or_default();
+    let servers = scene.config.mcp.servers.iter();
+    let rows = servers.map(|server| Row::of(server, &pins, catalog));
+    rows.flat_map(|row| row.warnings()).collect()
+}
+
+fn warn(scene: &Scene<'_>, warnings: &[String]) -> Result<(), Stop> {
+    for line in warnings {
+        let line = format!("! {line}");
+        scene
+            .console
+            .line(&scene.console.paint(Paint::Warn, &line))?;
+    }
+    Ok(())
+}
+
+/// The tools of a server that hide something or command, or that cannot be called what they
+/// are, whether they are in use or wait.
+fn odd(pinned: &Pinned, is_bare: bool) -> Vec<(String, Vec<&'static str>)> {
     let tools = pinned.tools.iter().map(|(tool, pin)| {
         let told = pin.waiting.iter().chain(&pin.accepted);
-        let notes: BTreeSet<_> = told
+        let mut notes: BTreeSet<_> = told
             .flat_map(|told| oddities(told.definition.get()))
             .collect();
+        notes.extend(refused_bare(tool).filter(|_| is_bare));
         (tool.clone(), notes.into_iter().collect::<Vec<_>>())
     });
     tools.filter(|(_, notes)| !notes.is_empty()).collect()
@@ -171,6 +228,7 @@ async fn status(scene: &Scene<'_>) -> Result<Exit, Stop> {
         };
         servers.push((name.to_owned(), state, tools, reason));
     }
+    let warnings = warnings(scene, &catalog);
     catalog.close().await;
     let well = servers.iter().all(|(_, state, ..)| *state == "ready");
     if scene.console.is_json() {
@@ -180,7 +238,9 @@ async fn status(scene: &Scene<'_>) -> Result<Exit, Stop> {
                 json!({"name": name, "state": state, "tools": tools, "reason": reason})
             })
             .collect();
-        scene.console.json(&json!({"servers": all}))?;
+        scene
+            .console
+            .json(&json!({"servers": all, "warnings": warnings}))?;
     } else {
         let rows: Vec<Vec<String>> = servers
             .into_iter()
@@ -191,6 +251,7 @@ async fn status(scene: &Scene<'_>) -> Result<Exit, Stop> {
         scene
             .console
             .table(&["SERVER", "STATE", "TOOLS", "REASON"], &rows)?;
+        warn(scene, &warnings)?;
     }
     Ok(if well { Exit::Ok } else { Exit::ToolError })
 }

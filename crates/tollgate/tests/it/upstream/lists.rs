@@ -1,0 +1,170 @@
+//! Lists that have changed and cannot be read again at once.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    Session, text,
+    web::{Got, Then, Web, modern, tool},
+    with,
+};
+use crate::support::TestEnv;
+
+const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+fn logs(env: &TestEnv) -> String {
+    env.run(&["mcp", "logs", "s"]).exits(0).out
+}
+
+/// Waits until a server's log says something.
+fn until_logged(env: &TestEnv, wanted: &str) {
+    while !logs(env).contains(wanted) {
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_server_that_is_too_busy_to_list_again_is_left_alone() {
+    for era in ["modern", "legacy"] {
+        let limits = "start_timeout_ms = 3000\ntimeout_ms = 300\n\
+                      [mcp.servers.tools.change]\ntimeout_ms = 60000";
+        let env = with(era, limits);
+        let mut session = Session::with_tool(&env, "mcp.s.change");
+        let file = env.path("let-it-end");
+        let arguments = json!({"until": file.display().to_string()});
+        let params = json!({"name": "mcp.s.change", "arguments": arguments});
+        let change = session.begin("tools/call", params);
+        until_logged(&env, "mcp.list_tools.failed");
+        std::fs::write(&file, "").unwrap();
+        let changed = session.answer(change);
+        assert_eq!(text(&changed["result"]), "changed", "{era}: {changed:#}");
+        // It is asked again, and only for that.
+        while session.tool("mcp.s.extra").is_none() {
+            session.until("notifications/tools/list_changed");
+        }
+        assert!(!logs(&env).contains("mcp.ended"), "{era}: {}", logs(&env));
+    }
+}
+
+/// An address of 2026-07-28 that says when its lists change, and what becomes of the
+/// `number`th question for its tools.
+fn changing(
+    feed: mpsc::Receiver<String>,
+    listed: impl Fn(usize) -> Option<Then> + Send + Sync + 'static,
+) -> impl Fn(&Got) -> Then + Send + Sync + 'static {
+    let (feed, asked) = (Mutex::new(Some(feed)), Mutex::new(0));
+    move |got| match got.rpc() {
+        "server/discover" => {
+            let can = json!({"tools": {"listChanged": true}});
+            let said = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
+                "capabilities": can, "ttlMs": 0, "cacheScope": "private"});
+            Then::json(200, &answer(got, &said))
+        }
+        "subscriptions/listen" => match feed.lock().unwrap().take() {
+            Some(feed) => Then::Feed(EVENTS.to_owned(), feed),
+            None => Then::Hang(EVENTS.to_owned()),
+        },
+        "tools/list" => {
+            let mut asked = asked.lock().unwrap();
+            *asked += 1;
+            let tools = match *asked {
+                1 => json!([tool("good")]),
+                _ => json!([tool("good"), tool("extra")]),
+            };
+            listed(*asked).unwrap_or_else(|| modern(got, &tools))
+        }
+        _ => modern(got, &json!([])),
+    }
+}
+
+fn answer(got: &Got, result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": got.body["id"], "result": result})
+}
+
+fn changed() -> String {
+    let word = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
+                      "params": {}});
+    format!("data: {word}\n\n")
+}
+
+fn away(status: u16, seconds: u64) -> Then {
+    let wait = ("retry-after", seconds.to_string());
+    Then::Answer(status, vec![wait], String::new())
+}
+
+/// Answers of an address that is not to be asked for a while, and when it was asked.
+fn waiting(
+    ends: &'static [(usize, u16)],
+    times: &Arc<Mutex<Vec<Instant>>>,
+) -> impl Fn(usize) -> Option<Then> + Send + Sync + 'static {
+    let times = Arc::clone(times);
+    move |number| {
+        times.lock().unwrap().push(Instant::now());
+        let found = ends.iter().find(|(own, _)| *own == number);
+        found.map(|(_, status)| away(*status, 3))
+    }
+}
+
+#[test]
+fn an_address_that_does_not_list_again_for_now_stays_up_and_is_asked_when_it_wants_to_be() {
+    let (tell, feed) = mpsc::channel();
+    let times = Arc::default();
+    let web = Web::start(changing(feed, waiting(&[(2, 429), (3, 503)], &times)));
+    let env = TestEnv::with_config(&web.section(""));
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    tell.send(changed()).unwrap();
+    until_logged(&env, "mcp.list_tools.failed");
+    assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+    while session.tool("mcp.s.extra").is_none() {
+        session.until("notifications/tools/list_changed");
+    }
+    let times = times.lock().unwrap();
+    for pair in times[1..4].windows(2) {
+        let waited = pair[1] - pair[0];
+        assert!(waited >= Duration::from_millis(2900), "{waited:?}");
+    }
+    assert_eq!(web.of("server/discover").len(), 1, "{}", logs(&env));
+}
+
+#[test]
+fn an_address_that_cannot_begin_for_now_is_tried_when_it_wants_to_be() {
+    let (_tell, feed) = mpsc::channel();
+    let times = Arc::default();
+    let web = Web::start(changing(feed, waiting(&[(1, 429)], &times)));
+    let env = TestEnv::with_config(&web.section(""));
+    let _session = Session::with_tool(&env, "mcp.s.good");
+    let times = times.lock().unwrap();
+    let waited = times[1] - times[0];
+    assert!(waited >= Duration::from_millis(2900), "{waited:?}");
+}
+
+#[test]
+fn an_address_that_answers_nothing_when_it_should_list_again_is_down() {
+    let (tell, feed) = mpsc::channel();
+    let hangs = Arc::new(AtomicBool::new(false));
+    let (is_hung, listens) = (Arc::clone(&hangs), changing(feed, |_| None));
+    let web = Web::start(move |got| {
+        if is_hung.load(Ordering::SeqCst) {
+            return Then::Hang(String::new());
+        }
+        listens(got)
+    });
+    let limits = "timeout_ms = 300\nstart_timeout_ms = 1000";
+    let env = TestEnv::with_config(&web.section(limits));
+    let _session = Session::with_tool(&env, "mcp.s.good");
+    while web.of("subscriptions/listen").is_empty() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    hangs.store(true, Ordering::SeqCst);
+    tell.send(changed()).unwrap();
+    until_logged(&env, "it does not answer any more");
+}
