@@ -4,8 +4,9 @@
 //! double keeps its digits, and a key given twice is an error, so two calls that a
 //! provider could tell apart never share a digest.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{borrow::Cow, fmt::Write as _, io};
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::payload::Payload;
@@ -50,6 +51,25 @@ pub enum Form {
 /// The SHA-256 of something, in lower-case hex.
 pub fn hex_digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
+}
+
+/// The SHA-256 of what something is printed as, in lower-case hex; the text is never there as a
+/// whole.
+pub fn printed_digest(value: &impl Serialize) -> serde_json::Result<String> {
+    struct Sink(Sha256);
+    impl io::Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.update(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut sink = Sink(Sha256::new());
+    serde_json::to_writer(&mut sink, value)?;
+    Ok(hex(&sink.0.finalize()))
 }
 
 /// Lower-case hex.

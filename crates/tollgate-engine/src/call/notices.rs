@@ -2,9 +2,12 @@
 //!
 //! Invariant: a list is announced as changed only after the new one is in place.
 
-use std::sync::{Arc, PoisonError, Weak};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
 
-use tokio::sync::broadcast;
+use tokio::sync::{Notify, broadcast};
 use tollgate_core::{Notice, NoticeSink};
 
 use super::{Gateway, Inner};
@@ -25,9 +28,6 @@ pub enum Changed {
     Page(String),
 }
 
-/// Tools that are compared in no time. More of them take a while, and nobody's call waits for
-/// that; but another thread keeps memory of its own.
-const QUICK: usize = 500;
 /// Changes that a slow listener may be behind; beyond that it misses some.
 pub(super) const BACKLOG: usize = 256;
 
@@ -63,30 +63,24 @@ impl Gateway {
 
     /// Lets providers say that something of theirs has changed.
     pub fn attend(&self) {
-        let again = Arc::new(tokio::sync::Notify::new());
-        let sink: Arc<dyn NoticeSink> = Arc::new(Attendant {
-            inner: Arc::downgrade(&self.0),
-            again: Arc::clone(&again),
-        });
+        let heard = Arc::<Heard>::default();
         for provider in self.catalog().providers() {
-            provider.watch(Arc::clone(&sink));
+            provider.watch(Arc::new(Attendant {
+                inner: Arc::downgrade(&self.0),
+                provider: provider.id().to_owned(),
+                heard: Arc::clone(&heard),
+            }));
         }
         let inner = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             loop {
-                again.notified().await;
+                heard.again.notified().await;
                 let Some(gateway) = inner.upgrade().map(Gateway) else {
                     return;
                 };
-                let catalog = gateway.catalog().collect_again().await;
-                let is_long = catalog.listings().nth(QUICK).is_some();
-                let put = move || gateway.replace_catalog(catalog);
-                if is_long {
-                    // If it breaks, the catalogue stays as it is.
-                    drop(tokio::task::spawn_blocking(put).await);
-                } else {
-                    put();
-                }
+                let changed = heard.take();
+                let catalog = gateway.catalog().collect_from(&changed).await;
+                gateway.replace_catalog(catalog);
             }
         });
     }
@@ -109,15 +103,41 @@ impl Inner {
     }
 }
 
+/// Whose lists have changed since anybody looked.
+#[derive(Default)]
+struct Heard {
+    providers: Mutex<BTreeSet<String>>,
+    again: Notify,
+}
+
+impl Heard {
+    fn put(&self, provider: &str) {
+        self.providers().insert(provider.to_owned());
+        self.again.notify_one();
+    }
+
+    fn take(&self) -> BTreeSet<String> {
+        std::mem::take(&mut *self.providers())
+    }
+
+    fn providers(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.providers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Hears what one provider says.
 struct Attendant {
     inner: Weak<Inner>,
-    again: Arc<tokio::sync::Notify>,
+    provider: String,
+    heard: Arc<Heard>,
 }
 
 impl NoticeSink for Attendant {
     fn notice(&self, notice: Notice) {
         match notice {
-            Notice::ListsChanged => self.again.notify_one(),
+            Notice::ListsChanged => self.heard.put(&self.provider),
             Notice::ResourceUpdated(uri) => {
                 if let Some(inner) = self.inner.upgrade() {
                     inner.announce(Changed::Resource(uri));

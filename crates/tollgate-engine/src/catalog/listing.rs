@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use jsonschema::Validator;
 use tollgate_core::{
     Payload, Provider, ToolSpec,
-    canonical::{Form, Node, hex_digest},
+    canonical::{Form, Node, hex_digest, printed_digest},
 };
 use tollgate_sanitize::Identifiers;
 
@@ -18,6 +18,7 @@ pub struct Listing {
     pub(crate) provider: Arc<dyn Provider>,
     /// Made on first use: most tools are listed and never called.
     digest: OnceLock<String>,
+    print: OnceLock<String>,
     made: OnceLock<Result<Made, SchemaError>>,
 }
 
@@ -34,6 +35,7 @@ impl Listing {
             spec: Arc::new(spec),
             provider,
             digest: OnceLock::new(),
+            print: OnceLock::new(),
             made: OnceLock::new(),
         }
     }
@@ -41,16 +43,24 @@ impl Listing {
     /// The digest of its contract; approvals and cached answers are bound to it.
     pub fn digest(&self) -> &str {
         self.digest.get_or_init(|| {
-            let contract = Payload::parse(self.text()).ok();
+            let contract = Payload::from_serialize(&self.spec).ok();
             let node = contract.as_ref().and_then(|text| Node::of(text).ok());
             let canonical = node.map(|node| node.print(Form::Jcs));
             hex_digest(canonical.unwrap_or_default().as_bytes())
         })
     }
 
-    /// Its contract as text, which changes whenever the contract does.
-    pub(super) fn text(&self) -> String {
-        serde_json::to_string(&self.spec).unwrap_or_default()
+    /// What changes whenever its contract does.
+    pub(super) fn print(&self) -> &str {
+        self.print
+            .get_or_init(|| printed_digest(&self.spec).unwrap_or_default())
+    }
+
+    /// Whether both are the same tool in the same state. What was kept from one catalogue to
+    /// the next is not looked into.
+    pub(super) fn is(self: &Arc<Self>, other: &Arc<Self>) -> bool {
+        Arc::ptr_eq(self, other)
+            || (self.spec.inactive == other.spec.inactive && self.print() == other.print())
     }
 
     /// The arguments of a call under the names the tool knows, where it takes other spellings of them.

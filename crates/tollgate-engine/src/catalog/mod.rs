@@ -6,17 +6,17 @@
 
 mod listing;
 mod offered;
+mod source;
 mod spelled;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
-use tokio::{task::JoinSet, time::timeout};
+use tokio::task::JoinSet;
 use tollgate_core::{
-    Capability, Health, Offers, Provider, ProviderError, ToolName, ToolSpec, canonical::hex_digest,
+    Capability, Health, Provider, ProviderError, ToolName, ToolSpec, canonical::hex_digest,
 };
 
 use crate::{
@@ -28,9 +28,7 @@ use crate::{
 pub use listing::Listing;
 use offered::GATE;
 pub(crate) use offered::{Offered, Wanted};
-
-/// How long a provider may take to say what it offers.
-const LISTING: Duration = Duration::from_secs(10);
+use source::Source;
 
 /// Providers of what is not our own; they come last unless the operator says otherwise, so
 /// that no server takes a name of ours by offering it.
@@ -107,8 +105,8 @@ pub struct Catalog {
     tools: BTreeMap<String, Arc<Listing>>,
     spellings: HashMap<String, String>,
     has_long_names: bool,
-    offered: Vec<Offered>,
-    providers: Vec<Arc<dyn Provider>>,
+    offered: Vec<Arc<Offered>>,
+    sources: Vec<Arc<Source>>,
     selection: Selection,
     problems: Vec<Problem>,
     index: OnceLock<(Index, Vec<String>)>,
@@ -117,25 +115,50 @@ pub struct Catalog {
 impl Catalog {
     /// Asks each provider once.
     pub async fn collect(providers: Vec<Arc<dyn Provider>>, selection: &Selection) -> Self {
+        let sources = source::ask(providers, &selection.cleaner).await;
+        Self::of(sources.into_iter().map(Arc::new).collect(), selection)
+    }
+
+    /// Asks every provider again.
+    pub async fn collect_again(&self) -> Self {
+        Self::collect(self.providers().map(Arc::clone).collect(), &self.selection).await
+    }
+
+    /// Asks these providers again, by their ids; what others said still counts.
+    pub(crate) async fn collect_from(&self, ids: &BTreeSet<String>) -> Self {
+        let asked = self.providers().filter(|one| ids.contains(one.id()));
+        let asked = asked.map(Arc::clone).collect();
+        let mut anew = source::ask(asked, &self.selection.cleaner)
+            .await
+            .into_iter();
+        let sources = self.sources.iter().map(|source| {
+            let is_asked = ids.contains(source.provider.id());
+            let told = is_asked.then(|| anew.next()).flatten();
+            told.map_or_else(|| Arc::clone(source), Arc::new)
+        });
+        Self::of(sources.collect(), &self.selection)
+    }
+
+    /// Settles who serves what.
+    fn of(sources: Vec<Arc<Source>>, selection: &Selection) -> Self {
         let mut offers = Vec::new();
         let mut problems = Vec::new();
         let mut offered = Vec::new();
-        for (provider, listed) in ask(&providers).await {
-            match listed {
-                Ok((mut specs, others)) => {
-                    clean_reasons(&mut specs, &selection.cleaner);
-                    offered.extend(Offered::new(&provider, others));
-                    let rank = rank(&selection.preferred_order, provider.id());
-                    offers.extend(specs.into_iter().map(|spec| Offer {
+        for source in &sources {
+            let id = source.provider.id();
+            match &source.said {
+                Ok(said) => {
+                    offered.extend(said.offered.clone());
+                    let rank = rank(&selection.preferred_order, id);
+                    offers.extend(said.tools.iter().map(|listing| Offer {
                         rank,
-                        spec,
-                        provider: Arc::clone(&provider),
+                        listing: Arc::clone(listing),
                     }));
                 }
                 Err(why) => problems.push(Problem {
-                    provider: provider.id().to_owned(),
+                    provider: id.to_owned(),
                     missing: Missing::Everything,
-                    message: format!("cannot list its tools: {}", selection.cleaner.line(&why)),
+                    message: format!("cannot list its tools: {why}"),
                 }),
             }
         }
@@ -144,8 +167,8 @@ impl Catalog {
             tools: BTreeMap::new(),
             spellings: HashMap::new(),
             has_long_names: false,
-            offered: Vec::new(),
-            providers,
+            offered,
+            sources,
             selection: selection.clone(),
             problems,
             index: OnceLock::new(),
@@ -153,18 +176,17 @@ impl Catalog {
         sort(&mut offers, selection.choice);
         let mut added = Vec::with_capacity(offers.len());
         for offer in offers {
-            added.extend(catalog.add(offer));
+            added.extend(catalog.add(offer.listing));
         }
         for listing in added {
             catalog.add_aliases(&listing);
         }
-        catalog.offered = offered;
         catalog
     }
 
-    /// Asks every provider again.
-    pub async fn collect_again(&self) -> Self {
-        Self::collect(self.providers.clone(), &self.selection).await
+    /// Every registered provider.
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &Arc<dyn Provider>> {
+        self.sources.iter().map(|source| &source.provider)
     }
 
     /// Changes whenever any tool does.
@@ -179,8 +201,7 @@ impl Catalog {
 
     /// Why a tool that nobody offers is not there for now, if its provider knows.
     pub(crate) fn missing(&self, name: &str) -> Option<ProviderError> {
-        let mut providers = self.providers.iter();
-        providers.find_map(|provider| provider.missing(name))
+        self.providers().find_map(|provider| provider.missing(name))
     }
 
     /// Finds a tool by its canonical id, a spelling for clients, an alias or its service command.
@@ -199,7 +220,7 @@ impl Catalog {
     pub async fn health(&self) -> Vec<(String, Health)> {
         let mut all = Vec::new();
         let clean = |why: String| self.selection.cleaner.line(&why);
-        for provider in &self.providers {
+        for provider in self.providers() {
             let health = match provider.health().await {
                 Health::Ready => Health::Ready,
                 Health::Degraded(why) => Health::Degraded(clean(why)),
@@ -213,7 +234,7 @@ impl Catalog {
     /// Lets go of every provider, of all at once: some take their time.
     pub async fn close(&self) {
         let mut closing = JoinSet::new();
-        for provider in &self.providers {
+        for provider in self.providers() {
             let provider = Arc::clone(provider);
             closing.spawn(async move { provider.close().await });
         }
@@ -257,10 +278,10 @@ impl Catalog {
         })
     }
 
-    fn add(&mut self, offer: Offer) -> Option<Arc<Listing>> {
-        let name = offer.spec.name.as_str().to_owned();
-        let safe = offer.spec.name.safe();
-        let loser = offer.provider.id();
+    fn add(&mut self, listing: Arc<Listing>) -> Option<Arc<Listing>> {
+        let name = listing.spec.name.as_str().to_owned();
+        let safe = listing.spec.name.safe();
+        let loser = listing.provider.id();
         let clash = if let Some(winner) = self.tools.get(&name) {
             let winner = winner.provider.id();
             Some(format!(
@@ -280,12 +301,11 @@ impl Catalog {
             return None;
         }
         self.spellings.insert(safe, name.clone());
-        if offer.spec.name.is_long() {
-            let dotted = offer.spec.name.dotted();
+        if listing.spec.name.is_long() {
+            let dotted = listing.spec.name.dotted();
             self.spellings.insert(dotted, name.clone());
             self.has_long_names = true;
         }
-        let listing = Arc::new(Listing::new(offer.spec, offer.provider));
         self.tools.insert(name, Arc::clone(&listing));
         Some(listing)
     }
@@ -318,58 +338,16 @@ impl Catalog {
     fn digest(&self) -> String {
         let said = |tool: &Arc<Listing>| {
             let inactive = tool.spec.inactive.as_deref().unwrap_or_default();
-            format!("{}\n{inactive}\n", tool.text())
+            format!("{}\n{inactive}\n", tool.print())
         };
         let all: String = self.tools.values().map(said).collect();
         hex_digest(all.as_bytes())
     }
 }
 
-type Listed = (Arc<dyn Provider>, Result<(Vec<ToolSpec>, Offers), String>);
-
-/// Asks all providers at once, each in a task of its own: one that crashes or hangs
-/// takes nothing with it.
-async fn ask(providers: &[Arc<dyn Provider>]) -> Vec<Listed> {
-    let asked: Vec<_> = providers
-        .iter()
-        .map(|provider| {
-            let asked = Arc::clone(provider);
-            tokio::spawn(async move {
-                let all = async { Ok((asked.tools().await?, asked.offers().await?)) };
-                timeout::<_>(LISTING, all).await
-            })
-        })
-        .collect();
-    let mut all = Vec::with_capacity(asked.len());
-    for (provider, asked) in providers.iter().zip(asked) {
-        let listed = match asked.await {
-            Ok(Ok(Ok(listed))) => Ok(listed),
-            Ok(Ok(Err(error))) => {
-                let error: ProviderError = error;
-                Err(error.to_string())
-            }
-            Ok(Err(_)) => Err(format!("no answer within {} s", LISTING.as_secs())),
-            Err(_) => Err("it crashed".to_owned()),
-        };
-        all.push((Arc::clone(provider), listed));
-    }
-    all
-}
-
-/// Cleans why tools are off; the tools of one provider often share a reason.
-fn clean_reasons(specs: &mut [ToolSpec], cleaner: &Cleaner) {
-    let mut clean: HashMap<String, String> = HashMap::new();
-    for reason in specs.iter_mut().filter_map(|spec| spec.inactive.as_mut()) {
-        let known = clean.entry(std::mem::take(reason));
-        let line = known.or_insert_with_key(|said| cleaner.line(said));
-        reason.clone_from(line);
-    }
-}
-
 struct Offer {
     rank: usize,
-    spec: ToolSpec,
-    provider: Arc<dyn Provider>,
+    listing: Arc<Listing>,
 }
 
 /// Where a provider stands: lower is better.
@@ -388,7 +366,9 @@ fn rank(order: &[String], provider: &str) -> usize {
 fn sort(offers: &mut [Offer], choice: ProviderChoice) {
     match choice {
         ProviderChoice::Order => offers.sort_by_key(|offer| offer.rank),
-        ProviderChoice::Safest => offers.sort_by_key(|offer| (harm(&offer.spec), offer.rank)),
+        ProviderChoice::Safest => {
+            offers.sort_by_key(|offer| (harm(&offer.listing.spec), offer.rank));
+        }
     }
 }
 

@@ -184,24 +184,24 @@ impl Wanted {
 }
 
 impl Catalog {
-    /// Every registered provider.
-    pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
-        &self.providers
-    }
-
     /// What is different in another catalogue.
     pub(crate) fn differences(&self, other: &Self) -> Vec<Changed> {
-        let differ = |of: fn(&Offers) -> Value| {
-            let all = |catalog: &Self| -> Vec<Value> {
-                let offers = catalog.offered.iter().map(|offered| of(&offered.offers));
-                offers.collect()
+        let both = self.tools.values().zip(other.tools.values());
+        let tools = self.tools.len() != other.tools.len()
+            || !both.into_iter().all(|(own, other)| own.is(other));
+        let offers = |of: fn(&Offers, &Offers) -> bool| {
+            let same = |(own, other): (&Arc<Offered>, &Arc<Offered>)| {
+                Arc::ptr_eq(own, other) || of(&own.offers, &other.offers)
             };
-            all(self) != all(other)
+            self.offered.len() != other.offered.len()
+                || !self.offered.iter().zip(&other.offered).all(same)
         };
-        let prompts = differ(|offers| json!(offers.prompts));
-        let resources = differ(|offers| json!([offers.resources, offers.templates]));
+        let prompts = offers(|own, other| own.prompts == other.prompts);
+        let resources = offers(|own, other| {
+            own.resources == other.resources && own.templates == other.templates
+        });
         [
-            (self.version() != other.version(), Changed::Tools),
+            (tools, Changed::Tools),
             (prompts, Changed::Prompts),
             (resources, Changed::Resources),
         ]
@@ -211,12 +211,12 @@ impl Catalog {
     }
 
     /// Every provider with something to offer beside tools.
-    pub(crate) fn offered(&self) -> impl Iterator<Item = &Offered> {
+    pub(crate) fn offered(&self) -> impl Iterator<Item = &Arc<Offered>> {
         self.offered.iter()
     }
 
     /// Who is to be asked; the closest claim wins, then the first provider.
-    pub(crate) fn owner(&self, wanted: &Wanted) -> Option<&Offered> {
+    pub(crate) fn owner(&self, wanted: &Wanted) -> Option<&Arc<Offered>> {
         match wanted {
             Wanted::Prompt(name) => self.offered.iter().find(|offered| {
                 let prompts = &offered.offers.prompts;

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -12,10 +12,10 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio::{sync::Barrier, time::timeout};
 use tollgate_core::{
-    Annotations, Answer, CallContext, Capability, ErrorCode, Provider, ProviderError, ToolCall,
-    ToolName, ToolSpec,
+    Annotations, Answer, CallContext, Capability, ErrorCode, Notice, NoticeSink, Provider,
+    ProviderError, ToolCall, ToolName, ToolSpec,
 };
-use tollgate_engine::{Missing, Problem, ProviderChoice, Selection};
+use tollgate_engine::{Changed, Missing, Problem, ProviderChoice, Selection};
 use tollgate_testkit::fakes::{FakeProvider, says};
 
 use crate::support::{Setup, World, body, said, spec_read};
@@ -271,6 +271,100 @@ async fn the_version_changes_with_any_tool() {
         .now_offers(FakeProvider::new("fake").tool(spec, says(json!({}))))
         .await;
     assert_ne!(world.gateway.catalog().version(), before);
+}
+
+#[tokio::test]
+async fn only_who_says_so_is_asked_again() {
+    let (restless, calm) = (Arc::new(Watched::new("one")), Arc::new(Watched::new("two")));
+    let world = Setup::new()
+        .provider(Shared(Arc::clone(&restless)))
+        .provider(Shared(Arc::clone(&calm)))
+        .build()
+        .await;
+    let gateway = &world.gateway;
+    let mut changes = gateway.changes();
+    gateway.attend();
+    let kept = Arc::clone(gateway.catalog().find("two.look").unwrap());
+    let (version, asked) = (gateway.catalog().version().to_owned(), calm.asked());
+    restless.change("Looks twice.");
+    let changed = timeout(Duration::from_secs(60), changes.recv()).await;
+    assert_eq!(changed.unwrap().unwrap(), Changed::Tools);
+    let catalog = gateway.catalog();
+    let now = catalog.find("one.look").unwrap();
+    assert_eq!(now.spec.description, "Looks twice.");
+    assert_ne!(catalog.version(), version);
+    assert_eq!(calm.asked(), asked, "nobody asks who did not change");
+    let same = catalog.find("two.look").unwrap();
+    assert!(Arc::ptr_eq(&kept, same), "what did not change stays");
+    // Whoever says so without a reason is asked, and nothing is announced.
+    restless.change("Looks twice.");
+    while restless.asked() < 3 {
+        tokio::task::yield_now().await;
+    }
+    calm.change("Looks away.");
+    assert_eq!(changes.recv().await.unwrap(), Changed::Tools);
+    let catalog = gateway.catalog();
+    assert_eq!(
+        catalog.find("two.look").unwrap().spec.description,
+        "Looks away."
+    );
+    assert!(changes.try_recv().is_err(), "once for each change");
+}
+
+/// A provider of one tool that says when it has changed, and counts how often it is asked.
+struct Watched {
+    id: &'static str,
+    description: Mutex<String>,
+    asked: AtomicUsize,
+    sink: OnceLock<Arc<dyn NoticeSink>>,
+}
+
+impl Watched {
+    fn new(id: &'static str) -> Self {
+        Self {
+            id,
+            description: Mutex::new("Looks.".to_owned()),
+            asked: AtomicUsize::new(0),
+            sink: OnceLock::new(),
+        }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    fn change(&self, description: &str) {
+        *self.description.lock().unwrap() = description.to_owned();
+        self.sink.get().unwrap().notice(Notice::ListsChanged);
+    }
+}
+
+/// The same, in the hands of the test as well.
+struct Shared(Arc<Watched>);
+
+#[async_trait]
+impl Provider for Shared {
+    fn id(&self) -> &str {
+        self.0.id
+    }
+
+    async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
+        self.0.asked.fetch_add(1, Ordering::SeqCst);
+        let description = self.0.description.lock().unwrap().clone();
+        Ok(vec![ToolSpec {
+            description,
+            provider_id: self.0.id.to_owned(),
+            ..spec_read(&format!("{}.look", self.0.id))
+        }])
+    }
+
+    async fn call(&self, _: ToolCall, _: CallContext) -> Result<Answer, ProviderError> {
+        Err(ProviderError::not_found("nothing here"))
+    }
+
+    fn watch(&self, notices: Arc<dyn NoticeSink>) {
+        assert!(self.0.sink.set(notices).is_ok(), "watched once");
+    }
 }
 
 #[tokio::test(start_paused = true)]
