@@ -55,12 +55,9 @@ pub(super) struct Entry {
     pub(super) tasks: AtomicBool,
 }
 
-/// Bytes of lists that are looked through in no time. More of them take a while, and nobody's
-/// call waits for that; but every thread that looks for something keeps memory of its own.
-const QUICK: usize = 32 << 10;
-
-/// One list of all servers is taken over at a time: they would wait for the same pins.
-static TAKEN_OVER: Semaphore = Semaphore::const_new(1);
+/// One list of all servers is looked through at a time: they would wait for the same pins, and
+/// every thread that does keeps memory of its own for a while.
+static LOOKED_THROUGH: Semaphore = Semaphore::const_new(1);
 
 /// What is made of a server's lists, once: the costly part of getting to know it.
 pub(super) struct Studied {
@@ -80,17 +77,14 @@ pub(super) struct Taken {
 }
 
 impl Upstream {
-    /// Takes over what a server lists, on a thread where nobody's calls wait for the pins, nor
-    /// for a long list.
+    /// Takes over what a server lists, on a thread where nobody's calls wait for it.
     pub(super) async fn learn(self: &Arc<Self>, listed: Listed) {
         let number = self.lists.fetch_add(1, Ordering::Relaxed) + 1;
         let own = Arc::clone(self);
         // It is never closed.
-        let _turn = TAKEN_OVER.acquire().await;
-        let is_quick = listed.bytes() <= QUICK;
-        let known = is_quick.then(|| self.study(number, &listed));
+        let _turn = LOOKED_THROUGH.acquire().await;
         let learnt = tokio::task::spawn_blocking(move || {
-            let studied = known.unwrap_or_else(|| own.study(number, &listed));
+            let studied = own.study(number, &listed);
             own.take_over(&Arc::new(studied));
         });
         if learnt.await.is_err() {

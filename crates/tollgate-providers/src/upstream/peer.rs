@@ -112,13 +112,6 @@ impl Listed {
         }
     }
 
-    /// How long it is.
-    pub(super) fn bytes(&self) -> usize {
-        let lists = [&self.tools, &self.resources, &self.templates, &self.prompts];
-        let entries = lists.into_iter().flatten();
-        entries.map(|entry| entry.get().len()).sum()
-    }
-
     /// All of it but the tools.
     pub(super) fn others(&self) -> Self {
         Self {

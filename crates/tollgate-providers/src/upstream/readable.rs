@@ -5,7 +5,7 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use tollgate_core::{Offers, PromptSpec, ResourceSpec, Spelled, TemplateSpec, offer};
+use tollgate_core::{Offers, PromptSpec, ResourceSpec, Spelled, TemplateSpec};
 use tollgate_sanitize::visible;
 
 use super::{names::Names, peer::Listed};
@@ -42,35 +42,38 @@ pub(super) fn readable(names: &Names, listed: &Listed) -> Readable {
     });
     let offers = Offers {
         resources: resources
-            .map(|(one, spelled)| ResourceSpec {
-                spelled,
-                uri: names.uri(&one.uri),
-                name: visible(&one.name).into_owned(),
-                title: shown(one.title),
-                description: shown(one.description),
-                mime_type: shown(one.mime_type),
-                ..one
+            .map(|(mut one, spelled)| {
+                show([&mut one.title, &mut one.description, &mut one.mime_type]);
+                ResourceSpec {
+                    spelled,
+                    uri: names.uri(&one.uri),
+                    name: visible(&one.name).into_owned(),
+                    ..one
+                }
             })
             .collect(),
         templates: templates
-            .map(|(one, spelled)| TemplateSpec {
-                spelled,
-                uri_template: names.uri(&one.uri_template),
-                name: visible(&one.name).into_owned(),
-                title: shown(one.title),
-                description: shown(one.description),
-                mime_type: shown(one.mime_type),
-                ..one
+            .map(|(mut one, spelled)| {
+                show([&mut one.title, &mut one.description, &mut one.mime_type]);
+                TemplateSpec {
+                    spelled,
+                    uri_template: names.uri(&one.uri_template),
+                    name: visible(&one.name).into_owned(),
+                    ..one
+                }
             })
             .collect(),
         prompts: prompts
-            .map(|(one, spelled)| PromptSpec {
-                spelled,
-                name: names.prompt(&one.name),
-                title: shown(one.title),
-                description: shown(one.description),
-                arguments: one.arguments.into_iter().map(argument).collect(),
-                ..one
+            .map(|(mut one, spelled)| {
+                show([&mut one.title, &mut one.description]);
+                for argument in &mut one.arguments {
+                    show([&mut argument.description]);
+                }
+                PromptSpec {
+                    spelled,
+                    name: names.prompt(&one.name),
+                    ..one
+                }
             })
             .collect(),
         base: names.rewrites().then(|| names.uri("")),
@@ -85,15 +88,10 @@ pub(super) fn cut(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// Words for people, which hide nothing.
-fn shown(words: Option<String>) -> Option<String> {
-    words.map(|words| visible(&words).into_owned())
-}
-
-fn argument(one: offer::PromptArgument) -> offer::PromptArgument {
-    offer::PromptArgument {
-        description: shown(one.description),
-        ..one
+/// Takes out of words for people what they hide.
+fn show<const N: usize>(words: [&mut Option<String>; N]) {
+    for words in words.into_iter().flatten() {
+        *words = visible(words).into_owned();
     }
 }
 

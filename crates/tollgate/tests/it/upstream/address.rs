@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Session, text,
+    Session, logs, text,
     web::{Got, Then, Web, modern, nobody, tool},
 };
 use crate::support::TestEnv;
@@ -133,9 +133,7 @@ fn nobody_at_the_address_is_told_and_somebody_later_is_used() {
     let _web = Web::at(port, move |got| modern(got, &tools));
     // Its failures are counted anew, so it is tried at once.
     env.run(&["mcp", "restart", "s"]).exits(0);
-    while session.tool("mcp.s.good").is_none() {
-        session.until("notifications/tools/list_changed");
-    }
+    session.until_listed("mcp.s.good");
     assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
 }
 
@@ -228,7 +226,7 @@ fn what_is_no_json_is_shown_to_the_operator() {
         let env = env_of(&web, "");
         env.call("mcp.s.bad", "{}", &[])
             .exits(if streams { 0 } else { 1 });
-        let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+        let logs = logs(&env);
         let told = logs
             .lines()
             .filter(|line| line.contains("mcp.invalid_json"));

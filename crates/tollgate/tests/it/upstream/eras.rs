@@ -217,9 +217,7 @@ fn two_servers_of_two_eras_answer_one_client() {
     let config = [section("old", "legacy", own), section("new", "modern", own)];
     let env = TestEnv::with_config(&config.concat());
     let mut session = Session::with_tool(&env, "mcp.old.ask");
-    while session.tool("mcp.new.ask").is_none() {
-        session.until("notifications/tools/list_changed");
-    }
+    session.until_listed("mcp.new.ask");
     for tool in ["mcp.old.ask", "mcp.new.ask"] {
         assert_eq!(text(&session.call(tool, json!({}))), "hello Ada", "{tool}");
     }

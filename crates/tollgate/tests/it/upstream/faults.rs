@@ -45,6 +45,33 @@ fn failure(answer: &Value) -> &Value {
 }
 
 #[test]
+fn a_server_that_stops_reading_is_started_again() {
+    let env = with("legacy", "timeout_ms = 120000");
+    let mut session = Session::with_tool(&env, "mcp.s.wait");
+    let first = pid(&mut session);
+    let never = json!({"until": env.path("never").display().to_string()});
+    let waits = json!({"name": "mcp.s.wait", "arguments": never, "_meta": {"progressToken": 1}});
+    let waits = session.begin("tools/call", waits);
+    session.until("notifications/progress");
+    // More than a pipe holds.
+    let long = json!({"name": "mcp.s.echo", "arguments": {"x": "x".repeat(1 << 18)}});
+    let mut calls = vec![waits, session.begin("tools/call", long)];
+    while !calls.is_empty() {
+        let answer = session.line();
+        let Some(at) = calls.iter().position(|id| answer["id"] == *id) else {
+            continue;
+        };
+        calls.remove(at);
+        let failed = failure(&answer["result"]);
+        assert_eq!(failed["kind"], "connection_error", "{answer:#}");
+        let message = failed["message"].as_str().unwrap();
+        assert!(message.contains("does not read its input"), "{message}");
+    }
+    wait_for_end(first);
+    assert_ne!(until_well(&mut session), first);
+}
+
+#[test]
 fn a_killed_server_is_started_again() {
     for era in ["modern", "legacy"] {
         let env = with(era, "");

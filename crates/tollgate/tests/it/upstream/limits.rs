@@ -47,7 +47,7 @@ fn memory(process: u32) -> u64 {
 }
 
 /// The most of it that there ever was.
-fn most_memory(process: u32) -> u64 {
+pub(super) fn most_memory(process: u32) -> u64 {
     measured(process, "VmHWM")
 }
 

@@ -10,27 +10,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    Session, text,
-    web::{Got, Then, Web, modern, tool},
+    Session, logs, text, until_logged,
+    web::{Got, TOOLS_CHANGED, Then, Web, announcing, modern, tool},
     with,
 };
 use crate::support::TestEnv;
-
-const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
-
-fn logs(env: &TestEnv) -> String {
-    env.run(&["mcp", "logs", "s"]).exits(0).out
-}
-
-/// Waits until a server's log says something.
-fn until_logged(env: &TestEnv, wanted: &str) {
-    while !logs(env).contains(wanted) {
-        thread::sleep(Duration::from_millis(50));
-    }
-}
 
 #[test]
 fn a_server_that_is_too_busy_to_list_again_is_left_alone() {
@@ -48,9 +35,7 @@ fn a_server_that_is_too_busy_to_list_again_is_left_alone() {
         let changed = session.answer(change);
         assert_eq!(text(&changed["result"]), "changed", "{era}: {changed:#}");
         // It is asked again, and only for that.
-        while session.tool("mcp.s.extra").is_none() {
-            session.until("notifications/tools/list_changed");
-        }
+        session.until_listed("mcp.s.extra");
         assert!(!logs(&env).contains("mcp.ended"), "{era}: {}", logs(&env));
     }
 }
@@ -61,39 +46,16 @@ fn changing(
     feed: mpsc::Receiver<String>,
     listed: impl Fn(usize) -> Option<Then> + Send + Sync + 'static,
 ) -> impl Fn(&Got) -> Then + Send + Sync + 'static {
-    let (feed, asked) = (Mutex::new(Some(feed)), Mutex::new(0));
-    move |got| match got.rpc() {
-        "server/discover" => {
-            let can = json!({"tools": {"listChanged": true}});
-            let said = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
-                "capabilities": can, "ttlMs": 0, "cacheScope": "private"});
-            Then::json(200, &answer(got, &said))
-        }
-        "subscriptions/listen" => match feed.lock().unwrap().take() {
-            Some(feed) => Then::Feed(EVENTS.to_owned(), feed),
-            None => Then::Hang(EVENTS.to_owned()),
-        },
-        "tools/list" => {
-            let mut asked = asked.lock().unwrap();
-            *asked += 1;
-            let tools = match *asked {
-                1 => json!([tool("good")]),
-                _ => json!([tool("good"), tool("extra")]),
-            };
-            listed(*asked).unwrap_or_else(|| modern(got, &tools))
-        }
-        _ => modern(got, &json!([])),
-    }
-}
-
-fn answer(got: &Got, result: &Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": got.body["id"], "result": result})
-}
-
-fn changed() -> String {
-    let word = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
-                      "params": {}});
-    format!("data: {word}\n\n")
+    let asked = Mutex::new(0);
+    announcing(feed, move |got| {
+        let mut asked = asked.lock().unwrap();
+        *asked += 1;
+        let tools = match *asked {
+            1 => json!([tool("good")]),
+            _ => json!([tool("good"), tool("extra")]),
+        };
+        listed(*asked).unwrap_or_else(|| modern(got, &tools))
+    })
 }
 
 fn away(status: u16, seconds: u64) -> Then {
@@ -121,12 +83,10 @@ fn an_address_that_does_not_list_again_for_now_stays_up_and_is_asked_when_it_wan
     let web = Web::start(changing(feed, waiting(&[(2, 429), (3, 503)], &times)));
     let env = TestEnv::with_config(&web.section(""));
     let mut session = Session::with_tool(&env, "mcp.s.good");
-    tell.send(changed()).unwrap();
+    tell.send(TOOLS_CHANGED.to_owned()).unwrap();
     until_logged(&env, "mcp.list_tools.failed");
     assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
-    while session.tool("mcp.s.extra").is_none() {
-        session.until("notifications/tools/list_changed");
-    }
+    session.until_listed("mcp.s.extra");
     let times = times.lock().unwrap();
     for pair in times[1..4].windows(2) {
         let waited = pair[1] - pair[0];
@@ -165,6 +125,6 @@ fn an_address_that_answers_nothing_when_it_should_list_again_is_down() {
         thread::sleep(Duration::from_millis(10));
     }
     hangs.store(true, Ordering::SeqCst);
-    tell.send(changed()).unwrap();
+    tell.send(TOOLS_CHANGED.to_owned()).unwrap();
     until_logged(&env, "it does not answer any more");
 }

@@ -1,6 +1,6 @@
 //! Configurations that say something nobody meant.
 
-use super::{Session, section};
+use super::{Session, logs, section};
 use crate::support::TestEnv;
 
 /// What is said about a configuration with these servers, and which of them there are.
@@ -80,7 +80,7 @@ fn only_one_server_keeps_its_own_names() {
 fn a_word_about_a_tool_that_is_not_there_is_told() {
     let env = super::with("legacy", "[mcp.servers.tools.ecko]\nhidden = true\n");
     drop(Session::with_tool(&env, "mcp.s.echo"));
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     assert!(
         logs.contains("mcp.tool.unknown") && logs.contains("`ecko`"),
         "{logs}"

@@ -29,6 +29,8 @@ use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
     process::{Child, ChildStdin, ChildStdout},
+    thread,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -105,10 +107,15 @@ impl Session {
     /// The same, once the tool is listed.
     pub(crate) fn with_tool(env: &TestEnv, tool: &str) -> Self {
         let mut session = Self::start(env);
-        while session.tool(tool).is_none() {
-            session.until("notifications/tools/list_changed");
-        }
+        session.until_listed(tool);
         session
+    }
+
+    /// Waits until a tool is listed.
+    pub(crate) fn until_listed(&mut self, tool: &str) {
+        while self.tool(tool).is_none() {
+            self.until("notifications/tools/list_changed");
+        }
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
@@ -224,6 +231,18 @@ pub(crate) fn modern(mut params: Value) -> Value {
     }
     params["_meta"] = meta;
     params
+}
+
+/// What is written down of the server `s`.
+pub(crate) fn logs(env: &TestEnv) -> String {
+    env.run(&["mcp", "logs", "s"]).exits(0).out
+}
+
+/// Waits until that says something.
+pub(crate) fn until_logged(env: &TestEnv, wanted: &str) {
+    while !logs(env).contains(wanted) {
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// The text of a result.

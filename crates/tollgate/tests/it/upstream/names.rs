@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{
-    section,
+    logs, section,
     web::{Web, modern, tool},
 };
 use crate::support::TestEnv;
@@ -40,7 +40,7 @@ fn a_server_without_a_prefix_cannot_take_names_of_one_with_a_prefix() {
     let status = env.run(&["mcp", "status"]).exits(0).out;
     let line = format!("! mcp.two.echo of s: {}", notes[0]);
     assert!(status.contains(&line), "{status}");
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     for name in ["mcp.two.echo", "mcp_two_pid"] {
         let told = format!("mcp.tool.refused: `{name}`: {}", notes[0]);
         assert!(logs.contains(&told), "{logs}");

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Session, section, text, with};
+use super::{Session, logs, section, text, with};
 use crate::support::TestEnv;
 
 #[test]
@@ -40,9 +40,7 @@ fn a_changed_list_of_either_era_is_announced() {
         let mut session = Session::with_tool(&env, "mcp.s.change");
         session.said.clear();
         session.call("mcp.s.change", json!({}));
-        while session.tool("mcp.s.extra").is_none() {
-            session.until("notifications/tools/list_changed");
-        }
+        session.until_listed("mcp.s.extra");
         assert_eq!(
             text(&session.call("mcp.s.extra", json!({}))),
             "extra",
@@ -82,7 +80,7 @@ fn a_server_that_cannot_tell_of_changes_for_now_is_asked_again() {
     while watched(&mut session) != r#"["test://one"]"# {
         thread::sleep(Duration::from_millis(20));
     }
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     let told = logs.matches("mcp.subscribe.failed").count();
     assert_eq!(told, 1, "it is told once: {logs}");
 }

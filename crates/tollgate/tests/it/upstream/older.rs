@@ -1,20 +1,23 @@
 //! Older servers at an address: sessions, a second stream, and answers that are taken up later.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
-    mpsc,
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
 use super::{
-    Session, text,
-    web::{Got, Then, Web, tool},
+    Session,
+    limits::most_memory,
+    text,
+    web::{EVENTS, Got, Then, Web, tool},
 };
 use crate::support::TestEnv;
-
-const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
 fn env_of(web: &Web, more: &str) -> TestEnv {
     TestEnv::with_config(&web.section(more))
@@ -136,6 +139,34 @@ fn event(message: &Value) -> String {
 fn done(id: &Value, said: &str) -> Value {
     let result = json!({"content": [{"type": "text", "text": said}]});
     json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+#[test]
+fn words_on_the_second_stream_that_concern_nobody_are_not_kept() {
+    let long = "x".repeat(2_400_000);
+    let said = |method: &str, params: Value| {
+        event(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+    };
+    let words = [
+        said(
+            "notifications/message",
+            json!({"level": "info", "data": long}),
+        ),
+        said("notifications/resources/updated", json!({"uri": long})),
+    ];
+    let (words, expired) = (words.concat(), AtomicBool::new(false));
+    let web = Web::start(move |got| match got.method.as_str() {
+        "GET" => Then::Endless(EVENTS.to_owned(), words.clone()),
+        _ => legacy(got, &expired, Over::NotFound),
+    });
+    let env = env_of(&web, "");
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(5) {
+        assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
+    }
+    let most = most_memory(session.child.id());
+    assert!(most < 300_000, "it held {most} KiB");
 }
 
 #[test]

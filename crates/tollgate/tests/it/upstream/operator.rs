@@ -135,3 +135,20 @@ fn a_process_that_is_stopped_keeps_no_operator_waiting() {
     assert_eq!(of(runs.child.id())["ready"], true, "{ran:#}");
     assert_eq!(text(&runs.call("mcp.s.echo", json!({}))), "{}");
 }
+
+#[test]
+fn a_secret_in_a_command_or_an_address_is_not_listed() {
+    let key = ["ghp_", "16C7e42F292c6912E7710c838347Ae178B4a"].concat();
+    let program = format!("command = \"serve\"\nargs = [\"--key\", \"{key}\"]");
+    let address = format!("url = \"https://example.com/mcp/{key}\"");
+    let env = TestEnv::with_config(&format!(
+        "[[mcp.servers]]\nname = \"one\"\n{program}\n[[mcp.servers]]\nname = \"two\"\n{address}\n"
+    ));
+    for words in [&["mcp", "list"][..], &["mcp", "list", "--json"]] {
+        let listed = env.run(words).exits(0).out;
+        assert!(!listed.contains(&key), "{listed}");
+        for shown in ["serve --key", "https://example.com/mcp"] {
+            assert!(listed.contains(shown), "{listed}");
+        }
+    }
+}

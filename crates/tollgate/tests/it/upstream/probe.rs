@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    Session, text,
+    Session, logs, text,
     web::{Then, Web, modern, tool},
     with,
 };
@@ -27,7 +27,7 @@ fn begins(words: &str, version: &str) {
 
 /// It began in this version, and never in vain.
 fn began(env: &TestEnv, what: &str, version: &str) {
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(env);
     assert!(
         logs.contains(&format!("it speaks {version}")),
         "{what}: {logs}"

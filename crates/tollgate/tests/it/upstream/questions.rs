@@ -5,7 +5,7 @@ use std::{thread, time::Duration};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::{Session, modern, section, text, with};
+use super::{Session, logs, modern, section, text, until_logged, with};
 use crate::support::TestEnv;
 
 /// A modern call over a connection that can speak either era.
@@ -61,9 +61,7 @@ fn a_question_whose_process_is_gone_says_so() {
     let start = || {
         let mut session =
             Session::begin_with(&env, &["mcp", "--toolsets", "all", "--session", "lasting"]);
-        while session.tool("mcp.s.ask").is_none() {
-            session.until("notifications/tools/list_changed");
-        }
+        session.until_listed("mcp.s.ask");
         session
     };
     let mut session = start();
@@ -100,7 +98,7 @@ fn a_server_that_hears_nothing_before_the_answer_is_left_alone() {
     thread::sleep(Duration::from_secs(2));
     let done = modern_call(&mut session, "mcp.s.ask", &answering(&asked, "Ada"));
     assert_eq!(text(&done["result"]), "hello Ada", "{done:#}");
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     assert!(!logs.contains("mcp.ended"), "{logs}");
 }
 
@@ -113,14 +111,7 @@ fn a_server_that_dies_while_its_question_is_open_is_noticed() {
     let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
     kill_process(Pid::from_raw(first).unwrap(), Signal::KILL).unwrap();
     // Nobody has to want anything of it for that.
-    while !env
-        .run(&["mcp", "logs", "s"])
-        .exits(0)
-        .out
-        .contains("mcp.ended")
-    {
-        thread::sleep(Duration::from_millis(20));
-    }
+    until_logged(&env, "mcp.ended");
     let gone = loop {
         let gone = modern_call(&mut session, "mcp.s.ask", &answering(&asked, "Ada"));
         // It is started again first.
@@ -138,9 +129,7 @@ fn answers_for_one_server_are_worth_nothing_at_another() {
     let config = [section("one", "modern", own), section("two", "modern", own)];
     let env = TestEnv::with_config(&config.concat());
     let mut session = Session::with_tool(&env, "mcp.one.ask");
-    while session.tool("mcp.two.ask").is_none() {
-        session.until("notifications/tools/list_changed");
-    }
+    session.until_listed("mcp.two.ask");
     let asked = modern_call(&mut session, "mcp.one.ask", &json!({}))["result"].clone();
     let answers = json!({"who": {"action": "accept", "content": {"name": "Ada"}}});
     let again = json!({"inputResponses": answers, "requestState": asked["requestState"]});

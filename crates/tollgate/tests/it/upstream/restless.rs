@@ -14,8 +14,8 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Session, section, text,
-    web::{Got, Then, Web, modern, tool},
+    Session, logs, section, text,
+    web::{Got, TOOLS_CHANGED, Web, announcing, modern, tool},
 };
 use crate::support::TestEnv;
 
@@ -24,43 +24,15 @@ fn good() -> String {
     section("good", "legacy", "trust_annotations = true")
 }
 
-/// Waits until a tool is listed.
-fn until(session: &mut Session, tool: &str) {
-    while session.tool(tool).is_none() {
-        session.until("notifications/tools/list_changed");
-    }
-}
-
 /// A server that says after every list that the list has changed.
 fn restless() -> Web {
     let (tell, feed) = mpsc::channel::<String>();
-    let (tell, feed) = (Mutex::new(tell), Mutex::new(Some(feed)));
-    Web::start(move |got: &Got| {
-        let id = &got.body["id"];
-        match got.rpc() {
-            "server/discover" => {
-                let can = json!({"tools": {"listChanged": true}});
-                let about = json!({"supportedVersions": ["2026-07-28"], "capabilities": can,
-                                   "ttlMs": 0, "cacheScope": "private", "resultType": "complete"});
-                Then::json(200, &json!({"jsonrpc": "2.0", "id": id, "result": about}))
-            }
-            "subscriptions/listen" => {
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
-                match feed.lock().unwrap().take() {
-                    Some(feed) => Then::Feed(head.to_owned(), feed),
-                    None => Then::Hang(head.to_owned()),
-                }
-            }
-            "tools/list" => {
-                let word = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed",
-                                  "params": {}});
-                // Nobody may listen any more.
-                drop(tell.lock().unwrap().send(format!("data: {word}\n\n")));
-                modern(got, &json!([tool("own")]))
-            }
-            _ => modern(got, &json!([])),
-        }
-    })
+    let tell = Mutex::new(tell);
+    Web::start(announcing(feed, move |got| {
+        // Nobody may listen any more.
+        drop(tell.lock().unwrap().send(TOOLS_CHANGED.to_owned()));
+        modern(got, &json!([tool("own")]))
+    }))
 }
 
 #[test]
@@ -68,7 +40,7 @@ fn a_server_that_announces_changes_without_end_is_asked_less_and_less() {
     let web = restless();
     let env = TestEnv::with_config(&(web.section("") + &good()));
     let mut session = Session::with_tool(&env, "mcp.s.own");
-    until(&mut session, "mcp.good.echo");
+    session.until_listed("mcp.good.echo");
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(4) {
         assert_eq!(text(&session.call("mcp.good.echo", json!({}))), "{}");
@@ -120,7 +92,7 @@ fn a_neighbour_is_answered_while_a_list_is_looked_through() {
     let is_in_time = done.send(()).is_ok();
     let gave_up = gives_up.join().unwrap();
     assert!(is_in_time && !gave_up, "the neighbour waited");
-    until(&mut session, "mcp.s.own");
+    session.until_listed("mcp.s.own");
 }
 
 #[test]
@@ -132,7 +104,7 @@ fn a_list_of_thirty_megabytes_is_refused_and_costs_nobody_else_anything() {
     let mut session = Session::with_tool(&env, "mcp.good.echo");
     loop {
         assert_eq!(text(&session.call("mcp.good.echo", json!({}))), "{}");
-        let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+        let logs = logs(&env);
         if logs.contains("longer than 8388608 bytes") {
             break;
         }
@@ -149,7 +121,7 @@ fn a_definition_that_is_too_large_is_left_out_and_told() {
     env.ok("mcp.s.plain", "{}");
     let missing = env.call("mcp.s.large1", "{}", &[]).exits(2).json();
     assert_eq!(missing["error"]["kind"], "unknown_tool", "{missing:#}");
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     let told = "mcp.tool.refused: `large1`: its definition is larger than 262144 bytes";
     assert!(logs.contains(told), "{logs}");
 }

@@ -14,8 +14,8 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    Session, text,
-    web::{Then, Web, modern, tool},
+    Session, logs, text, until_logged,
+    web::{EVENTS, Then, Web, modern, tool},
     with, with_script,
 };
 use crate::support::TestEnv;
@@ -39,9 +39,7 @@ fn a_server_is_answered_while_it_shakes_hands_and_lists() {
         // Its list is read again in the same way.
         let params = json!({"description": "Says something else."});
         assert_eq!(text(&session.call("mcp.s.change", params)), "changed");
-        while session.tool("mcp.s.extra").is_none() {
-            session.until("notifications/tools/list_changed");
-        }
+        session.until_listed("mcp.s.extra");
     }
 }
 
@@ -73,7 +71,7 @@ fn a_server_that_is_stuck_while_it_starts_can_be_started_again() {
     let ran = env.run(&["mcp", "restart", "s", "--json"]).exits(0).json();
     assert_eq!(ran["restarted"][0]["ready"], true, "{ran:#}");
     assert_eq!(text(&session.call("mcp.s.echo", json!({}))), "{}");
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     assert!(logs.contains("mcp.restarted"), "{logs}");
     // Nobody waited for its time to be over.
     assert!(!logs.contains("mcp.spawn.failed"), "{logs}");
@@ -111,7 +109,7 @@ fn an_address_where_nothing_is_answered_any_more_is_noticed_and_comes_back() {
     let failed = &answer["structuredContent"]["error"];
     assert_eq!(failed["kind"], "unavailable", "{answer:#}");
     assert!(failed["retry_after_seconds"].as_u64().unwrap() >= 1);
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     assert!(logs.contains("it does not answer any more"), "{logs}");
     hangs.store(false, Ordering::SeqCst);
     while !is_active(&mut session) {
@@ -135,20 +133,8 @@ fn an_address_that_is_slow_with_one_call_is_left_alone() {
         thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     assert!(!logs.contains("mcp.ended"), "{logs}");
-}
-
-/// Waits until a server's log says something.
-fn logged(env: &TestEnv, wanted: &str) -> bool {
-    let since = Instant::now();
-    while since.elapsed() < Duration::from_secs(20) {
-        if env.run(&["mcp", "logs", "s"]).exits(0).out.contains(wanted) {
-            return true;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    false
 }
 
 #[test]
@@ -172,7 +158,7 @@ fn a_call_that_an_address_leaves_waiting_costs_no_other_call_its_time() {
     let busy = held.lock().unwrap();
     open.store(true, Ordering::SeqCst);
     let slow = session.begin("tools/call", json!({"name": "mcp.s.slow", "arguments": {}}));
-    assert!(logged(&env, "mcp.stalled"));
+    until_logged(&env, "mcp.stalled");
     let since = Instant::now();
     let answer = session.call("mcp.s.good", json!({}));
     assert!(since.elapsed() < Duration::from_secs(10), "{answer:#}");
@@ -185,7 +171,7 @@ fn a_call_that_an_address_leaves_waiting_costs_no_other_call_its_time() {
     drop(busy);
     assert_eq!(text(&session.answer(slow)["result"]), "well");
     assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     assert!(logs.contains("mcp.awake"), "{logs}");
     assert!(!logs.contains("mcp.ended"), "{logs}");
 }
@@ -207,7 +193,7 @@ fn an_address_that_answers_while_a_call_waits_is_left_alone() {
         thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     assert!(!logs.contains("mcp.stalled"), "{logs}");
 }
 
@@ -218,7 +204,7 @@ fn an_address_that_still_tells_of_one_call_is_not_taken_for_hung() {
     let deaf = Arc::new(AtomicBool::new(false));
     let is_deaf = Arc::clone(&deaf);
     let web = Web::start(move |got| {
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n".to_owned();
+        let head = EVENTS.to_owned();
         match got.body["params"]["name"].as_str() {
             Some("long") => Then::Feed(head, feed.lock().unwrap().take().unwrap()),
             _ if is_deaf.load(Ordering::SeqCst) => Then::Hang(String::new()),
@@ -251,7 +237,7 @@ fn an_address_that_still_tells_of_one_call_is_not_taken_for_hung() {
     let answer = json!({"jsonrpc": "2.0", "id": call["id"], "result": result});
     tell.send(event(&answer)).unwrap();
     assert_eq!(text(&session.answer(long)["result"]), "well");
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     assert!(!logs.contains("mcp.ended"), "{logs}");
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Session, section, text,
+    Session, logs, section, text,
     web::{Got, Then, Web, modern, tool},
     with,
 };
@@ -199,7 +199,7 @@ fn what_a_tool_hides_is_told_when_it_is_first_seen() {
         shown.contains("! odd of s: it holds hidden characters"),
         "{shown}"
     );
-    let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+    let logs = logs(&env);
     let told = logs
         .lines()
         .filter(|line| line.contains("mcp.tool.odd: `odd`"));
@@ -276,7 +276,7 @@ fn what_prompts_and_resources_hide_is_told_as_well() {
         let shown = env.run(&["mcp", "list"]).exits(0).out;
         let line = "! prompt greet of s: it holds hidden characters";
         assert!(shown.contains(line), "{shown}");
-        let logs = env.run(&["mcp", "logs", "s"]).exits(0).out;
+        let logs = logs(&env);
         for told in ["resource `one`", "template `many`", "prompt `greet`"] {
             let event = format!("mcp.offer.odd: {told}");
             let told = logs.lines().filter(|line| line.contains(&event));

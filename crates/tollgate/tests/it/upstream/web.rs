@@ -234,6 +234,40 @@ pub(crate) fn modern(got: &Got, tools: &Value) -> Then {
     }
 }
 
+/// The head of an answer that goes on for as long as somebody listens.
+pub(crate) const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+/// What a server says there when its tools have changed.
+pub(crate) const TOOLS_CHANGED: &str = concat!(
+    r#"data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}"#,
+    "\n\n"
+);
+
+/// A modern server that says when its tools have changed, and how it lists them.
+pub(crate) fn announcing(
+    feed: Receiver<String>,
+    listed: impl Fn(&Got) -> Then + Send + Sync + 'static,
+) -> impl Fn(&Got) -> Then + Send + Sync + 'static {
+    let feed = Mutex::new(Some(feed));
+    move |got| match got.rpc() {
+        "server/discover" => {
+            let can = json!({"tools": {"listChanged": true}});
+            let about = json!({"supportedVersions": ["2026-07-28"], "capabilities": can,
+                               "ttlMs": 0, "cacheScope": "private", "resultType": "complete"});
+            Then::json(
+                200,
+                &json!({"jsonrpc": "2.0", "id": got.body["id"], "result": about}),
+            )
+        }
+        "subscriptions/listen" => match feed.lock().unwrap().take() {
+            Some(feed) => Then::Feed(EVENTS.to_owned(), feed),
+            None => Then::Hang(EVENTS.to_owned()),
+        },
+        "tools/list" => listed(got),
+        _ => modern(got, &json!([])),
+    }
+}
+
 /// A tool that only reads.
 pub(crate) fn tool(name: &str) -> Value {
     json!({"name": name, "inputSchema": {"type": "object"},

@@ -149,8 +149,14 @@ async fn list(scene: &Scene<'_>) -> Result<Exit, Stop> {
     let pins = lock(scene).read()?;
     let catalog = wire::listed(&scene.config, &scene.environment).await?;
     let servers = scene.config.mcp.servers.iter();
+    let cleaner = wire::cleaner(&scene.config)?;
     let rows: Vec<Row> = servers
         .map(|server| Row::of(server, &pins, &catalog))
+        // A secret may stand where it should not, among the words of a command or in an address.
+        .map(|row| Row {
+            place: cleaner.line(&row.place),
+            ..row
+        })
         .collect();
     catalog.close().await;
     if scene.console.is_json() {
