@@ -267,8 +267,7 @@ impl Gateway {
     pub async fn replace_skills(&self, skills: Vec<Skill>, policies: Policies) {
         self.0.skills.put(skills);
         self.replace_policies(policies);
-        let catalog = self.catalog().collect_again().await;
-        self.replace_catalog(catalog);
+        self.collect_again().await;
     }
 
     fn replace_policies(&self, policies: Policies) {

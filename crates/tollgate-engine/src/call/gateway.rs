@@ -106,6 +106,8 @@ pub(crate) struct Inner {
     pub(crate) spans: Arc<dyn SpanSink>,
     probe: Option<Arc<dyn StageProbe>>,
     pub(super) changes: broadcast::Sender<Changed>,
+    /// Held by whoever puts another catalogue together, so that no older one replaces it.
+    pub(super) collecting: tokio::sync::Mutex<()>,
     pub(super) followed: Mutex<HashMap<String, usize>>,
     turns: Semaphore,
     waiting: AtomicUsize,
@@ -133,6 +135,7 @@ impl Gateway {
             spans: parts.spans,
             probe: parts.probe,
             changes: broadcast::channel(notices::BACKLOG).0,
+            collecting: tokio::sync::Mutex::default(),
             followed: Mutex::default(),
             waiting: AtomicUsize::new(0),
         });

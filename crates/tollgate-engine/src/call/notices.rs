@@ -61,6 +61,13 @@ impl Gateway {
         self.follow_again();
     }
 
+    /// Asks every provider again, and puts what they say in place.
+    pub(crate) async fn collect_again(&self) {
+        let _collecting = self.0.collecting.lock().await;
+        let catalog = self.catalog().collect_again().await;
+        self.replace_catalog(catalog);
+    }
+
     /// Lets providers say that something of theirs has changed.
     pub fn attend(&self) {
         let heard = Arc::<Heard>::default();
@@ -78,6 +85,7 @@ impl Gateway {
                 let Some(gateway) = inner.upgrade().map(Gateway) else {
                     return;
                 };
+                let _collecting = gateway.0.collecting.lock().await;
                 let changed = heard.take();
                 let catalog = gateway.catalog().collect_from(&changed).await;
                 gateway.replace_catalog(catalog);

@@ -28,13 +28,13 @@ mod table;
 mod tabs;
 mod views;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use tollgate_browser::Browser;
 use tollgate_core::{
-    Answer, CallContext, Health, Provider, ProviderError, SessionKey, ToolCall, ToolName, ToolSet,
-    ToolSpec, TrustLevel, Warning,
+    Answer, CallContext, Health, Notice, NoticeSink, Provider, ProviderError, SessionKey, ToolCall,
+    ToolName, ToolSet, ToolSpec, TrustLevel, Warning,
 };
 
 use asked::Question;
@@ -43,6 +43,9 @@ use desk::{Desk, Place};
 pub use paint::paint;
 pub use settings::{Handover, Settings};
 pub use tollgate_browser::{INSTALL, Limits, Whereabouts};
+
+/// How long a browser that is missing is not looked for.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// Tools that only a local caller may use.
 const LOCAL: &[&str] = &[
@@ -88,6 +91,25 @@ impl Provider for Tools {
             }
         }
         Ok(specs)
+    }
+
+    /// A browser that is not there may be installed while we run.
+    fn watch(&self, notices: Arc<dyn NoticeSink>) {
+        let desk = Arc::downgrade(&self.desk);
+        let is_missing = |desk: &Desk| desk.settings.whereabouts.find().is_err();
+        if !self.desk.settings.is_enabled || !is_missing(&self.desk) {
+            return;
+        }
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(LOOK_AGAIN).await;
+                match desk.upgrade() {
+                    Some(desk) if is_missing(&desk) => {}
+                    Some(_) => return notices.notice(Notice::ListsChanged),
+                    None => return,
+                }
+            }
+        });
     }
 
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {

@@ -1,16 +1,21 @@
 //! What a server says to nobody in particular, until somebody has a moment for it.
 //!
-//! Invariant: only what means something here waits, and each of it is small: whatever a server
-//! says, and however much, little of it is kept.
+//! Invariants: only what means something here waits, and each of it is small: whatever a server
+//! says, and however much, little of it is kept. That lists have changed is never lost, however
+//! much else is said.
+
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tollgate_core::Payload;
 
 use super::{pages, rpc::Heard};
 
 /// Words that may wait.
 const MOST: usize = 256;
+/// Places among them that are kept for who asks and waits for an answer.
+const FOR_QUESTIONS: usize = 128;
 /// Bytes of one that are looked at.
 const LONGEST: usize = 16 << 10;
 
@@ -29,26 +34,65 @@ pub(super) enum Word {
 
 /// Where such words are brought.
 #[derive(Clone)]
-pub(super) struct Chatter(mpsc::Sender<Word>);
+pub(super) struct Chatter {
+    words: mpsc::Sender<Word>,
+    lists: Arc<Notify>,
+}
+
+/// Where they are heard.
+pub(super) struct Hears {
+    words: mpsc::Receiver<Word>,
+    lists: Arc<Notify>,
+}
 
 /// A place for words, and where they are heard.
-pub(super) fn channel() -> (Chatter, mpsc::Receiver<Word>) {
-    let (tell, hears) = mpsc::channel(MOST);
-    (Chatter(tell), hears)
+pub(super) fn channel() -> (Chatter, Hears) {
+    let (tell, words) = mpsc::channel(MOST);
+    let lists = Arc::new(Notify::new());
+    let chatter = Chatter {
+        words: tell,
+        lists: Arc::clone(&lists),
+    };
+    (chatter, Hears { words, lists })
 }
 
 impl Chatter {
     /// Keeps what means something, if there is room.
     pub(super) fn tell(&self, heard: Heard) {
-        if let Some(word) = word(heard) {
-            drop(self.0.try_send(word));
+        match word(heard) {
+            None => {}
+            Some(Word::ListsChanged) => self.lists_changed(),
+            Some(question @ Word::Asked(..)) => drop(self.words.try_send(question)),
+            Some(word @ (Word::Updated(_) | Word::PageDone(_))) => {
+                if self.words.capacity() > FOR_QUESTIONS {
+                    drop(self.words.try_send(word));
+                }
+            }
         }
     }
 
     /// The same; waits for room.
     pub(super) async fn tell_in_turn(&self, heard: Heard) {
-        if let Some(word) = word(heard) {
-            drop(self.0.send(word).await);
+        match word(heard) {
+            None => {}
+            Some(Word::ListsChanged) => self.lists_changed(),
+            Some(word) => drop(self.words.send(word).await),
+        }
+    }
+
+    /// Says that lists may be others.
+    pub(super) fn lists_changed(&self) {
+        self.lists.notify_one();
+    }
+}
+
+impl Hears {
+    /// The next word; nothing if there will be none.
+    pub(super) async fn next(&mut self) -> Option<Word> {
+        tokio::select! {
+            biased;
+            () = self.lists.notified() => Some(Word::ListsChanged),
+            word = self.words.recv() => word,
         }
     }
 }
@@ -109,6 +153,28 @@ mod tests {
         assert!(told("notifications/odd", json!({})).is_none());
         assert!(told("notifications/message", json!({})).is_none());
         assert!(word(Heard::Answered(7, Ok(Payload::empty_object()))).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_changed_list_and_a_question_are_heard_behind_any_number_of_words() {
+        let (chatter, mut hears) = channel();
+        let told =
+            |method: &str| Heard::Told(method.to_owned(), Payload::from(json!({"uri": "a:b"})));
+        for _ in 0..1000 {
+            chatter.tell(told("notifications/resources/updated"));
+        }
+        chatter.tell(told("notifications/tools/list_changed"));
+        let id = RawValue::from_string("7".to_owned()).unwrap();
+        chatter.tell(Heard::Asked(id, "ping".to_owned(), Payload::empty_object()));
+        drop(chatter);
+        let (mut changed, mut asked, mut all) = (0, 0, 0);
+        while let Some(word) = hears.next().await {
+            changed += usize::from(matches!(word, Word::ListsChanged));
+            asked += usize::from(matches!(word, Word::Asked(..)));
+            all += 1;
+        }
+        assert_eq!((changed, asked), (1, 1));
+        assert!(all < MOST, "{all}");
     }
 
     #[test]

@@ -5,10 +5,11 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use tokio_util::sync::CancellationToken;
 use tollgate_core::Notice;
 
 use super::{
-    Upstream,
+    Upstream, http,
     link::{Exchange, Next},
     peer::{Extras, Peer},
     rpc::{self, Heard, RpcError},
@@ -39,16 +40,21 @@ impl Upstream {
         wanted
     }
 
-    /// Begins to listen to a server that can be called.
-    pub(super) fn listen(self: &Arc<Self>, peer: &Arc<Peer>) {
+    /// Begins to listen to a server. What is given back says that it is listened to, or not for
+    /// now; whoever does not wait for that says so by it, and lists are read again afterwards.
+    pub(super) fn listen(self: &Arc<Self>, peer: &Arc<Peer>) -> CancellationToken {
         let (own, peer) = (Arc::clone(self), Arc::clone(peer));
+        let begun = CancellationToken::new();
+        let told = begun.clone();
         tokio::spawn(async move {
             let over = peer.over.clone();
             let listens = async {
                 if peer.modern {
-                    own.listen_to_modern(&peer).await;
+                    own.listen_to_modern(&peer, &told).await;
+                    told.cancel();
                 } else {
-                    own.subscribe_at_legacy(&peer).await;
+                    let overhears = http::overhear(&peer.link, &told);
+                    tokio::join!(overhears, own.subscribe_at_legacy(&peer));
                 }
             };
             tokio::select! {
@@ -56,6 +62,7 @@ impl Upstream {
                 () = over.cancelled() => {}
             }
         });
+        begun
     }
 
     /// An older server is told of each thing by itself.
@@ -87,7 +94,7 @@ impl Upstream {
     }
 
     /// A modern server is told everything in one request, which stays open.
-    async fn listen_to_modern(&self, peer: &Peer) {
+    async fn listen_to_modern(&self, peer: &Peer, begun: &CancellationToken) {
         let changes = |what: &str| peer.capabilities[what]["listChanged"] == true;
         let lists = ["tools", "resources", "prompts"].into_iter().any(changes);
         let watches = peer.capabilities["resources"]["subscribe"] == true;
@@ -100,6 +107,7 @@ impl Upstream {
         loop {
             let wanted = followed.borrow_and_update().clone();
             if !lists && wanted.is_empty() {
+                begun.cancel();
                 if followed.changed().await.is_err() {
                     return;
                 }
@@ -110,7 +118,7 @@ impl Upstream {
             let ended = match asked.await {
                 Err(_) => Ended::Broke,
                 Ok((id, mut exchange)) => tokio::select! {
-                    ended = self.hear_changes(&mut exchange) => ended,
+                    ended = self.hear_changes(&mut exchange, begun) => ended,
                     changed = followed.changed() => {
                         peer.cancel(id, "something else is wanted").await;
                         match changed {
@@ -120,6 +128,7 @@ impl Upstream {
                     }
                 },
             };
+            begun.cancel();
             match ended {
                 Ended::Refused(error) => {
                     let never = is_never(&error);
@@ -132,8 +141,6 @@ impl Upstream {
                 }
                 Ended::Broke => {}
                 Ended::Heard => {
-                    // Something may have changed while nobody listened.
-                    self.relist.notify_one();
                     wait = FIRST;
                     is_told = false;
                 }
@@ -143,8 +150,8 @@ impl Upstream {
         }
     }
 
-    /// Hears of changes until the stream ends.
-    async fn hear_changes(&self, exchange: &mut Exchange) -> Ended {
+    /// Hears of changes until the stream ends; the first that is heard says that it has begun.
+    async fn hear_changes(&self, exchange: &mut Exchange, begun: &CancellationToken) -> Ended {
         let mut ended = Ended::Broke;
         loop {
             let heard = match exchange.next().await {
@@ -152,7 +159,14 @@ impl Upstream {
                 Ok(Next::Answer(Err(error))) => return Ended::Refused(error),
                 Ok(Next::Answer(Ok(_))) | Err(_) => return ended,
             };
-            ended = Ended::Heard;
+            if matches!(ended, Ended::Broke) {
+                ended = Ended::Heard;
+                // Something may have changed while nobody listened.
+                if begun.is_cancelled() {
+                    self.relist.notify_one();
+                }
+                begun.cancel();
+            }
             let Heard::Told(method, params) = &heard else {
                 continue;
             };

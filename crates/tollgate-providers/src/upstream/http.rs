@@ -43,6 +43,8 @@ const BROKEN: &str = "the stream broke before the answer";
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How long it takes until a stream that ended is opened again.
 const AGAIN: Duration = Duration::from_secs(1);
+/// The longest wait for one that cannot be opened.
+const SELDOM: Duration = Duration::from_secs(60);
 /// How long a server may take to say that it knows a session.
 const KNOWN: Duration = Duration::from_secs(5);
 /// How long a server may take to accept what wants no answer.
@@ -243,19 +245,34 @@ impl Http {
         why.ok().and_then(|why| why.clone()).unwrap_or_default()
     }
 
-    /// Hears what an older server says of its own accord; `false` if it never does.
-    async fn overhear(&self) -> bool {
-        let Ok(mut response) = self.allowed(self.listening()).await else {
-            return true;
-        };
-        if !response.status.is_success() || !is_stream(&response) {
-            return false;
+    /// Hears what an older server says of its own accord, until the stream ends. `last` is the
+    /// last of it that has a name, to go on behind it.
+    async fn overhear(&self, last: &mut Option<String>, begun: &CancellationToken) -> Overheard {
+        let mut letter = self.listening();
+        if let Some(last) = last.as_ref().and_then(|last| last.parse().ok()) {
+            letter.headers.insert(LAST_EVENT, last);
         }
+        let Ok(mut response) = self.allowed(letter).await else {
+            return Overheard::NotNow;
+        };
+        let status = response.status;
+        let is_busy = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
+        if is_busy || matches!(status.as_u16(), 408 | 429) {
+            return Overheard::NotNow;
+        }
+        if !status.is_success() || !is_stream(&response) {
+            return Overheard::Never;
+        }
+        // Something may have changed while nobody listened.
+        if begun.is_cancelled() {
+            self.chatter.lists_changed();
+        }
+        begun.cancel();
         let mut events = Events::new(self.message_bytes);
         while let Ok(Some(piece)) = response.chunk().await {
             self.heard.beat();
             if events.push(&piece).is_err() {
-                return true;
+                break;
             }
             while let Some(event) = events.next() {
                 let heard = self.garbage.read(&event);
@@ -264,7 +281,8 @@ impl Http {
                 }
             }
         }
-        true
+        *last = events.last().map(str::to_owned).or(last.take());
+        Overheard::Ended
     }
 
     /// Tells an older server that its session is over.
@@ -504,20 +522,31 @@ fn spelled(text: &str) -> String {
     format!("=?base64?{}?=", STANDARD.encode(text))
 }
 
-/// Hears an older server on a task of its own; a stream that ends is opened again.
-pub(super) fn overhear(link: Arc<super::link::Link>, over: CancellationToken) {
-    tokio::spawn(async move {
-        let super::link::Link::Http(http) = &*link else {
-            return;
-        };
-        let hears = async {
-            while http.overhear().await {
-                tokio::time::sleep(AGAIN).await;
-            }
-        };
-        tokio::select! {
-            () = hears => {}
-            () = over.cancelled() => {}
+/// How listening to an older server ended.
+enum Overheard {
+    /// It has no such stream.
+    Never,
+    /// There was none this time.
+    NotNow,
+    /// The stream came to its end.
+    Ended,
+}
+
+/// Hears an older server; a stream that ends is opened again. Says by `begun` that it is heard, or
+/// not for now.
+pub(super) async fn overhear(link: &super::link::Link, begun: &CancellationToken) {
+    let _begun = begun.clone().drop_guard();
+    let super::link::Link::Http(http) = link else {
+        return;
+    };
+    let (mut last, mut wait) = (None, AGAIN);
+    loop {
+        match http.overhear(&mut last, begun).await {
+            Overheard::Never => return,
+            Overheard::NotNow => wait = (wait * 2).min(SELDOM),
+            Overheard::Ended => wait = AGAIN,
         }
-    });
+        begun.cancel();
+        tokio::time::sleep(wait).await;
+    }
 }

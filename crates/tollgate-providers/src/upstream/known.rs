@@ -262,7 +262,7 @@ impl Upstream {
             Ok((standings, stamp)) => (Some(standings), stamp),
             Err(error) => {
                 let why = format!("nothing can be pinned: {error}");
-                self.journal("mcp.lock.failed", &why);
+                self.tell_once("mcp.lock.failed", why);
                 (None, None)
             }
         }

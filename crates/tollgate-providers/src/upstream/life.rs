@@ -10,20 +10,17 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    sync::mpsc,
-    time::{Instant, MissedTickBehavior, interval, timeout},
-};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tollgate_core::{ErrorCode, Notice};
 use tollgate_sandbox::{Program, spawn_supervised};
 
 use super::{
     Upstream,
-    chatter::{self, Chatter, Word},
+    chatter::{self, Chatter, Hears, Word},
     control::Control,
     excerpt,
     garbage::Garbage,
-    http::{self, Http},
+    http::Http,
     link::{Link, LinkError},
     peer::{self, AskError, Begun, Peer},
     settings::{Era, Transport},
@@ -46,6 +43,8 @@ const BREAKER: usize = WAITS.len();
 const LONG_WHILE: Duration = Duration::from_secs(300);
 /// How long a server may take to say that it is awake.
 pub(super) const AWAKE: Duration = Duration::from_secs(5);
+/// How long its lists wait until it is listened to.
+const LISTENING: Duration = Duration::from_secs(1);
 /// How much of standard error is kept.
 const STDERR: usize = 64 << 10;
 /// Characters of the last line of it that are told of a failure to start.
@@ -251,6 +250,10 @@ impl Upstream {
     }
 
     async fn while_up(self: &Arc<Self>, peer: &Arc<Peer>, up: &mut Option<Instant>) -> Trouble {
+        // Whatever changes once it is listened to is heard, so that comes first.
+        let listens = self.listen(peer);
+        let _in_time = timeout(LISTENING, listens.cancelled()).await.is_ok();
+        listens.cancel();
         let listing = self.settings.start_timeout;
         let listed = match peer.list(listing).await {
             Ok(listed) => listed,
@@ -265,7 +268,6 @@ impl Upstream {
         self.set(Phase::Up(Arc::clone(peer)));
         *up = Some(Instant::now());
         self.notice(Notice::ListsChanged);
-        self.listen(peer);
         self.keep_lists(peer, others);
         let mut look = interval(self.settings.health_interval);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -298,8 +300,8 @@ impl Upstream {
 
     /// Takes what is said to nobody in particular, for as long as something can be: a server may
     /// want an answer before it gives its own, also while it shakes hands or lists.
-    async fn attend(&self, link: &Link, hears: &mut mpsc::Receiver<Word>) {
-        while let Some(word) = hears.recv().await {
+    async fn attend(&self, link: &Link, hears: &mut Hears) {
+        while let Some(word) = hears.next().await {
             match word {
                 Word::ListsChanged => self.relist.notify_one(),
                 Word::Updated(uri) => self.notice(Notice::ResourceUpdated(self.names.uri(&uri))),
@@ -331,7 +333,7 @@ impl Upstream {
         is_hung.then(|| "it does not answer any more".to_owned())
     }
 
-    async fn connect(&self) -> Result<(Peer, mpsc::Receiver<Word>), Trouble> {
+    async fn connect(&self) -> Result<(Peer, Hears), Trouble> {
         let mut era = self.settings.era;
         loop {
             let (chatter, mut hears) = chatter::channel();
@@ -342,9 +344,6 @@ impl Upstream {
             };
             match begun {
                 Ok(Begun::Peer(peer)) => {
-                    if !peer.modern {
-                        http::overhear(Arc::clone(&peer.link), peer.over.clone());
-                    }
                     return Ok((peer, hears));
                 }
                 Ok(Begun::Left(_)) if era == Era::Auto && is_stdio(&link) => {
@@ -399,6 +398,9 @@ impl Upstream {
                     stderr_bytes: STDERR,
                     is_kept: true,
                 };
+                if cwd.as_ref().is_some_and(|folder| !folder.is_dir()) {
+                    return Err(failed("the folder it starts in is not there".to_owned()));
+                }
                 let child = spawn_supervised(program)
                     .await
                     .map_err(|error| failed(format!("`{command}` cannot be started: {error}")))?;

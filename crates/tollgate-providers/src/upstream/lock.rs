@@ -22,6 +22,9 @@ use tollgate_sanitize::{Kind, Sanitizer, Scope};
 
 use super::{offered::Offered, settings::Pinning};
 
+/// Tools of one server that are not listed any more and still known.
+const MOST_GONE: usize = 2_000;
+
 /// The pins, in one file.
 #[derive(Debug, Clone)]
 pub struct Lock {
@@ -48,6 +51,9 @@ pub struct Pinned {
     /// Its tools, by its own names.
     #[serde(default)]
     pub tools: BTreeMap<String, Pin>,
+    /// Definitions in use of tools that it does not list any more, should it list them again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub gone: BTreeMap<String, Pin>,
 }
 
 /// What is pinned of one tool.
@@ -129,6 +135,27 @@ pub fn oddities(definition: &str) -> Vec<&'static str> {
         found.push("it reads like instructions to a model");
     }
     found
+}
+
+impl Pinned {
+    /// Sets aside what is pinned of tools that are not listed; says whether there were any.
+    fn leave_out(&mut self, listed: &Standings) -> bool {
+        let (kept, left) = std::mem::take(&mut self.tools)
+            .into_iter()
+            .partition(|(name, _)| listed.contains_key(name));
+        self.tools = kept;
+        let left: BTreeMap<String, Pin> = left;
+        let any = !left.is_empty();
+        // What nobody accepted is as new as if it had never been there.
+        let left = left.into_iter().filter(|(_, pin)| pin.accepted.is_some());
+        for (name, pin) in left {
+            if self.gone.len() < MOST_GONE {
+                let waiting = None;
+                self.gone.insert(name, Pin { waiting, ..pin });
+            }
+        }
+        any
+    }
 }
 
 impl Told {
@@ -213,7 +240,7 @@ impl Lock {
                 standings.insert(name.clone(), standing);
                 changed |= differs;
             }
-            changed
+            pinned.leave_out(&standings) || changed
         })?;
         Ok((standings, stamp))
     }
@@ -261,14 +288,18 @@ impl Lock {
 
 /// How one tool stands, and whether the file has to say something new.
 fn review(pinned: &mut Pinned, name: &str, told: &Told, mode: Pinning) -> (Standing, bool) {
-    let pin = pinned.tools.entry(name.to_owned()).or_insert(Pin {
-        accepted: None,
-        waiting: None,
+    let back = pinned.gone.remove(name);
+    let is_back = back.is_some();
+    let pin = pinned.tools.entry(name.to_owned()).or_insert_with(|| {
+        back.unwrap_or(Pin {
+            accepted: None,
+            waiting: None,
+        })
     });
     let waits = pin.waiting.as_ref().map(|waiting| waiting.sha256.clone());
     match &pin.accepted {
         Some(accepted) if accepted.sha256 == told.sha256 => {
-            (Standing::Accepted, pin.waiting.take().is_some())
+            (Standing::Accepted, pin.waiting.take().is_some() || is_back)
         }
         None if mode == Pinning::OnSight => {
             pin.accepted = Some(told.clone());
@@ -285,7 +316,7 @@ fn review(pinned: &mut Pinned, name: &str, told: &Told, mode: Pinning) -> (Stand
             if fresh {
                 pin.waiting = Some(told.clone());
             }
-            (standing, fresh)
+            (standing, fresh || is_back)
         }
     }
 }
@@ -332,6 +363,44 @@ mod tests {
         assert_eq!(see(other, Pinning::OnSight), Standing::Changed);
         assert_eq!(accept(other), ["t"]);
         assert_eq!(see(other, Pinning::OnSight), Standing::Accepted);
+    }
+
+    #[test]
+    fn a_tool_that_is_listed_no_more_is_known_again_when_it_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::new(folder.path().join("tollgate.lock"));
+        let see = |tools: &[(&str, &str)], mode| {
+            let tools: Vec<_> = tools
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), Told::of(&raw(text))))
+                .collect();
+            let offers = Offering::default();
+            lock.review("s", &tools, mode, &offers).unwrap().0
+        };
+        let (one, other) = (r#"{"name":"t"}"#, r#"{"name":"t","description":"b"}"#);
+        let plain = ("u", r#"{"name":"u"}"#);
+        see(&[("t", one), plain], Pinning::OnSight);
+        see(&[plain], Pinning::OnSight);
+        let pinned = lock.read().unwrap().servers.remove("s").unwrap();
+        assert_eq!(Vec::from_iter(pinned.tools.keys()), ["u"]);
+        assert_eq!(Vec::from_iter(pinned.gone.keys()), ["t"]);
+        // It is compared with what it was, not taken for new.
+        let again = see(&[("t", other), plain], Pinning::OnSight);
+        assert_eq!(again["t"], Standing::Changed);
+        assert!(lock.read().unwrap().servers["s"].gone.is_empty());
+        // What waits does not wait for a tool that is not there.
+        see(&[plain], Pinning::OnSight);
+        assert!(
+            lock.read().unwrap().servers["s"].gone["t"]
+                .waiting
+                .is_none()
+        );
+        let again = see(&[("t", one), plain], Pinning::OnSight);
+        assert_eq!(again["t"], Standing::Accepted);
+        // What was never accepted is new again.
+        see(&[("new", one)], Pinning::Ask);
+        see(&[], Pinning::Ask);
+        assert!(!lock.read().unwrap().servers["s"].gone.contains_key("new"));
     }
 
     #[test]

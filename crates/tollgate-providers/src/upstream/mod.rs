@@ -48,7 +48,7 @@ use std::{
     collections::{BTreeSet, HashMap, HashSet},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -106,6 +106,8 @@ pub(crate) struct Upstream {
     taken: Mutex<Taken>,
     /// How many lists it was asked for.
     lists: AtomicU64,
+    /// Whether it is asked for one now.
+    lists_now: AtomicBool,
     /// What hides something or commands, as the operator was told of it.
     odd: Mutex<HashSet<String>>,
     notices: OnceLock<Arc<dyn NoticeSink>>,
@@ -178,6 +180,7 @@ fn upstreams(settings: Settings) -> Vec<Arc<Upstream>> {
                 lock: lock.clone().filter(|_| server.pin != Pinning::Off),
                 taken: Mutex::default(),
                 lists: AtomicU64::new(0),
+                lists_now: AtomicBool::new(false),
                 odd: Mutex::default(),
                 notices: OnceLock::new(),
                 wanted: Notify::new(),
@@ -242,9 +245,10 @@ impl Upstream {
         }
     }
 
-    /// Whether nobody waits for an answer of it; a question of its own may still be open.
+    /// Whether nobody waits for an answer of it, we ourselves included; a question of its own may still be open.
     fn is_idle(&self) -> bool {
-        self.turns.available_permits() == self.settings.concurrent
+        let has_calls = self.turns.available_permits() < self.settings.concurrent;
+        !has_calls && !self.lists_now.load(Ordering::Relaxed)
     }
 
     /// Waits for a turn; a full queue answers at once.

@@ -3,7 +3,13 @@
 //! Invariant: a list that cannot be read again leaves what is known as it is and costs no call;
 //! whether the server still answers at all is found out by whoever watches over it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tollgate_core::Notice;
@@ -17,6 +23,22 @@ use super::{
 /// Waits before lists that could not be read are asked for again.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// A list is being read, however that ends.
+struct Now<'a>(&'a AtomicBool);
+
+impl<'a> Now<'a> {
+    fn begin(flag: &'a AtomicBool) -> Self {
+        flag.store(true, Ordering::Relaxed);
+        Self(flag)
+    }
+}
+
+impl Drop for Now<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
 
 impl Upstream {
     /// Reads the lists of a server that can be called again, whenever that is due; `others` are
@@ -62,7 +84,11 @@ impl Upstream {
         peer: &Peer,
         others: &mut Listed,
     ) -> Option<AskError> {
-        let mut listed = match peer.list(self.settings.start_timeout).await {
+        let listed = {
+            let _now = Now::begin(&self.lists_now);
+            peer.list(self.settings.start_timeout).await
+        };
+        let mut listed = match listed {
             Ok(listed) => listed,
             Err(error) => {
                 let why = format!("its tools stay as they were: {error}");

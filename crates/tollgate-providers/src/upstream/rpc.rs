@@ -109,16 +109,29 @@ fn number(id: &RawValue) -> Option<u64> {
     id.get().trim_matches('"').parse().ok()
 }
 
-/// The id of an answer of which only the beginning is known; lines of a log have ids as well.
+/// The id of an answer of which only the beginning is known. Lines of a log have ids as well, and
+/// so have parts of what a server says of its own accord.
 pub(super) fn early_id(beginning: &[u8]) -> Option<u64> {
     let text = String::from_utf8_lossy(&beginning[..beginning.len().min(256)]).into_owned();
-    if !text.contains("\"jsonrpc\"") {
-        return None;
+    let mut rest = text.trim_start().strip_prefix('{')?;
+    let (mut is_rpc, mut id) = (false, None);
+    // What stands before the first value that is long, name by name.
+    loop {
+        let field = rest.trim_start().strip_prefix('"')?;
+        let (name, after) = field.split_once('"')?;
+        let value = after.trim_start().strip_prefix(':')?.trim_start();
+        let end = value.find([',', '}']).unwrap_or(value.len());
+        match name {
+            "jsonrpc" => is_rpc = true,
+            "id" => id = value[..end].trim().trim_matches('"').parse().ok(),
+            "result" | "error" => break,
+            "method" | "params" => return None,
+            _ if value.starts_with(['{', '[', '"']) => return None,
+            _ => {}
+        }
+        rest = value[end..].strip_prefix(',')?;
     }
-    let (_, after) = text.split_once("\"id\"")?;
-    let after = after.trim_start().strip_prefix(':')?.trim_start();
-    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+    id.filter(|_| is_rpc)
 }
 
 /// Prints a request; `params` is an object already.
@@ -204,7 +217,19 @@ mod tests {
             early_id(br#"{"jsonrpc":"2.0", "id" : 42,"result":"#),
             Some(42)
         );
+        assert_eq!(
+            early_id(br#"{"id":"42","jsonrpc":"2.0","error":{"#),
+            Some(42)
+        );
         assert_eq!(early_id(br#"{"jsonrpc":"2.0","result":{"#), None);
+        for other in [
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"id":42,"#,
+            r#"{"jsonrpc":"2.0","params":{"id":42},"#,
+            r#"{"id":42,"method":"sampling/createMessage","jsonrpc":"2.0","#,
+            r#"{"jsonrpc":"2.0","id":4"#,
+        ] {
+            assert_eq!(early_id(other.as_bytes()), None, "{other}");
+        }
         assert_eq!(early_id(br#"{"level":30,"id":42,"msg":"started"}"#), None);
     }
 }

@@ -326,8 +326,11 @@ async fn write(mut stdin: pipe::Sender, mut letters: mpsc::Receiver<String>, sha
         let written = tokio::time::timeout(UNREAD, stdin.write_all(text.as_bytes())).await;
         let why = match written {
             Ok(Ok(())) => continue,
-            // The reader knows how it ended.
-            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => return,
+            Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                // If it ended, the reader knows how.
+                tokio::time::sleep(GRACE).await;
+                "it closed its input".to_owned()
+            }
             Ok(Err(error)) => format!("its input cannot be written: {error}"),
             Err(_) => "it does not read its input".to_owned(),
         };

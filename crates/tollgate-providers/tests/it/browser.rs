@@ -1,15 +1,20 @@
 //! The browser's tools, with a real Chromium against pages on the loopback interface.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap, fs::Permissions, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
+    sync::mpsc,
 };
 use tollgate_core::{
-    Answer, CallContext, Principal, Provider, ProviderError, ToolResult, TrustLevel,
+    Answer, CallContext, Notice, NoticeSink, Principal, Provider, ProviderError, ToolResult,
+    TrustLevel,
 };
 use tollgate_providers::browser::{self, Settings, Whereabouts};
 use tollgate_testkit::{call_tool, fakes::context};
@@ -476,6 +481,37 @@ async fn without_chromium_the_tools_say_how_to_get_it() {
     assert_eq!(off.tools().await.unwrap().len(), 0);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_browser_that_is_installed_later_is_noticed() {
+    struct Sink(mpsc::UnboundedSender<Notice>);
+    impl NoticeSink for Sink {
+        fn notice(&self, notice: Notice) {
+            self.0.send(notice).unwrap();
+        }
+    }
+    let folder = TempDir::new().unwrap();
+    let program = folder.path().join("chromium");
+    let whereabouts = Whereabouts {
+        named: Some(program.clone()),
+        path: None,
+    };
+    let provider = browser::provider(Settings {
+        is_enabled: true,
+        whereabouts,
+        ..Settings::default()
+    });
+    let inactive = async || provider.tools().await.unwrap()[0].inactive.clone();
+    let (told, mut tells) = mpsc::unbounded_channel();
+    provider.watch(Arc::new(Sink(told)));
+    assert!(inactive().await.is_some());
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(tells.try_recv().is_err(), "it is still missing");
+    std::fs::write(&program, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(tells.recv().await, Some(Notice::ListsChanged));
+    assert_eq!(inactive().await, None);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn only_local_callers_see_where_a_download_lies() {
     let folder = tempfile::tempdir().unwrap();
@@ -504,7 +540,7 @@ async fn only_local_callers_see_where_a_download_lies() {
             if all["downloads"][0]["completed"] == true {
                 break all["downloads"][0].clone();
             }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         };
         assert_eq!(
             (&made["filename"], &made["size"]),

@@ -184,6 +184,7 @@ fn string(
             }),
         },
         Some("http-address") => http_address(text),
+        Some("server-address") => server_address(text),
         Some("safe-address") => safe_address(text),
         _ => Ok(()),
     }
@@ -234,6 +235,22 @@ fn safe_address(text: &str) -> Result<(), Fault> {
         hint: Some("such as `https://login.example`; http only on this machine".to_owned()),
         ..fault("not a plain https address".to_owned())
     })
+}
+
+/// Whether a server can be reached at this address, as the configuration sees it.
+pub(crate) fn is_server_address(text: &str) -> bool {
+    server_address(text).is_ok()
+}
+
+/// The address of somebody else's server may say more by a query; a user and a password are
+/// secrets, and nobody is sent a fragment.
+fn server_address(text: &str) -> Result<(), Fault> {
+    http_address(text.split('?').next().unwrap_or_default())?;
+    let hidden = |c: char| c.is_whitespace() || c.is_control() || c == '#';
+    if text.contains(hidden) {
+        return http_address(text);
+    }
+    Ok(())
 }
 
 /// An address may carry no user, password or query: those are secrets.

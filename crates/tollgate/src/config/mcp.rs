@@ -12,6 +12,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 use tollgate_core::ToolName;
+use tollgate_engine::Cleaner;
 
 use super::{
     env::Environment,
@@ -282,7 +283,7 @@ fn from_variables(environment: &Environment, notices: &mut Vec<Notice>) -> Vec<M
             }
             Err(error) => notices.push(notice(
                 Origin::Variable(ALL.to_owned()),
-                &format!("not a JSON list ({error}): {}", cut(text)),
+                &format!("not a JSON list ({error}): {}", clean(text)),
             )),
         }
     }
@@ -323,7 +324,7 @@ fn listed(item: &Value, notices: &mut Vec<Notice>) -> Option<McpServer> {
         .map_err(|error| error.to_string())
         .and_then(made);
     read.map_err(|why| {
-        let message = format!("a server is left out, {why}: {}", cut(&item.to_string()));
+        let message = format!("a server is left out, {why}: {}", shown(item));
         notices.push(notice(Origin::Variable(ALL.to_owned()), &message));
     })
     .ok()
@@ -388,7 +389,7 @@ fn single(environment: &Environment, notices: &mut Vec<Notice>) -> Option<McpSer
     let listed = set("MCP_SERVER_ARGS_JSON").and_then(|json| {
         let args = serde_json::from_str::<Vec<String>>(json).ok();
         if args.is_none() {
-            let message = format!("not a JSON list of texts: {}", cut(json));
+            let message = format!("not a JSON list of texts: {}", clean(json));
             warn("MCP_SERVER_ARGS_JSON", message);
         }
         args
@@ -400,7 +401,7 @@ fn single(environment: &Environment, notices: &mut Vec<Notice>) -> Option<McpSer
             Some(args) => args,
             // A program with half of its arguments could do anything.
             None => {
-                let message = format!("the server is left out, a quote is open: {}", cut(plain));
+                let message = format!("the server is left out, a quote is open: {}", clean(plain));
                 warn("MCP_SERVER_ARGS", message);
                 return None;
             }
@@ -440,6 +441,23 @@ fn notice(origin: Origin, message: &str) -> Notice {
         key: None,
         message: message.to_owned(),
     }
+}
+
+/// An entry as its author may see it again: what it gives to a server may be secret.
+fn shown(item: &Value) -> String {
+    let mut item = item.clone();
+    for given in ["env", "headers"] {
+        let values = item.get_mut(given).and_then(Value::as_object_mut);
+        for value in values.into_iter().flat_map(serde_json::Map::values_mut) {
+            *value = Value::from("***");
+        }
+    }
+    clean(&item.to_string())
+}
+
+/// The beginning of a text without what looks like a secret.
+fn clean(text: &str) -> String {
+    cut(&Cleaner::shipped().line(text))
 }
 
 fn cut(text: &str) -> String {

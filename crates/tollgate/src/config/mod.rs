@@ -49,6 +49,7 @@ pub use keys::{
         Schemas,
     },
 };
+pub(crate) use leaf::is_server_address;
 pub use load::Flags;
 pub use mcp::{Mcp, McpServer, Reach};
 pub use overrides::Override;

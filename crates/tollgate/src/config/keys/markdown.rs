@@ -131,7 +131,7 @@ fn values(schema: &Value) -> String {
         },
         (_, Some("path")) => "path".to_owned(),
         (_, Some("path-or-stderr")) => "path, or `stderr`".to_owned(),
-        (_, Some("http-address")) => "address".to_owned(),
+        (_, Some("http-address" | "server-address")) => "address".to_owned(),
         (_, Some("safe-address")) => "https address".to_owned(),
         (Some("object"), _) => "table".to_owned(),
         (Some("boolean"), _) => "`true`, `false`".to_owned(),

@@ -35,8 +35,8 @@ pub struct RawServer {
     pub env: BTreeMap<String, SecretRef>,
     /// Other variables of its environment, as they are.
     pub plain_env: BTreeMap<String, String>,
-    /// The address of a server that runs already.
-    #[schemars(extend("format" = "http-address"))]
+    /// The address of a server that runs already; secrets go into `headers`.
+    #[schemars(extend("format" = "server-address"))]
     pub url: Option<String>,
     /// Headers for it; each value is a secret's reference, `env:NAME` or `file:PATH`.
     pub headers: BTreeMap<String, SecretRef>,

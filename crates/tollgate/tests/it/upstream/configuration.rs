@@ -156,6 +156,19 @@ fn a_list_without_a_good_entry_is_still_the_list() {
 }
 
 #[test]
+fn what_an_entry_gives_to_a_server_is_not_told() {
+    let key = "correct horse battery staple";
+    for given in ["headers", "env"] {
+        let mut env = TestEnv::new();
+        let item = serde_json::json!([{"name": "No Way", "url": "http://x.example", given: {"X-Word": key}}]);
+        env.set("MCP_SERVERS_JSON", &item.to_string());
+        let ran = env.run(&["mcp", "list", "--json"]).exits(0);
+        assert!(ran.err.contains("No Way"), "{}", ran.err);
+        assert!(!ran.err.contains("horse"), "{}", ran.err);
+    }
+}
+
+#[test]
 fn the_variables_of_a_single_server_are_read_as_a_shell_would() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream_server.py");
     let single = |more: &[(&str, &str)]| {

@@ -72,6 +72,33 @@ fn a_server_that_stops_reading_is_started_again() {
 }
 
 #[test]
+fn a_server_that_closes_its_input_is_started_again() {
+    let env = with("legacy", "timeout_ms = 120000");
+    let mut session = Session::with_tool(&env, "mcp.s.wait");
+    let first = pid(&mut session);
+    assert_eq!(
+        text(&session.call("mcp.s.wait", json!({"deaf": true}))),
+        "deaf"
+    );
+    // What cannot be said to it is not waited for.
+    let answer = session.call("mcp.s.echo", json!({}));
+    assert_eq!(failure(&answer)["kind"], "connection_error", "{answer:#}");
+    wait_for_end(first);
+    assert_ne!(until_well(&mut session), first);
+}
+
+#[test]
+fn a_server_that_is_slow_to_list_again_is_not_taken_for_hung() {
+    let limits = "start_timeout_ms = 60000\ntimeout_ms = 400\nhealth_interval_ms = 100";
+    let env = with("legacy ponders", limits);
+    let mut session = Session::with_tool(&env, "mcp.s.change");
+    let first = pid(&mut session);
+    session.call("mcp.s.change", json!({}));
+    session.until_listed("mcp.s.extra");
+    assert_eq!(pid(&mut session), first);
+}
+
+#[test]
 fn a_killed_server_is_started_again() {
     for era in ["modern", "legacy"] {
         let env = with(era, "");

@@ -208,3 +208,31 @@ fn an_address_that_holds_a_secret_is_pointed_out() {
     );
     assert!(!shown.contains(&key), "{shown}");
 }
+
+#[test]
+fn an_address_is_written_only_if_it_can_be_read_again() {
+    let env = TestEnv::new();
+    let entry = json!({"mcpServers": {
+        "asks": {"url": "https://x.example/mcp?tenant=t1"},
+        "knows": {"url": "https://ann:word@x.example/mcp"},
+        "points": {"url": "https://x.example/mcp#part"},
+        "mails": {"url": "mailto:ann@x.example"},
+    }});
+    env.write("project/.mcp.json", entry.to_string());
+    let ran = env.run(&["mcp", "import", ".mcp.json", "--write"]).exits(0);
+    for left_out in ["knows", "points", "mails"] {
+        let told = |line: &str| line.contains(left_out) && line.contains("its address");
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(said.lines().any(told), "{left_out}: {said}");
+    }
+    let listed = env.run(&["mcp", "list", "--json"]).exits(0).json();
+    let names: Vec<&str> = listed["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["asks"]);
+    let place = &listed["servers"][0]["reached_at"];
+    assert_eq!(place, "https://x.example/mcp?tenant=t1");
+}

@@ -128,3 +128,42 @@ fn an_address_that_answers_nothing_when_it_should_list_again_is_down() {
     tell.send(TOOLS_CHANGED.to_owned()).unwrap();
     until_logged(&env, "it does not answer any more");
 }
+
+#[test]
+fn a_server_is_listened_to_before_it_lists() {
+    let (tell, feed) = mpsc::channel();
+    let web = Web::start(changing(feed, |_| None));
+    let env = TestEnv::with_config(&web.section(""));
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    let methods = || -> Vec<String> {
+        let got = web.got.lock().unwrap();
+        got.iter().map(|one| one.rpc().to_owned()).collect()
+    };
+    let all = methods();
+    let place = |name: &str| all.iter().position(|one| one == name).unwrap();
+    assert!(
+        place("subscriptions/listen") < place("tools/list"),
+        "{all:?}"
+    );
+    // A stream that ends is opened again, and what it may have missed is looked at then.
+    drop(tell);
+    session.until_listed("mcp.s.extra");
+    let all = methods();
+    let last = |name: &str| all.iter().rposition(|one| one == name).unwrap();
+    assert!(last("subscriptions/listen") < last("tools/list"), "{all:?}");
+}
+
+#[test]
+fn lists_are_read_again_when_a_server_is_slow_to_be_listened_to() {
+    let (_tell, feed) = mpsc::channel();
+    let slow = changing(feed, |_| None);
+    let web = Web::start(move |got| {
+        if got.rpc() == "subscriptions/listen" {
+            thread::sleep(Duration::from_secs(2));
+        }
+        slow(got)
+    });
+    let env = TestEnv::with_config(&web.section(""));
+    let mut session = Session::with_tool(&env, "mcp.s.good");
+    session.until_listed("mcp.s.extra");
+}

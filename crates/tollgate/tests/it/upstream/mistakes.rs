@@ -99,3 +99,26 @@ fn a_server_that_is_known_is_started_to_say_how_it_is() {
     let told = env.run(&["doctor"]);
     assert!(told.out.contains("no such file: config"), "{}", told.out);
 }
+
+#[test]
+fn a_difference_of_nobody_is_a_mistake() {
+    let env = TestEnv::with_config(&section("s", "legacy", ""));
+    env.run(&["mcp", "diff", "s"]).exits(0);
+    let ran = env.run(&["mcp", "diff", "nosuch"]).exits(2);
+    assert!(
+        ran.err.contains("there is no server `nosuch`"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_told() {
+    let env = TestEnv::with_config(&section("s", "legacy", "cwd = \"/nowhere/at/all\""));
+    let ran = env.run(&["mcp", "status", "--json"]);
+    let said = format!("{}{}", ran.out, ran.err);
+    assert!(
+        said.contains("the folder it starts in is not there"),
+        "{said}"
+    );
+}

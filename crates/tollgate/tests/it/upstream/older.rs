@@ -6,6 +6,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
+    thread,
     time::{Duration, Instant},
 };
 
@@ -139,6 +140,37 @@ fn event(message: &Value) -> String {
 fn done(id: &Value, said: &str) -> Value {
     let result = json!({"content": [{"type": "text", "text": said}]});
     json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+#[test]
+fn a_second_stream_that_breaks_is_taken_up_and_lists_are_read_again() {
+    let (expired, opened) = (AtomicBool::new(false), Mutex::new(0));
+    let web = Web::start(move |got| {
+        if got.method != "GET" {
+            return legacy(got, &expired, Over::NotFound);
+        }
+        let mut opened = opened.lock().unwrap();
+        *opened += 1;
+        let word = json!({"jsonrpc": "2.0", "method": "notifications/odd"});
+        match *opened {
+            1 => Then::Answer(503, Vec::new(), String::new()),
+            2 => Then::Break(format!("{EVENTS}id: one\n{}", event(&word))),
+            _ => Then::Hang(EVENTS.to_owned()),
+        }
+    });
+    let env = env_of(&web, "");
+    let _session = Session::with_tool(&env, "mcp.s.good");
+    let opened = || -> Vec<Option<String>> {
+        let got = web.got.lock().unwrap();
+        let opened = got.iter().filter(|one| one.method == "GET");
+        let last = |one: &Got| one.header("last-event-id").map(str::to_owned);
+        opened.map(last).collect()
+    };
+    // Once it is there, and once more after it broke.
+    while opened().len() < 3 || web.of("tools/list").len() < 3 {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(opened(), [None, None, Some("one".to_owned())]);
 }
 
 #[test]

@@ -237,6 +237,12 @@ pub(crate) fn modern(got: &Got, tools: &Value) -> Then {
 /// The head of an answer that goes on for as long as somebody listens.
 pub(crate) const EVENTS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
 
+/// What a server says there first.
+pub(crate) const LISTENING: &str = concat!(
+    r#"data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}"#,
+    "\n\n"
+);
+
 /// What a server says there when its tools have changed.
 pub(crate) const TOOLS_CHANGED: &str = concat!(
     r#"data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}"#,
@@ -259,10 +265,13 @@ pub(crate) fn announcing(
                 &json!({"jsonrpc": "2.0", "id": got.body["id"], "result": about}),
             )
         }
-        "subscriptions/listen" => match feed.lock().unwrap().take() {
-            Some(feed) => Then::Feed(EVENTS.to_owned(), feed),
-            None => Then::Hang(EVENTS.to_owned()),
-        },
+        "subscriptions/listen" => {
+            let begun = format!("{EVENTS}{LISTENING}");
+            match feed.lock().unwrap().take() {
+                Some(feed) => Then::Feed(begun, feed),
+                None => Then::Hang(begun),
+            }
+        }
         "tools/list" => listed(got),
         _ => modern(got, &json!([])),
     }

@@ -28,7 +28,12 @@ pub(super) async fn run(action: &McpAction, scene: &Scene<'_>) -> Result<Exit, S
     match action {
         McpAction::List => list(scene).await,
         McpAction::Status => status(scene).await,
-        McpAction::Diff { server } => pins::diff(server.as_deref(), scene),
+        McpAction::Diff { server } => {
+            if let Some(server) = server {
+                pinned_or_known(server, scene)?;
+            }
+            pins::diff(server.as_deref(), scene)
+        }
         McpAction::Accept {
             server,
             tool,
@@ -47,6 +52,14 @@ pub(super) async fn run(action: &McpAction, scene: &Scene<'_>) -> Result<Exit, S
         McpAction::Restart { server } => restart::run(server, scene).await,
         McpAction::Import(it) => import::run(it, scene),
     }
+}
+
+/// The same of one that neither is there nor was.
+fn pinned_or_known(server: &str, scene: &Scene<'_>) -> Result<(), Stop> {
+    if lock(scene).read()?.servers.contains_key(server) {
+        return Ok(());
+    }
+    known(server, scene)
 }
 
 /// Refuses a name that no server has.

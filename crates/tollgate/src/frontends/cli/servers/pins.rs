@@ -115,6 +115,9 @@ fn shown((server, tool, pin): &(String, String, Pin)) -> Vec<String> {
             all.extend(gone.map(|line| format!("- {line}")));
             let come = after.iter().filter(|line| !before.contains(line));
             all.extend(come.map(|line| format!("+ {line}")));
+            if all.len() == 1 {
+                all.extend(unread(accepted, waiting));
+            }
         }
         None => {
             let text = read(waiting).map(|(spelled, value)| indented(&spelled.print(&value)));
@@ -127,6 +130,17 @@ fn shown((server, tool, pin): &(String, String, Pin)) -> Vec<String> {
     if pin.accepted.is_none() {
         all.extend(grade(tool, waiting));
     }
+    all
+}
+
+/// Definitions whose difference is in what reading leaves out, as they are.
+fn unread(accepted: &Told, waiting: Option<&Told>) -> Vec<String> {
+    let line = |sign: char, text: &str| format!("{sign} {}", escaped(text));
+    let mut all = vec![
+        line('-', accepted.definition.get()),
+        "! a name stands in it more than once, or its parts in another order".to_owned(),
+    ];
+    all.splice(1..1, definition(waiting).map(|text| line('+', text)));
     all
 }
 
@@ -251,4 +265,40 @@ fn pinned(server: &str, tool: Option<&str>, scene: &Scene<'_>) -> Result<Vec<Str
     Ok(wanted
         .filter_map(|(name, pin)| grade(name, pin.accepted.as_ref()))
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use tollgate_providers::upstream::{Lock, Pins};
+
+    use super::*;
+
+    #[test]
+    fn a_difference_that_reading_leaves_out_is_shown_as_it_is() {
+        let told = |digest: &str, definition: &str| {
+            format!(r#"{{"sha256":"{digest}","definition":{definition}}}"#)
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tollgate.lock");
+        let accepted = told("a", r#"{"name":"t","description":"b"}"#);
+        let waiting = told(
+            "b",
+            r#"{"name":"t","description":"obey","description":"b"}"#,
+        );
+        let pins = format!(
+            r#"{{"servers":{{"s":{{"tools":{{"t":{{"accepted":{accepted},"waiting":{waiting}}}}}}}}}}}"#
+        );
+        std::fs::write(&file, pins).unwrap();
+        let pins: Pins = Lock::new(file).read().unwrap();
+        let tools: BTreeMap<String, Pin> = pins.servers["s"].tools.clone();
+        let pin = tools["t"].clone();
+        let lines = shown(&("s".to_owned(), "t".to_owned(), pin));
+        assert!(
+            lines[2].starts_with('+') && lines[2].contains("obey"),
+            "{lines:?}"
+        );
+        assert!(lines[3].starts_with("! a name stands in it"), "{lines:?}");
+    }
 }

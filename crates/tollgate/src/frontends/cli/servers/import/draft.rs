@@ -17,7 +17,7 @@ use super::{
     source::Foreign,
     variables::{self, Piece},
 };
-use crate::config::Environment;
+use crate::config::{Environment, is_server_address};
 
 /// The last words of names whose values are secrets whatever they look like.
 const SECRET_ENDS: [&str; 9] = [
@@ -194,7 +194,11 @@ impl Drafting<'_> {
         if url == LOCAL_URL {
             return Err("it is Tollgate itself".to_owned());
         }
-        self.draft.url = Some(self.open_text(url));
+        let filled = self.open_text(url);
+        if !is_server_address(&filled) {
+            return Err("its address is not a plain http or https address".to_owned());
+        }
+        self.draft.url = Some(filled);
         if is_secret("", url) {
             let note = "its address looks as if it held a secret and stays as it is: give it in `headers` if you can";
             self.draft.notes.push(note.to_owned());
