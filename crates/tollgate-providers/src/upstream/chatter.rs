@@ -59,15 +59,16 @@ pub(super) fn channel() -> (Chatter, Hears) {
 impl Chatter {
     /// Keeps what means something, if there is room.
     pub(super) fn tell(&self, heard: Heard) {
-        match word(heard) {
-            None => {}
-            Some(Word::ListsChanged) => self.lists_changed(),
-            Some(question @ Word::Asked(..)) => drop(self.words.try_send(question)),
-            Some(word @ (Word::Updated(_) | Word::PageDone(_))) => {
-                if self.words.capacity() > FOR_QUESTIONS {
-                    drop(self.words.try_send(word));
-                }
-            }
+        let Some(word) = word(heard) else {
+            return;
+        };
+        let has_room = match word {
+            Word::ListsChanged => return self.lists_changed(),
+            Word::Asked(..) => true,
+            Word::Updated(_) | Word::PageDone(_) => self.words.capacity() > FOR_QUESTIONS,
+        };
+        if has_room {
+            drop(self.words.try_send(word));
         }
     }
 
