@@ -7,7 +7,10 @@ use std::{
 
 use serde_json::json;
 
-use super::web::{Then, Web, modern};
+use super::{
+    Session, logs,
+    web::{Then, Web, modern},
+};
 use crate::support::TestEnv;
 
 /// A server with one tool, whose definition a test changes as it likes.
@@ -96,6 +99,15 @@ fn pins_that_cannot_be_read_release_nothing_and_are_named() {
         let wanted = format!("{} cannot be read", pins.display());
         assert!(told.contains(&wanted), "{words:?}: {told}");
     }
+    // Whoever calls on is refused, and the operator is told once.
+    let mut session = Session::with_tool(&env, "mcp.s.t");
+    let told = || logs(&env).matches("mcp.lock.failed").count();
+    let before = told();
+    for _ in 0..3 {
+        let refused = session.call("mcp.s.t", json!({}));
+        assert_eq!(refused["isError"], true, "{refused:#}");
+    }
+    assert_eq!(told(), before);
     assert_eq!(
         fs::read_to_string(&pins).unwrap(),
         "{no pins",
