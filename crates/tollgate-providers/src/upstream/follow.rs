@@ -11,15 +11,15 @@ use tollgate_core::Notice;
 use super::{
     Upstream, http,
     link::{Exchange, Next},
+    pace::Waits,
     peer::{Extras, Peer},
     rpc::{self, Heard, RpcError},
 };
 
 /// How long a server may take to agree.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Waits before a stream that broke is opened again.
+/// The first wait before a stream that broke is opened again.
 const FIRST: Duration = Duration::from_millis(500);
-const LONGEST: Duration = Duration::from_secs(60);
 /// Things of one server that may be watched.
 const MOST: usize = 1000;
 
@@ -102,7 +102,7 @@ impl Upstream {
             return;
         }
         let mut followed = self.followed.subscribe();
-        let mut wait = FIRST;
+        let mut waits = Waits::from(FIRST);
         let mut is_told = false;
         loop {
             let wanted = followed.borrow_and_update().clone();
@@ -141,12 +141,11 @@ impl Upstream {
                 }
                 Ended::Broke => {}
                 Ended::Heard => {
-                    wait = FIRST;
+                    waits.anew();
                     is_told = false;
                 }
             }
-            tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(LONGEST);
+            tokio::time::sleep(waits.next()).await;
         }
     }
 

@@ -27,6 +27,7 @@ use super::{
     link::{LinkError, Next, Outgoing},
     oauth::{Token, Tokens},
     older::{Calls, Older},
+    pace::Waits,
     rpc::{self, Heard, RpcError},
     settings::{OAuth, SecretSource},
     sse::Events,
@@ -41,10 +42,8 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const BROKEN: &str = "the stream broke before the answer";
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How long it takes until a stream that ended is opened again.
+/// How long it takes until a stream that ended is opened again; longer and longer if it cannot be.
 const AGAIN: Duration = Duration::from_secs(1);
-/// The longest wait for one that cannot be opened.
-const SELDOM: Duration = Duration::from_secs(60);
 /// How long a server may take to say that it knows a session.
 const KNOWN: Duration = Duration::from_secs(5);
 /// How long a server may take to accept what wants no answer.
@@ -539,14 +538,14 @@ pub(super) async fn overhear(link: &super::link::Link, begun: &CancellationToken
     let super::link::Link::Http(http) = link else {
         return;
     };
-    let (mut last, mut wait) = (None, AGAIN);
+    let (mut last, mut waits) = (None, Waits::from(AGAIN));
     loop {
         match http.overhear(&mut last, begun).await {
             Overheard::Never => return,
-            Overheard::NotNow => wait = (wait * 2).min(SELDOM),
-            Overheard::Ended => wait = AGAIN,
+            Overheard::NotNow => {}
+            Overheard::Ended => waits.anew(),
         }
         begun.cancel();
-        tokio::time::sleep(wait).await;
+        tokio::time::sleep(waits.next()).await;
     }
 }

@@ -1,4 +1,5 @@
-//! How often the lists of a server are read again that keeps saying that they have changed.
+//! How often the lists of a server are read again that keeps saying that they have changed, and
+//! how long it is left alone after something failed.
 //!
 //! Invariant: whoever says so without end is asked less and less; whoever was quiet for a
 //! while is asked at once.
@@ -50,9 +51,45 @@ impl Pace {
     }
 }
 
+/// Waits between attempts at something that fails, each twice as long as the one before.
+pub(super) struct Waits {
+    first: Duration,
+    next: Duration,
+}
+
+impl Waits {
+    /// The longest of them.
+    const LONGEST: Duration = Duration::from_secs(60);
+
+    pub(super) fn from(first: Duration) -> Self {
+        Self { first, next: first }
+    }
+
+    /// How long to wait now.
+    pub(super) fn next(&mut self) -> Duration {
+        let wait = self.next;
+        self.next = (wait * 2).min(Self::LONGEST);
+        wait
+    }
+
+    /// It went well, so the next failure is a first one.
+    pub(super) fn anew(&mut self) {
+        self.next = self.first;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waits_double_up_to_a_minute_and_begin_anew() {
+        let mut waits = Waits::from(Duration::from_secs(10));
+        let seconds: Vec<u64> = (0..5).map(|_| waits.next().as_secs()).collect();
+        assert_eq!(seconds, [10, 20, 40, 60, 60]);
+        waits.anew();
+        assert_eq!(waits.next().as_secs(), 10);
+    }
 
     /// How many readings there are in a while if each is followed by word of a change.
     fn readings(pace: &mut Pace, begun: Instant, seconds: u64) -> usize {

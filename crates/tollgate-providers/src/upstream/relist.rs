@@ -16,13 +16,12 @@ use tollgate_core::Notice;
 
 use super::{
     Upstream,
-    pace::Pace,
+    pace::{Pace, Waits},
     peer::{AskError, Listed, Peer},
 };
 
-/// Waits before lists that could not be read are asked for again.
+/// The first wait before lists that could not be read are asked for again.
 const FIRST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(60);
 
 /// A list is being read, however that ends.
 struct Now<'a>(&'a AtomicBool);
@@ -68,13 +67,13 @@ impl Upstream {
     }
 
     async fn read_until_known(self: &Arc<Self>, peer: &Peer, others: &mut Listed) {
-        let mut wait = FIRST;
+        let mut waits = Waits::from(FIRST);
         while let Some(error) = self.read_lists_again(peer, others).await {
             if let AskError::Silent(_) = error {
                 self.suspicion.notify_one();
             }
+            let wait = waits.next();
             sleep(error.wait().map_or(wait, |asked| asked.max(wait))).await;
-            wait = (wait * 2).min(LONGEST);
         }
     }
 
