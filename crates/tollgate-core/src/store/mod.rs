@@ -48,6 +48,10 @@ pub trait Store:
     /// A commit will come soon: what it needs to know may be looked up now, while its caller
     /// waits for something else. It changes nothing, and costs nobody anything if none comes.
     fn look_ahead(&self) {}
+
+    /// So many calls are with their providers and may commit soon: commits may wait a moment
+    /// for theirs, to share what a transaction costs.
+    fn foresee(&self, _calls: usize) {}
 }
 
 /// Where a batch ended up, and what it changed.

@@ -124,6 +124,7 @@ pub(super) async fn finish(
             Durability::Process
         },
     };
+    inner.store.foresee(inner.turns_taken());
     match commit(inner, trail, batch).await {
         Ok(receipt) => {
             inner.probe(trail, Stage::Record);

@@ -391,6 +391,12 @@ impl Inner {
         }
     }
 
+    /// How many calls are with their providers.
+    pub(super) fn turns_taken(&self) -> usize {
+        let left = self.turns.available_permits();
+        self.settings.concurrent_calls.saturating_sub(left)
+    }
+
     /// A fault of ours broke a call; its ending is still written, unless it was before.
     pub(super) async fn broken(
         self: &Arc<Self>,

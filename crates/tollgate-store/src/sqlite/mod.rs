@@ -1,6 +1,7 @@
 //! The store over SQLite: one place that writes, a thread that keeps, readers beside them.
 
 mod apply;
+mod crowd;
 mod desk;
 pub(crate) mod index;
 mod keeper;
@@ -20,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, PoisonError, atomic::AtomicU32},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -34,6 +35,7 @@ use tollgate_core::{
 pub(crate) use self::apply::{read_head, read_noted};
 pub use self::migrate::schema_sql;
 use self::{
+    crowd::{Crowd, PATIENCE},
     desk::Desk,
     keeper::{Keeper, Log},
     lock::WriteLock,
@@ -63,6 +65,7 @@ pub struct SqliteStore {
 struct Writing {
     place: Arc<Place>,
     queue: Arc<Queue>,
+    crowd: Arc<Crowd>,
     done: Arc<Done>,
     owner: Owner,
     busy: Duration,
@@ -126,6 +129,7 @@ impl SqliteStore {
                 done: start(Arc::clone(&place), keeper)?,
                 place,
                 queue,
+                crowd: Arc::default(),
                 owner,
                 busy: settings.limits.busy,
             }),
@@ -216,6 +220,12 @@ impl Store for SqliteStore {
             writing.place.look_ahead();
         }
     }
+
+    fn foresee(&self, calls: usize) {
+        if let Some(writing) = &self.writing {
+            writing.crowd.foresee(calls);
+        }
+    }
 }
 
 impl Writing {
@@ -232,6 +242,7 @@ impl Writing {
             // A task of its own: the caller may be one that is not asked for a while.
             let leads = Leads {
                 queue: Arc::clone(&self.queue),
+                crowd: Arc::clone(&self.crowd),
                 has_come: false,
             };
             runtime.spawn(leads.write(Arc::clone(&self.place)));
@@ -255,12 +266,23 @@ const TURNS: usize = 4;
 /// Who writes for all; if it is called off, the thread does.
 struct Leads {
     queue: Arc<Queue>,
+    crowd: Arc<Crowd>,
     has_come: bool,
 }
 
 impl Leads {
-    /// Writes for all who come while the tasks that can run have run.
+    /// Writes for all who come while the tasks that can run have run, and for those of a crowd
+    /// who come soon.
     async fn write(mut self, place: Arc<Place>) {
+        self.let_go_first().await;
+        if self.crowd.may_wait() {
+            self.gather().await;
+        }
+        self.has_come = true;
+        place.write_for_all();
+    }
+
+    async fn let_go_first(&self) {
         let mut seen = 0;
         for _ in 0..TURNS {
             tokio::task::yield_now().await;
@@ -270,8 +292,17 @@ impl Leads {
             }
             seen = waiting;
         }
-        self.has_come = true;
-        place.write_for_all();
+    }
+
+    /// Asking again is cheaper here than sleeping: the next answer is a few microseconds away,
+    /// and a core that goes to sleep takes as long to wake.
+    async fn gather(&self) {
+        let (begun, waiting) = (Instant::now(), self.queue.len());
+        while !self.queue.is_gathered(self.crowd.enough()) && begun.elapsed() < PATIENCE {
+            tokio::task::yield_now().await;
+        }
+        let came = self.queue.len().saturating_sub(waiting);
+        self.crowd.came(came, begun.elapsed());
     }
 }
 

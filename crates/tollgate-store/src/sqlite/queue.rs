@@ -41,6 +41,8 @@ struct Inner {
     idle: bool,
     /// A caller will write what waits.
     is_led: bool,
+    /// One of them should not wait for others.
+    is_hurried: bool,
     /// Below so many commits the writer need not be woken.
     enough: usize,
 }
@@ -82,7 +84,8 @@ impl Queue {
 
     /// Adds a commit for the thread.
     pub(crate) fn push(&self, batch: Arc<Batch>) -> Result<Answer, StoreError> {
-        let (answer, inner) = self.add(batch)?;
+        let (answer, mut inner) = self.add(batch)?;
+        inner.is_hurried = true;
         self.wake_if_idle(inner);
         Ok(answer)
     }
@@ -97,6 +100,14 @@ impl Queue {
     /// How many commits wait.
     pub(crate) fn len(&self) -> usize {
         self.inner().jobs.len()
+    }
+
+    /// Whether whoever leads need not wait any longer: enough have come, others took them all,
+    /// or one of them is in a hurry.
+    pub(crate) fn is_gathered(&self, enough: usize) -> bool {
+        let inner = self.inner();
+        let waiting = inner.jobs.len();
+        waiting == 0 || waiting >= enough || inner.is_hurried || inner.closing
     }
 
     /// Whoever led has come to write.
@@ -195,6 +206,7 @@ impl Queue {
     pub(crate) fn take(&self, most: usize) -> Vec<Job> {
         let mut inner = self.inner();
         let count = inner.jobs.len().min(most);
+        inner.is_hurried &= count < inner.jobs.len();
         inner.jobs.drain(..count).collect()
     }
 
