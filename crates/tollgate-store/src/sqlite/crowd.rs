@@ -2,7 +2,7 @@
 //!
 //! A transaction costs as much as several commits, and the calls of one server end one after
 //! the other: taken as they come, they would hardly share any. Invariants: nobody waits for
-//! few, or for longer than [`PATIENCE`]; and all waiting together lasts no longer than those
+//! few, for longer than [`PATIENCE`], or while nobody comes for [`PAUSE`]; and all waiting together lasts no longer than those
 //! who came meanwhile were worth, but for a first try now and then.
 
 use std::{
@@ -12,6 +12,8 @@ use std::{
 
 /// The longest wait for others.
 pub(super) const PATIENCE: Duration = Duration::from_micros(300);
+/// The longest wait for the next of them.
+pub(super) const PAUSE: Duration = Duration::from_micros(100);
 /// Fewer commits than this are not worth a wait.
 const FEW: usize = 3;
 /// How many microseconds of waiting a commit is worth that came meanwhile.

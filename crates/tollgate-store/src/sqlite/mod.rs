@@ -35,7 +35,7 @@ use tollgate_core::{
 pub(crate) use self::apply::{read_head, read_noted};
 pub use self::migrate::schema_sql;
 use self::{
-    crowd::{Crowd, PATIENCE},
+    crowd::{Crowd, PATIENCE, PAUSE},
     desk::Desk,
     keeper::{Keeper, Log},
     lock::WriteLock,
@@ -297,12 +297,19 @@ impl Leads {
     /// Asking again is cheaper here than sleeping: the next answer is a few microseconds away,
     /// and a core that goes to sleep takes as long to wake.
     async fn gather(&self) {
-        let (begun, waiting) = (Instant::now(), self.queue.len());
-        while !self.queue.is_gathered(self.crowd.enough()) && begun.elapsed() < PATIENCE {
+        let (begun, first) = (Instant::now(), self.queue.len());
+        let (mut last, mut seen) = (begun, first);
+        while !self.queue.is_gathered(self.crowd.enough()) {
             tokio::task::yield_now().await;
+            let (now, waiting) = (Instant::now(), self.queue.len());
+            if waiting > seen {
+                (last, seen) = (now, waiting);
+            }
+            if now - last > PAUSE || now - begun > PATIENCE {
+                break;
+            }
         }
-        let came = self.queue.len().saturating_sub(waiting);
-        self.crowd.came(came, begun.elapsed());
+        self.crowd.came(seen - first, begun.elapsed());
     }
 }
 
