@@ -9,7 +9,6 @@ use tollgate_store::{Limits, Settings, SqliteStore};
 use crate::world::{World, entries, remember, verify};
 
 const CROWD: u64 = 32;
-const STRAGGLERS: u64 = 6;
 
 fn one_thread() -> runtime::Runtime {
     runtime::Builder::new_current_thread()
@@ -44,17 +43,26 @@ async fn others_go_first() {
     }
 }
 
-/// Has many write at once.
-async fn crowd(store: &Arc<SqliteStore>) {
-    let tasks: Vec<_> = (0..CROWD)
-        .map(|number| {
-            let store = Arc::clone(store);
-            tokio::spawn(async move { store.commit(entries([number], Durability::Process)).await })
-        })
-        .collect();
+/// Has so many write, each of them so many turns after the one before.
+async fn write(store: &Arc<SqliteStore>, count: u64, apart: u64) {
+    let one = |number: u64| {
+        let store = Arc::clone(store);
+        async move {
+            for _ in 0..apart * number {
+                tokio::task::yield_now().await;
+            }
+            store.commit(entries([number], Durability::Process)).await
+        }
+    };
+    let tasks: Vec<_> = (0..count).map(|number| tokio::spawn(one(number))).collect();
     for task in tasks {
         task.await.unwrap().unwrap();
     }
+}
+
+/// Has many write at once.
+async fn crowd(store: &Arc<SqliteStore>) {
+    write(store, CROWD, 0).await;
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -70,25 +78,6 @@ async fn a_crowd_shares_transactions() {
     assert_eq!((found.rows, found.problems), (CROWD, vec![]));
 }
 
-/// Has some write one after the other, each a little later than tasks that can run at once.
-async fn stragglers(store: &Arc<SqliteStore>) {
-    let one = |number: u64| {
-        let store = Arc::clone(store);
-        async move {
-            for _ in 0..8 * number {
-                tokio::task::yield_now().await;
-            }
-            store.commit(entries([number], Durability::Process)).await
-        }
-    };
-    let tasks: Vec<_> = (0..STRAGGLERS)
-        .map(|number| tokio::spawn(one(number)))
-        .collect();
-    for task in tasks {
-        task.await.unwrap().unwrap();
-    }
-}
-
 #[tokio::test(flavor = "current_thread")]
 async fn calls_that_are_foreseen_share_transactions_though_they_end_one_after_the_other() {
     let world = World::new();
@@ -98,7 +87,7 @@ async fn calls_that_are_foreseen_share_transactions_though_they_end_one_after_th
         crowd(&store).await;
         let (before, held) = log(&world);
         store.foresee(CROWD.try_into().unwrap());
-        stragglers(&store).await;
+        write(&store, 6, 8).await;
         store.foresee(0);
         let (after, holds) = log(&world);
         shared += usize::from(after == before && holds - held < 3);
