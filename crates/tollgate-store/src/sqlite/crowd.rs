@@ -2,8 +2,9 @@
 //!
 //! A transaction costs as much as several commits, and the calls of one server end one after
 //! the other: taken as they come, they would hardly share any. Invariants: nobody waits for
-//! few, for longer than [`PATIENCE`], or while nobody comes for [`PAUSE`]; and all waiting together lasts no longer than those
-//! who came meanwhile were worth, but for a first try now and then.
+//! few, for longer than [`PATIENCE`], or while nobody comes for [`PAUSE`]; and all waiting
+//! together lasts no longer than those who came meanwhile were worth, but for a first try now
+//! and then.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

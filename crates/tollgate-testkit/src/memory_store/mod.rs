@@ -51,6 +51,8 @@ struct Inner {
     synced: usize,
     /// What the next who ask for a run are told.
     run_failures: Vec<StoreError>,
+    /// How many calls may commit soon, as it was told last.
+    foreseen: usize,
 }
 
 impl Default for MemoryStore {
@@ -114,6 +116,11 @@ impl MemoryStore {
         self.inner().synced
     }
 
+    /// How many calls may commit soon, as it was told last.
+    pub fn foreseen(&self) -> usize {
+        self.inner().foreseen
+    }
+
     /// Every row of the log, in order.
     pub fn rows(&self) -> Vec<AuditRow> {
         self.inner().rows.clone()
@@ -167,5 +174,9 @@ impl Store for MemoryStore {
             return Err(inner.doubts.remove(0));
         }
         Ok(receipt)
+    }
+
+    fn foresee(&self, calls: usize) {
+        self.inner().foreseen = calls;
     }
 }

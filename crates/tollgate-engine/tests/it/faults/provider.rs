@@ -4,9 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::json;
 use tokio::sync::Semaphore;
-use tollgate_core::{Annotations, Cost, ErrorCode, ProviderError, ToolSpec};
+use tollgate_core::{Annotations, Cost, ErrorCode, ProviderError, Store, ToolSpec};
 use tollgate_engine::{Decided, Request};
-use tollgate_testkit::fakes::{Reply, fails, says};
+use tollgate_testkit::{
+    MemoryStore,
+    fakes::{Reply, fails, says},
+};
 
 use crate::support::{
     Setup, World, deaf, details, error, never, panics, request, said, spec_read, spec_write, waits,
@@ -235,4 +238,27 @@ async fn timed(spec: ToolSpec, limit: Duration) -> World {
         .settings(|settings| settings.call_timeout = limit)
         .build()
         .await
+}
+
+#[tokio::test]
+async fn the_store_is_told_how_many_calls_may_still_commit() {
+    let store = Arc::new(MemoryStore::new());
+    let turnstile = Arc::new(Semaphore::new(0));
+    let world = Setup::new()
+        .store(Arc::clone(&store) as Arc<dyn Store>)
+        .tool(spec_read("shelf.look"), waits(&turnstile, json!({"n": 1})))
+        .build()
+        .await;
+    let calls: Vec<_> = (0..4)
+        .map(|_| world.start(request("shelf.look", "{}")))
+        .collect();
+    world.until_seen(4).await;
+    let mut told = Vec::new();
+    // They are let through in the order in which they came.
+    for call in calls {
+        turnstile.add_permits(1);
+        assert_eq!(said(&call.await.unwrap()), "ok");
+        told.push(store.foreseen());
+    }
+    assert_eq!(told, [3, 2, 1, 0]);
 }
