@@ -175,8 +175,26 @@ pub struct Verification {
     pub anchored: Option<u64>,
     /// The hash at the end, in hex.
     pub head: String,
+    /// Every time an operator accepted a state that was not the acknowledged one.
+    pub accepted: Vec<Accepted>,
     /// Everything that is wrong; empty means the log is whole.
     pub problems: Vec<String>,
+}
+
+/// A state that was not the acknowledged one, accepted by an operator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// The entry that says so.
+    #[serde(default)]
+    pub seq: u64,
+    /// The epoch that began with it.
+    pub epoch: u64,
+    /// What was wrong, in stable words.
+    pub reasons: Vec<String>,
+    /// Who accepted it.
+    pub by: String,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
 }
 
 /// Which rows to read.

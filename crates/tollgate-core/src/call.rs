@@ -8,12 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     clock::Timestamp,
+    error::Failure,
     event::EventSink,
-    identity::{Principal, SessionKey, Surface, TrustLevel},
+    identity::{Principal, SessionKey, Surface, Transport, TrustLevel},
     input::{AskKinds, InputRequest, InputResponses},
     ledger::BudgetLedger,
     name::{Spelling, ToolName},
     payload::Payload,
+    result_view::ResultView,
     store::ProviderState,
     warning::Warning,
 };
@@ -54,7 +56,7 @@ pub struct Control {
     /// The caller agrees to the cost. Never enough for a side effect.
     pub yes: bool,
     /// Answer from the cache or not at all.
-    pub from_cache: bool,
+    pub from_cache: FromCache,
     /// Say the verdict and the estimate; call nothing.
     pub dry_run: bool,
     /// Answer from a prepared sample.
@@ -63,6 +65,68 @@ pub struct Control {
     pub approval: Option<String>,
     /// Names one intended effect, so that re-issuing it runs it once.
     pub idempotency_key: Option<String>,
+    /// Another server's text is wanted whole, however long it is.
+    pub full_text: bool,
+}
+
+/// Whether a call may only be answered from the cache of its session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "FromCacheText", into = "FromCacheText")]
+pub enum FromCache {
+    /// The tool may be called.
+    #[default]
+    No,
+    /// Only with an answer to these arguments.
+    SameArguments,
+    /// Only with the entry of this key, whatever the arguments are.
+    Entry(String),
+}
+
+impl FromCache {
+    /// Whether the tool must not be called.
+    pub const fn is_on(&self) -> bool {
+        match self {
+            Self::No => false,
+            Self::SameArguments | Self::Entry(_) => true,
+        }
+    }
+
+    /// The key of the entry, if the call names one.
+    pub fn entry(&self) -> Option<&str> {
+        match self {
+            Self::Entry(key) => Some(key),
+            Self::No | Self::SameArguments => None,
+        }
+    }
+}
+
+/// How it is spelled: a switch, or a key.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum FromCacheText {
+    Switch(bool),
+    Key(String),
+}
+
+impl From<FromCacheText> for FromCache {
+    fn from(text: FromCacheText) -> Self {
+        match text {
+            FromCacheText::Switch(false) => Self::No,
+            FromCacheText::Switch(true) => Self::SameArguments,
+            FromCacheText::Key(key) if key.is_empty() => Self::No,
+            FromCacheText::Key(key) => Self::Entry(key),
+        }
+    }
+}
+
+impl From<FromCache> for FromCacheText {
+    fn from(from_cache: FromCache) -> Self {
+        match from_cache {
+            FromCache::No => Self::Switch(false),
+            FromCache::SameArguments => Self::Switch(true),
+            FromCache::Entry(key) => Self::Key(key),
+        }
+    }
 }
 
 /// W3C trace context as it came in, and as it goes on.
@@ -115,6 +179,8 @@ pub struct CallContext {
     pub session: SessionKey,
     /// The way the call came in.
     pub surface: Surface,
+    /// How the caller is connected.
+    pub transport: Transport,
     /// How far the caller is trusted.
     pub trust: TrustLevel,
     /// How long the answer may take.
@@ -138,6 +204,8 @@ pub struct CallContext {
     pub scope: Option<Arc<[String]>>,
     /// How the caller reads the names of tools.
     pub spelling: Spelling,
+    /// How the caller's client is shown results.
+    pub results: ResultView,
     /// Things the caller's client can be asked for.
     pub asks: AskKinds,
     /// The profile in force; tools that it turns off are never called.
@@ -186,7 +254,7 @@ pub enum Answer {
 /// What a provider hands back, before anyone has checked or cleaned it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// The tool's `data`, or the whole upstream result when the shape is native.
+    /// The tool's `data`, or the whole result of an upstream server.
     pub payload: Payload,
     /// Whether `payload` is our `data` or an upstream's own result.
     pub shape: Shape,
@@ -196,8 +264,10 @@ pub struct ToolResult {
     pub blocks: Vec<Block>,
     /// What was consumed.
     pub usage: Usage,
-    /// How well it went.
+    /// How well it went; `error` exactly if there is a failure.
     pub status: Status,
+    /// Why the tool failed, where it failed and still has something to show.
+    pub failure: Option<Box<Failure>>,
     /// Why it is less than it could be.
     pub warnings: Vec<Warning>,
     /// For tools with a service command.
@@ -216,9 +286,19 @@ impl ToolResult {
             blocks: Vec::new(),
             usage: Usage::default(),
             status: Status::Ok,
+            failure: None,
             warnings: Vec::new(),
             service: None,
             holds_until: None,
+        }
+    }
+
+    /// A failure of the tool, with what it answered nevertheless.
+    pub fn failed(payload: Payload, failure: Failure) -> Self {
+        Self {
+            status: Status::Error,
+            failure: Some(Box::new(failure)),
+            ..Self::ok(payload)
         }
     }
 }
@@ -232,6 +312,8 @@ pub enum Shape {
     Data,
     /// An upstream server's own result, kept as it is.
     Native,
+    /// An upstream server's own result, shown within the envelope.
+    Wrapped,
 }
 
 impl Shape {
@@ -286,6 +368,10 @@ pub struct ServiceInfo {
     pub request: Value,
     /// The service's account of its own budget.
     pub token_bucket: Value,
+    /// The key of the call once references to earlier results are replaced by what they came to, where that is another
+    /// one than that of the arguments as sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_key: Option<String>,
 }
 
 #[cfg(test)]

@@ -181,7 +181,8 @@ fn write_number(text: &str, form: Form, out: &mut String) {
     let significant = mantissa.bytes().filter(u8::is_ascii_digit).count();
     match text.parse::<f64>() {
         Ok(number)
-            if number.is_finite() && (form == Form::CacheKey || significant <= EXACT_DIGITS) =>
+            if is_held(number, mantissa)
+                && (form == Form::CacheKey || significant <= EXACT_DIGITS) =>
         {
             match form {
                 Form::Jcs => write_ecmascript(number, out),
@@ -190,6 +191,13 @@ fn write_number(text: &str, form: Form, out: &mut String) {
         }
         Ok(_) | Err(_) => out.push_str(text),
     }
+}
+
+/// Whether a double is close enough to what was spelled that no other spelling of so few digits
+/// shares it: not beyond its range, and not among the subnormal numbers, where digits are lost.
+fn is_held(number: f64, mantissa: &str) -> bool {
+    let is_zero = !mantissa.bytes().any(|byte| matches!(byte, b'1'..=b'9'));
+    is_zero || number.is_normal()
 }
 
 /// The shortest digits of a double and the position of its decimal point.
@@ -409,6 +417,39 @@ mod tests {
         assert_ne!(
             canonical("[0.10000000000000000001]", Form::Jcs),
             canonical("[0.1]", Form::Jcs)
+        );
+    }
+
+    #[test]
+    fn numbers_that_no_double_holds_keep_their_spelling() {
+        for form in [Form::Jcs, Form::CacheKey] {
+            let texts = [
+                "0",
+                "1e-400",
+                "2e-400",
+                "-1e-400",
+                "0.1e-399",
+                "1E-400",
+                "4e-324",
+                "5e-324",
+                "1e-323",
+                "1.1e-310",
+                "1.10001e-310",
+                "1e400",
+                "2e400",
+                "-1e400",
+            ];
+            let mut seen = std::collections::HashSet::new();
+            for text in texts {
+                assert!(seen.insert(canonical(&format!("[{text}]"), form)), "{text}");
+            }
+        }
+        for zero in ["0", "-0", "0.0", "0e5", "0e-400", "-0.000e999"] {
+            assert_eq!(canonical(&format!("[{zero}]"), Form::Jcs), "[0]");
+        }
+        assert_eq!(
+            canonical("[2.5e-308,1.5e308]", Form::Jcs),
+            "[2.5e-308,1.5e+308]"
         );
     }
 

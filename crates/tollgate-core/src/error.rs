@@ -175,6 +175,10 @@ codes! {
     InvalidArguments = "invalid_arguments", "tool.gate.input.invalid_arguments", Never, "Correct the arguments listed in `details.problems`; `tools.describe` shows the schema.";
     /// The arguments fit the schema but the tool cannot use them.
     InputRejected = "input_rejected", "tool.provider.input.rejected", Never, "Change the arguments as the message says.";
+    /// An argument holds a placeholder whose value is not known in this session.
+    PlaceholderInArgument = "placeholder_in_argument", "tool.gate.input.placeholder_in_argument", Never, "Read it again in this session and use the placeholder that is shown then, with its id.";
+    /// Inputs are missing that earlier results could give.
+    MissingInputs = "missing_inputs", "tool.provider.input.missing_inputs", Never, "Give the fields in `details.missing_inputs`, or hand on an earlier result that has them.";
     /// The answer belongs to no open question: it was altered, used before, has ended or is another's.
     StateRejected = "state_rejected", "tool.gate.input.state_rejected", Never, "Make the call again from the beginning, without the old state.";
     /// What the arguments name does not exist.
@@ -185,6 +189,8 @@ codes! {
     PolicyError = "policy_error", "tool.gate.policy.evaluation_error", Never, "Tell the operator: the rule in `details.rules` needs fixing.";
     /// The call needs a consent it does not have.
     ConfirmationRequired = "confirmation_required", "tool.gate.policy.confirmation_required", Never, "Ask the human to approve `details.approval_id`, then repeat the same call.";
+    /// A human would have to agree to something that cannot be shown as it is.
+    CannotBeShown = "cannot_be_shown", "tool.gate.policy.cannot_be_shown", Never, "Keep keys out of the code, or split it into parts that a human can read.";
     /// The caller's side of the connection is not trusted enough for this tool.
     TrustLevelNotAllowed = "trust_level_not_allowed", "tool.gate.policy.trust_level_not_allowed", Never, "Use it locally, or ask the operator for a token with more trust.";
     /// The estimate does not fit what the session has left.
@@ -205,6 +211,8 @@ codes! {
     InvalidOutput = "invalid_output", "tool.gate.output.invalid", Never, "Report it to whoever maintains the tool.";
     /// The answer is larger than the gate accepts.
     OutputTooLarge = "output_too_large", "tool.gate.output.too_large", Never, "Ask for less, or for a page of it.";
+    /// The answer was made and kept, but is too large to be sent at once, and no part of it fits its schema.
+    ResultTooLarge = "result_too_large", "tool.gate.output.result_too_large", Never, "Read it by the piece: `details.uri`, or `result.slice` with `details.result_id`; or ask for less.";
     /// The provider refused our credentials.
     Unauthorized = "unauthorized", "tool.provider.auth.refused", Never, "Tell the operator to check the credentials of this provider.";
     /// The provider asked us to slow down.
@@ -225,6 +233,10 @@ codes! {
     Unsupported = "unsupported", "tool.provider.run.unsupported", Never, "Use another tool; `tollgate doctor` says what is missing.";
     /// The state on disk cannot be written or read.
     StoreUnavailable = "store_unavailable", "tool.gate.store.unavailable", Later, "Nothing was called. Run `tollgate doctor`: disk full, read-only or locked state are shown there.";
+    /// A stopped process holds the lock of the state.
+    StoreHeld = "store_held", "tool.gate.store.held", Later, "Nothing was called. Let the process that the message names go on (`kill -CONT PID`) or end it; `tollgate doctor` names it too.";
+    /// The state is not the one that was acknowledged: rolled back, replaced, or its anchor or a key is not as it should be.
+    StateNotAcknowledged = "state_not_acknowledged", "tool.gate.store.not_acknowledged", Never, "Nothing was called. An operator looks with `tollgate doctor`, then restores the right state or accepts this one with `tollgate state accept`.";
     /// The state on disk is damaged.
     StoreCorrupt = "store_corrupt", "tool.gate.store.corrupt", Never, "Stop, keep the files, and run `tollgate audit verify`.";
     /// A fault of ours. The log has the details; the caller does not.

@@ -64,7 +64,21 @@ impl SessionKey {
             handle: handle.into(),
         }
     }
+
+    /// What an approval is bound to beside the principal. The session of a stdio process ends with
+    /// it, and the approval does not: a human may decide after the client is gone, and the client's
+    /// next process repeats the call.
+    pub fn approval_scope(&self) -> &str {
+        let id = self.handle.strip_prefix(STDIO);
+        match id.and_then(|rest| rest.strip_prefix('-')) {
+            Some(id) if id.len() == 16 && id.bytes().all(|it| it.is_ascii_hexdigit()) => STDIO,
+            _ => &self.handle,
+        }
+    }
 }
+
+/// How the handle of a stdio process begins; sixteen hexadecimal digits follow.
+const STDIO: &str = "stdio";
 
 /// The way a call came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -88,6 +102,29 @@ impl Surface {
             Self::Cli => "cli",
             Self::Jsonl => "jsonl",
             Self::Mcp => "mcp",
+        }
+    }
+}
+
+/// How a caller is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// A command at a shell.
+    Cli,
+    /// Standard input and output.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+}
+
+impl Transport {
+    /// The transport as it is written everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cli => "cli",
+            Self::Stdio => "stdio",
+            Self::Http => "http",
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod call;
 pub mod canonical;
 pub mod clock;
 pub mod depth;
+pub mod document_codes;
 pub mod envelope;
 pub mod error;
 pub mod event;
@@ -25,6 +26,7 @@ pub mod payload;
 pub mod plan;
 pub mod print;
 pub mod provider;
+pub mod result_view;
 pub mod schema;
 pub mod secret;
 pub mod spec;
@@ -36,15 +38,16 @@ pub mod warning;
 
 pub use artifact::{Artifacts, NewContent};
 pub use call::{
-    Answer, Block, CallContext, CallId, Control, ServiceInfo, Shape, Standing, Status, ToolCall,
-    ToolResult, TraceContext, Usage,
+    Answer, Block, CallContext, CallId, Control, FromCache, ServiceInfo, Shape, Standing, Status,
+    ToolCall, ToolResult, TraceContext, Usage,
 };
 pub use clock::{Clock, HeldClock, SLACK, SystemClock, Timestamp};
+pub use document_codes::ErrorCodes;
 pub use envelope::{Envelope, Meta};
 pub use error::{ErrorCode, Failure, Kind, Retry};
 pub use event::{Event, EventSink, LogLevel, NoEvents};
 pub use fields::Fields;
-pub use identity::{Principal, SessionKey, Surface, TrustLevel};
+pub use identity::{Principal, SessionKey, Surface, Transport, TrustLevel};
 pub use input::{AskKinds, InputAsk, InputRequest, InputResponses};
 pub use ledger::{BudgetLedger, ConsumedSource, Estimate};
 pub use name::{NameError, Spelling, ToolName};
@@ -52,11 +55,12 @@ pub use offer::{Notice, NoticeSink, Offers, PromptSpec, ResourceSpec, TemplateSp
 pub use payload::{Payload, PayloadError};
 pub use plan::{Plan, PlannedCall};
 pub use provider::{Deferral, Health, Provider, ProviderError};
+pub use result_view::{ResultForm, ResultView};
 pub use schema::Schema;
 pub use secret::{SealError, Sealer, Secret};
-pub use spec::{Annotations, Caching, Capability, Cost, Raise, ToolSpec};
+pub use spec::{Annotations, Caching, Capability, Cost, Raise, RiskLevel, ToolSpec, UpstreamTool};
 pub use spelled::Spelled;
 pub use store::{Store, StoreError};
-pub use telling::{Condensed, Rehearsal, Telling};
+pub use telling::{CondenseRule, Condensed, ObjectRule, Rehearsal, Reuse, Telling, object_in};
 pub use toolset::{Tool, ToolSet};
 pub use warning::Warning;

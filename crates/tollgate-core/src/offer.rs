@@ -32,6 +32,8 @@ pub struct Offers {
     pub completes: bool,
     /// Whether what is read comes from a world nobody here controls.
     pub open_world: bool,
+    /// How its owner says it wants to be used.
+    pub instructions: Option<String>,
 }
 
 impl Offers {

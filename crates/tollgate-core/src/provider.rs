@@ -31,6 +31,12 @@ pub trait Provider: Send + Sync {
     /// names in [`crate::offer`] if the provider offers something to read.
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError>;
 
+    /// The keys of a caller's `_meta` that go on to whoever serves its tools. Nothing else of it
+    /// leaves the engine, and what does is governed as a part of the call.
+    fn forwards_meta(&self) -> &[String] {
+        &[]
+    }
+
     /// What a call would do, for whoever is about to be asked for it: what its arguments
     /// alone do not show. It changes nothing. An error ends the call unasked.
     async fn preview(
@@ -63,6 +69,13 @@ pub trait Provider: Send + Sync {
     /// that nobody offers; it does not wait for anything.
     fn missing(&self, _tool: &str) -> Option<ProviderError> {
         None
+    }
+
+    /// Waits until it knows what it offers, for at most `patience`, if that is not known yet and
+    /// `tool` could be one of its own; without a name any tool is wanted, and what failed a
+    /// short while ago is not tried again. Says whether it knows more than before.
+    async fn acquaint(&self, _tool: Option<&str>, _patience: Duration) -> bool {
+        false
     }
 
     /// What it offers beside tools. Called at start-up and after a change.

@@ -37,6 +37,15 @@ impl Capability {
         }
     }
 
+    /// The level with its meaning, for people.
+    pub const fn described(self) -> &'static str {
+        match self {
+            Self::L0 => "L0 (reads)",
+            Self::L1 => "L1 (writes)",
+            Self::L2 => "L2 (runs code)",
+        }
+    }
+
     /// The level as a number, for rules that compare.
     pub const fn rank(self) -> i64 {
         match self {
@@ -171,6 +180,39 @@ impl fmt::Debug for Raise {
     }
 }
 
+/// What is known of the risk of an upstream server's tool, as document 002 names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RiskLevel {
+    /// It only reads, by the operator's word or by its own where that counts.
+    ReadOnly,
+    /// It may write.
+    Write,
+    /// Nobody graded it.
+    Unknown,
+}
+
+impl RiskLevel {
+    /// The level as it is written everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "read_only",
+            Self::Write => "write",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What is known of an upstream server's tool beside its definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct UpstreamTool {
+    /// What a call risks.
+    pub risk_level: RiskLevel,
+    /// How long a call may be silent; progress begins the wait anew.
+    #[serde(skip)]
+    pub silence_ms: u64,
+}
+
 /// The published contract of one tool.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolSpec {
@@ -221,6 +263,9 @@ pub struct ToolSpec {
     /// Whether its answers are our `data` or an upstream's own results.
     #[serde(skip_serializing_if = "Shape::is_data")]
     pub shape: Shape,
+    /// What is known beside that of the tool of an upstream server.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<UpstreamTool>,
     /// The page that shows its answers, for clients that show pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<String>,

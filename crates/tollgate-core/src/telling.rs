@@ -8,7 +8,10 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::{call::ServiceInfo, canonical::Node, payload::Payload, provider::ProviderError};
+use crate::{
+    call::ServiceInfo, canonical::Node, document_codes::ErrorCodes, identity::Transport,
+    name::ToolName, payload::Payload, provider::ProviderError,
+};
 
 /// What a call would do, told without doing it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -28,30 +31,83 @@ pub type RehearseRule =
 pub struct Condensed {
     /// What stands for the answer.
     pub data: Value,
-    /// What it refers to, each with at least `uri` and `name`.
+    /// What it refers to, each with at least `uri` and `name`. Without any it stands for an answer only where that has to
+    /// be cut.
     pub resources: Vec<Value>,
 }
 
-/// Makes an answer short; nothing if it refers to no files.
+/// Makes an answer short; nothing if it has no digest of its own and the general rule for long texts is to shorten it.
 pub type CondenseRule = Arc<dyn Fn(&Value) -> Option<Condensed> + Send + Sync>;
 
 /// The name a tool knows an argument by, if this is another spelling of it.
 pub type RespellRule = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Whether the answer to these arguments depends on more than them, a file for one.
-pub type MomentRule = Arc<dyn Fn(&Map<String, Value>) -> bool + Send + Sync>;
+/// How an answer may be used again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// An equal call gets it.
+    #[default]
+    Always,
+    /// Only a call that asks for it with `from_cache`: it depends on more than the arguments, a file for one.
+    OnRequest,
+    /// Never; it is not kept.
+    Never,
+}
+
+/// How the answer to a call with these arguments may be used again.
+pub type ReuseRule = Arc<dyn Fn(&Map<String, Value>) -> Reuse + Send + Sync>;
+
+/// The object that a call with these arguments reads or writes: a file, an address, a record.
+pub type ObjectRule = Arc<dyn Fn(&Map<String, Value>) -> Option<String> + Send + Sync>;
+
+/// An object that an argument names; `*` is everything that the provider keeps, as one object.
+pub fn object_in(argument: &str) -> ObjectRule {
+    let argument = argument.to_owned();
+    Arc::new(move |arguments| match argument.as_str() {
+        "*" => Some("*".to_owned()),
+        name => plain_name(arguments.get(name)?.as_str()?),
+    })
+}
+
+/// A name that says the same however it is read; nothing for one that leads up and out.
+fn plain_name(name: &str) -> Option<String> {
+    let is_plain = !name.is_empty() && name.len() <= 4096 && !name.chars().any(char::is_control);
+    let mut parts: Vec<&str> = Vec::new();
+    for (at, part) in name.split('/').enumerate() {
+        match part {
+            "" if at > 0 => {}
+            "." => {}
+            ".." => return None,
+            part => parts.push(part),
+        }
+    }
+    is_plain.then(|| parts.join("/"))
+}
+
+/// A cached answer as it is given to another call over this transport; nothing if it stays as it is.
+pub type RestateRule = Arc<dyn Fn(&Value, Transport) -> Option<Value> + Send + Sync>;
 
 /// What a tool tells beside its answers.
 #[derive(Clone, Default)]
 pub struct Telling {
     /// Other spellings of its arguments' names.
     pub respell: Option<RespellRule>,
-    /// Which answers hold for the moment only, so that the next equal call asks again.
-    pub moment: Option<MomentRule>,
+    /// How answers may be used again.
+    pub reuse: Option<ReuseRule>,
+    /// Which object a call reads or writes.
+    pub object: Option<ObjectRule>,
+    /// What a cached answer says of the call that gets it.
+    pub restate: Option<RestateRule>,
     /// What a dry run tells beside verdict and estimate.
     pub rehearse: Option<RehearseRule>,
-    /// How an answer that refers to files is shown in text.
+    /// How an answer that refers to files is shown in text, however short it is.
     pub condense: Option<CondenseRule>,
+    /// What is shown in text of an answer that is too long for it, in place of the general rule.
+    pub digest: Option<CondenseRule>,
+    /// Whose codes stand in `errorCode` of its errors.
+    pub error_codes: ErrorCodes,
+    /// The alias that clients are listed it by, in place of its canonical id.
+    pub listed_as: Option<ToolName>,
 }
 
 impl Telling {
@@ -80,9 +136,21 @@ impl Telling {
         Payload::from_serialize(&named).ok()
     }
 
-    /// Whether the answer to a call with these arguments holds for the moment only.
-    pub fn is_of_the_moment(&self, arguments: &Map<String, Value>) -> bool {
-        self.moment.as_ref().is_some_and(|rule| rule(arguments))
+    /// How the answer to a call with these arguments may be used again.
+    pub fn reuse(&self, arguments: &Map<String, Value>) -> Reuse {
+        let rule = self.reuse.as_ref();
+        rule.map_or(Reuse::Always, |rule| rule(arguments))
+    }
+
+    /// The object that a call with these arguments reads or writes.
+    pub fn object(&self, arguments: &Map<String, Value>) -> Option<String> {
+        self.object.as_ref().and_then(|rule| rule(arguments))
+    }
+
+    /// A cached answer as it is given to another call over this transport.
+    pub fn restated(&self, data: &Payload, transport: Transport) -> Option<Payload> {
+        let rule = self.restate.as_ref()?;
+        rule(data.value(), transport).map(Payload::from)
     }
 
     /// What a call with these arguments would do.
@@ -99,15 +167,25 @@ impl Telling {
     pub fn condensed(&self, data: &Value) -> Option<Condensed> {
         self.condense.as_ref().and_then(|rule| rule(data))
     }
+
+    /// The digest of an answer that is too long to be shown.
+    pub fn digested(&self, data: &Value) -> Option<Condensed> {
+        self.digest.as_ref().and_then(|rule| rule(data))
+    }
 }
 
 impl fmt::Debug for Telling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Telling")
             .field("respells", &self.respell.is_some())
-            .field("is_of_the_moment", &self.moment.is_some())
+            .field("limits_reuse", &self.reuse.is_some())
+            .field("names_object", &self.object.is_some())
+            .field("restates", &self.restate.is_some())
             .field("rehearses", &self.rehearse.is_some())
             .field("condenses", &self.condense.is_some())
+            .field("digests", &self.digest.is_some())
+            .field("error_codes", &self.error_codes)
+            .field("listed_as", &self.listed_as)
             .finish()
     }
 }
@@ -127,6 +205,22 @@ mod tests {
     fn respelled(telling: &Telling, text: &str) -> String {
         let arguments = Payload::parse(text.to_owned()).unwrap();
         telling.respelled(arguments).raw().to_owned()
+    }
+
+    #[test]
+    fn an_object_has_one_name_however_it_is_spelled() {
+        let named = |path: &str| {
+            let arguments = serde_json::json!({"path": path});
+            object_in("path")(arguments.as_object().unwrap())
+        };
+        for same in ["/a/b.txt", "/a//b.txt", "/a/./b.txt", "/./a/b.txt/"] {
+            assert_eq!(named(same).as_deref(), Some("/a/b.txt"), "{same}");
+        }
+        assert_eq!(named("a/b").as_deref(), Some("a/b"));
+        for none in ["", "/a/../b.txt", "..", "a\n"] {
+            assert_eq!(named(none), None, "{none:?}");
+        }
+        assert_eq!(object_in("*")(&Map::new()).as_deref(), Some("*"));
     }
 
     #[test]

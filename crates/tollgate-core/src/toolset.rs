@@ -1,11 +1,13 @@
 //! A provider whose tools are plain async functions.
 
+pub mod bounds;
+
 use std::{collections::HashMap, future::Future, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use schemars::{JsonSchema, generate::SchemaSettings, transform::transform_subschemas};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::{
     call::{Answer, CallContext, ToolCall, ToolResult},
@@ -50,6 +52,9 @@ pub struct Tool {
     pub page: Option<&'static str>,
     /// What it tells beside its answers.
     pub telling: Telling,
+    /// Whether it calls another tool and answers with its result: no schema of its own describes
+    /// that, and clients are told that it may do anything. The rules decide about the other tool.
+    pub forwards: bool,
 }
 
 impl Tool {
@@ -69,6 +74,7 @@ impl Tool {
             timeout_ms: DEFAULT_TIMEOUT_MS,
             page: None,
             telling: Telling::default(),
+            forwards: false,
         }
     }
 
@@ -197,7 +203,7 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             title: tool.title.to_owned(),
             description: tool.description.to_owned(),
             input_schema: Schema::later(entry.input),
-            output_schema: Some(Schema::later(entry.output)),
+            output_schema: (!tool.forwards).then(|| Schema::later(entry.output)),
             annotations: tool.annotations,
             capability: tool.capability,
             raise: tool.raise.clone(),
@@ -214,12 +220,28 @@ impl<S: Send + Sync + 'static> ToolSet<S> {
             aliases: Vec::new(),
             service_command: None,
             shape: crate::call::Shape::Data,
+            upstream: None,
             page: tool.page.map(str::to_owned),
             spelled: crate::spelled::Spelled::default(),
-            more: serde_json::Map::new(),
+            more: if tool.forwards {
+                worst_hints()
+            } else {
+                Map::new()
+            },
             inactive: None,
         })
     }
+}
+
+/// What clients are told of a tool that can turn out to be any other.
+fn worst_hints() -> Map<String, Value> {
+    let hints = json!({
+        "readOnlyHint": false,
+        "destructiveHint": true,
+        "idempotentHint": false,
+        "openWorldHint": true,
+    });
+    Map::from_iter([("annotations".to_owned(), hints)])
 }
 
 /// The schema of a type, self-contained and without noise: a model pays for every word.

@@ -60,6 +60,12 @@ warnings! {
     PageReopened = "page_reopened";
     /// What a run came to is not what its template promises.
     ResultMisfit = "result_misfit";
+    /// What was chosen leads to something that its author has not written.
+    BrokenLink = "broken_link";
+    /// The answer holds markup that would run or load something where it is rendered.
+    ActiveContent = "active_content";
+    /// The server that answered warns of something; its own words are in its answer.
+    UpstreamWarning = "upstream_warning";
     /// The answer is a prepared sample, not live data.
     Fixture = "fixture";
 }

@@ -180,6 +180,7 @@ fn synthetic(tools: usize) -> Vec<Document> {
             groups: vec![format!("group{}", number / 50)],
             provider: format!("provider{}", number / 20),
             provider_description: format!("Serves everything of number {}.", number / 20),
+            is_users: false,
         })
         .collect()
 }

@@ -15,7 +15,10 @@ use tollgate_core::{
     },
 };
 
-use crate::{call::Gateway, ids, record};
+use crate::{
+    call::{Gateway, SESSION_GRANT},
+    ids, record,
+};
 
 /// What a human makes of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +47,7 @@ impl Decided {
 /// What a new token is for.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// Approving, or calling over HTTP.
+    /// Approving, calling over HTTP, or letting a client's dialogs count.
     pub kind: CredentialKind,
     /// What the operator calls it.
     pub label: Option<String>,
@@ -52,6 +55,12 @@ pub struct NewToken {
     pub scopes: Value,
     /// When it ends.
     pub expires: Option<Timestamp>,
+}
+
+/// Whether a grant for the session would cover the call of this question; a human is offered
+/// one only then.
+pub fn can_be_granted_for_session(approval: &Approval) -> bool {
+    approval.preview.get(SESSION_GRANT) == Some(&Value::Bool(true))
 }
 
 impl Gateway {
@@ -101,7 +110,7 @@ impl Gateway {
         let facts = json!({
             "approval_id": approval.id, "tool": approval.tool, "status": decided.as_str(),
             "principal": approval.session.principal.as_str(),
-            "session": approval.session.handle, "by": by,
+            "session": approval.session.handle, "by": by, "shown": approval.preview,
         });
         self.write("approval", at, facts, changes).await
     }
@@ -151,10 +160,11 @@ impl Gateway {
         let prefix = match new.kind {
             CredentialKind::Approver => "tga",
             CredentialKind::Bearer => "tgb",
+            CredentialKind::Dialog => "tgd",
         };
-        let token = format!("{prefix}_{}", ids::random_hex(24));
+        let token = format!("{prefix}_{}", ids::random_hex(24).map_err(no_chance)?);
         let credential = Credential {
-            id: ids::random_id("tk"),
+            id: ids::random_id("tk").map_err(no_chance)?,
             digest: token_digest(&token),
             kind: new.kind,
             label: new.label.map(|label| self.cleaner().line(&label)),
@@ -217,6 +227,11 @@ impl Gateway {
         };
         self.store().commit(batch).await.map(|_| ())
     }
+}
+
+/// Without random bytes there are no secrets to hand out.
+fn no_chance(error: std::io::Error) -> StoreError {
+    StoreError::Failed(Box::new(error))
 }
 
 /// What is kept of a token.

@@ -1,42 +1,48 @@
 //! Ids that nobody can guess and that sort by time.
 
-use std::cell::RefCell;
+use std::{
+    cell::RefCell,
+    io,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use tollgate_core::{
     CallId, Timestamp, TraceContext,
     canonical::{hex, hex_digest},
 };
 
-/// Random bytes as lower-case hex.
-///
-/// Without a source of randomness a process cannot keep secrets; the digest of
-/// what little differs stands in so that ids at least stay distinct.
-pub fn random_hex(bytes: usize) -> String {
+/// Random bytes as lower-case hex; an error where the system gives none, as nothing else can
+/// stand in for a secret.
+pub fn random_hex(bytes: usize) -> io::Result<String> {
+    hex_of(bytes, |buffer| {
+        getrandom::fill(buffer).map_err(io::Error::other)
+    })
+}
+
+fn hex_of(bytes: usize, fill: impl FnOnce(&mut [u8]) -> io::Result<()>) -> io::Result<String> {
     let mut buffer = vec![0_u8; bytes];
-    match getrandom::fill(&mut buffer) {
-        Ok(()) => hex(&buffer),
-        Err(_) => {
-            let seed = format!("{:?}{:p}", std::time::Instant::now(), buffer.as_ptr());
-            hex_digest(seed.as_bytes())
-                .chars()
-                .take(bytes * 2)
-                .collect()
-        }
-    }
+    fill(&mut buffer)?;
+    Ok(hex(&buffer))
 }
 
 /// An id for people to type: `prefix-` and ten letters and digits without look-alikes.
-pub fn random_id(prefix: &str) -> String {
+pub fn random_id(prefix: &str) -> io::Result<String> {
+    Ok(format!("{prefix}-{}", letters(&random_hex(10)?)))
+}
+
+/// The same for what has to be distinct and is no secret.
+pub(crate) fn distinct_id(prefix: &str) -> String {
+    format!("{prefix}-{}", letters(&quick_hex(10)))
+}
+
+fn letters(raw: &str) -> String {
     const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
-    let raw = random_hex(10);
-    let id: String = raw
-        .as_bytes()
+    raw.as_bytes()
         .chunks(2)
         .filter_map(|pair| std::str::from_utf8(pair).ok())
         .filter_map(|pair| usize::from_str_radix(pair, 16).ok())
         .map(|byte| char::from(LETTERS[byte % LETTERS.len()]))
-        .collect();
-    format!("{prefix}-{id}")
+        .collect()
 }
 
 thread_local! {
@@ -49,7 +55,8 @@ struct Chance {
     left: usize,
 }
 
-/// Like [`random_hex`], for ids of calls; at most 256 bytes.
+/// Like [`random_hex`], for ids of calls and spans. They have to be distinct and are no secrets:
+/// where the system gives no random bytes, a count within this process and its id stand in.
 fn quick_hex(bytes: usize) -> String {
     let taken = CHANCE.with_borrow_mut(|chance| {
         if chance.left < bytes {
@@ -61,7 +68,16 @@ fn quick_hex(bytes: usize) -> String {
         chance.left = rest;
         Some(taken)
     });
-    taken.unwrap_or_else(|| random_hex(bytes))
+    taken
+        .or_else(|| random_hex(bytes).ok())
+        .unwrap_or_else(|| counted(bytes))
+}
+
+fn counted(bytes: usize) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let digest = hex_digest(format!("{}/{number}", std::process::id()).as_bytes());
+    digest.chars().cycle().take(bytes * 2).collect()
 }
 
 /// A call id: twelve hex digits of time, twenty of chance.
@@ -95,6 +111,21 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn without_random_bytes_there_is_no_secret() {
+        let none = |_: &mut [u8]| Err(io::Error::other("no entropy"));
+        assert!(hex_of(24, none).is_err());
+        let some = |buffer: &mut [u8]| {
+            buffer.fill(0xab);
+            Ok(())
+        };
+        assert_eq!(hex_of(2, some).unwrap(), "abab");
+        assert_eq!(random_hex(24).unwrap().len(), 48);
+        assert_eq!(random_id("ap").unwrap().len(), 13);
+        assert_ne!(counted(10), counted(10));
+        assert_eq!(counted(40).len(), 80);
+    }
 
     #[test]
     fn no_two_ids_share_their_chance() {

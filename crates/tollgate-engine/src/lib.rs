@@ -15,7 +15,10 @@ pub mod session;
 mod binary;
 mod call;
 mod catalog;
+mod consent_view;
 mod desk;
+mod elision;
+mod forwarded_meta;
 mod ids;
 mod recover;
 mod review;
@@ -25,16 +28,20 @@ mod seal;
 mod settings;
 mod skills;
 mod tools;
+mod volatile;
 
 pub use call::{
-    Caller, Changed, DialogError, Disposition, Following, Gateway, HumanConsent, Outcome, Parts,
-    Request, Stage, StageProbe, StepOf, cache_key_of,
+    Caller, Changed, DialogError, Disposition, Following, Gateway, Holdings, HumanConsent, Outcome,
+    Parts, Request, SESSION_GRANT, Stage, StageProbe, StepOf, cache_key_of,
 };
 pub use catalog::{Catalog, Listing, Missing, Problem, ProviderChoice, Selection};
-pub use desk::{Decided, NewToken};
+pub use desk::{Decided, NewToken, can_be_granted_for_session};
+pub use elision::{Elision, TextLimits, elided};
 pub use ids::{random_hex, random_id};
 pub use sanitize::{Clean, Cleaner};
 pub use seal::Seals;
-pub use settings::{Discovery, Profile, ReviewRules, Settings};
-pub use skills::{RunType, Skill, SkillBoard, Skills, Standing, WeakGateway};
-pub use tools::{GateTools, Page, outline};
+pub use settings::{Budgets, Discovery, Profile, ReviewRules, Settings};
+pub use skills::{
+    DisabledLookup, RunType, Skill, SkillBoard, Skills, Standing, TURNED_OFF, WeakGateway,
+};
+pub use tools::{GateTools, Page};

@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tollgate_core::{
-    CallId, Capability, Estimate, Payload, Principal, StoreError, Surface, TrustLevel,
+    CallId, Capability, ErrorCode, Estimate, Failure, Payload, Principal, Shape, StoreError,
+    Surface, TrustLevel,
     audit::{AuditQuery, AuditRow},
-    canonical::{Node, hex_digest},
+    canonical::Node,
     store::Body,
 };
 
 use crate::{
-    call::{Caller, Gateway, Request, StepOf, decision_word, fingerprint},
+    call::{Caller, Disposition, Gateway, Outcome, Request, StepOf, decision_word, fingerprint},
     policy::{Action, Consent, Policies, Question},
+    runs,
+    session::fingerprint_of,
+    volatile,
 };
 
 /// The most steps one replay looks at.
@@ -54,12 +58,39 @@ pub struct Again {
     pub difference: Vec<String>,
     /// Whether anything differs at all.
     pub same: bool,
+    /// Why it was not made, if it was not: somebody has to agree to it first.
+    pub consent: Option<Failure>,
+}
+
+/// Which of these calls the tool of another one among them makes: the steps of a run that one of
+/// them started. Whoever makes that call again makes them again.
+pub fn made_by_another(calls: &[Recorded]) -> Vec<bool> {
+    let started: Vec<String> = calls.iter().filter_map(Recorded::started).collect();
+    let is_step = |call: &Recorded| {
+        let run = call.field("run");
+        run.is_some_and(|run| started.iter().any(|started| started == run))
+    };
+    calls.iter().map(is_step).collect()
 }
 
 impl Recorded {
     /// A text field of the ending.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.ending.get(name).and_then(Value::as_str)
+    }
+
+    /// The run that it started, if it started one.
+    fn started(&self) -> Option<String> {
+        if self.field("tool") != Some(runs::START) {
+            return None;
+        }
+        let data: Value = serde_json::from_str(self.data.as_deref()?).ok()?;
+        data.get("runId")?.as_str().map(str::to_owned)
+    }
+
+    /// Whether somebody had to agree to it, and nobody had.
+    fn waited_for_consent(&self) -> bool {
+        self.field("error_code") == Some(ErrorCode::ConfirmationRequired.as_str())
     }
 }
 
@@ -100,12 +131,13 @@ impl Gateway {
             data: None,
         });
         let print = |name: &str| ending.get(name).and_then(Value::as_str);
-        let whole = data.as_ref().is_none_or(|data| {
-            print("output_fingerprint") == Some(hex_digest(data.as_bytes()).as_str())
-        }) && arguments.as_ref().is_none_or(|arguments| {
-            let prints = self.fingerprint(arguments);
-            prints.is_some() && prints.as_deref() == print("input_fingerprint")
-        });
+        let whole = data
+            .as_ref()
+            .is_none_or(|data| print("output_fingerprint") == Some(fingerprint_of(data).as_str()))
+            && arguments.as_ref().is_none_or(|arguments| {
+                let prints = self.fingerprint(arguments);
+                prints.is_some() && prints.as_deref() == print("input_fingerprint")
+            });
         Ok(Recorded {
             arguments: arguments.filter(|_| whole),
             data: data.filter(|_| whole),
@@ -184,9 +216,15 @@ impl Gateway {
         }
     }
 
-    /// Really calls again, through the same door, and compares.
-    pub async fn again(&self, caller: &Caller, recorded: &Recorded) -> Option<Again> {
-        self.again_in(caller, recorded, None).await
+    /// Really calls again, through the same door, and compares what is meant to be equal.
+    /// `accepts_cost` is the caller's own agreement to the cost, as for any call.
+    pub async fn again(
+        &self,
+        caller: &Caller,
+        recorded: &Recorded,
+        accepts_cost: bool,
+    ) -> Option<Again> {
+        self.again_in(caller, recorded, accepts_cost, None).await
     }
 
     /// The same for a call that a step of a run made.
@@ -194,18 +232,36 @@ impl Gateway {
         &self,
         caller: &Caller,
         recorded: &Recorded,
+        accepts_cost: bool,
         step: Option<StepOf>,
     ) -> Option<Again> {
         let tool = recorded.field("tool")?;
         let arguments = Payload::parse(recorded.arguments.clone()?).ok()?;
-        let request = Request {
+        let mut request = Request {
             step: step.map(Arc::new),
             ..Request::new(tool, arguments)
         };
+        request.control.yes = accepts_cost;
         let outcome = self.call(caller, request).await;
+        let again = self.compared(recorded, &outcome);
+        drop(self.delivered(&outcome).await);
+        Some(again)
+    }
+
+    /// What a call that was made again came to, beside what is recorded.
+    fn compared(&self, recorded: &Recorded, outcome: &Outcome) -> Again {
         let envelope = outcome.envelope.get();
+        if outcome.disposition == Disposition::NeedsConsent && !recorded.waited_for_consent() {
+            return Again {
+                envelope: serde_json::to_value(envelope).unwrap_or_default(),
+                difference: Vec::new(),
+                same: false,
+                consent: envelope.error.clone(),
+            };
+        }
         let now = envelope.data.as_ref().map_or("null", Payload::raw);
         let was = recorded.data.as_deref().unwrap_or("null");
+        let steady = |data: &str| self.steady(&envelope.tool, outcome.shape, data);
         let code = envelope.error.as_ref().map(|failure| failure.code.as_str());
         let ended = [
             ended(recorded.field("status"), recorded.field("error_code")),
@@ -217,14 +273,31 @@ impl Gateway {
         {
             lines.extend([format!("- {was}"), format!("+ {now}")]);
         }
-        lines.extend(difference(&pretty(was), &pretty(now)));
-        let again = Again {
+        lines.extend(difference(&steady(was), &steady(now)));
+        Again {
             envelope: serde_json::to_value(envelope).unwrap_or_default(),
             same: lines.is_empty(),
             difference: lines,
+            consent: None,
+        }
+    }
+
+    /// The lines of an answer, without what its tool declares to differ every time.
+    fn steady(&self, tool: &str, shape: Shape, data: &str) -> Vec<String> {
+        let Ok(mut value) = serde_json::from_str::<Value>(data) else {
+            return lines(data);
         };
-        drop(self.delivered(&outcome).await);
-        Some(again)
+        let catalog = self.catalog();
+        let listing = catalog.find(tool);
+        let schema = listing.and_then(|listing| listing.spec.output_schema.as_ref());
+        let described = match shape {
+            Shape::Data => Some(&mut value),
+            Shape::Native | Shape::Wrapped => value.get_mut("structuredContent"),
+        };
+        if let (Some(schema), Some(described)) = (schema, described) {
+            volatile::mask(described, schema);
+        }
+        serde_json::to_string_pretty(&value).map_or_else(|_| lines(data), |text| lines(&text))
     }
 }
 
@@ -237,13 +310,8 @@ fn ended(status: Option<&str>, code: Option<&str>) -> String {
     }
 }
 
-fn pretty(raw: &str) -> Vec<String> {
-    serde_json::from_str::<Value>(raw)
-        .and_then(|value| serde_json::to_string_pretty(&value))
-        .unwrap_or_else(|_| raw.to_owned())
-        .lines()
-        .map(str::to_owned)
-        .collect()
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
 }
 
 /// The lines that differ, by the longest common subsequence; large inputs are cut first.
@@ -288,8 +356,8 @@ mod tests {
 
     #[test]
     fn only_what_changed_is_shown() {
-        let was = pretty(r#"{"a":1,"b":2,"c":3}"#);
-        let now = pretty(r#"{"a":1,"b":5,"c":3}"#);
+        let was = lines("{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}");
+        let now = lines("{\n  \"a\": 1,\n  \"b\": 5,\n  \"c\": 3\n}");
         assert_eq!(difference(&was, &now), ["- \"b\": 2,", "+ \"b\": 5,"]);
         assert!(difference(&was, &was).is_empty());
     }

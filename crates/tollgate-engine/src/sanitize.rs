@@ -8,7 +8,9 @@ use std::{borrow::Cow, ops::Deref, sync::Arc};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tollgate_core::{Block, Event, Failure, InputAsk, Payload, ToolResult, Warning};
-use tollgate_sanitize::{Findings, Identifiers, Sanitizer, Scope, truncate_on_char_boundary};
+use tollgate_sanitize::{
+    Findings, Identifiers, KeyMaterial, Sanitizer, Scope, truncate_on_char_boundary,
+};
 
 use crate::{binary, call::Checked};
 
@@ -33,6 +35,13 @@ impl Clean<tollgate_core::Envelope> {
     /// Wraps an envelope put together from clean parts.
     pub(crate) fn assembled(envelope: tollgate_core::Envelope) -> Self {
         Self(envelope)
+    }
+}
+
+impl Clean<Failure> {
+    /// Wraps the failure of a clean answer.
+    pub(crate) fn of_failure(failure: Failure) -> Self {
+        Self(failure)
     }
 }
 
@@ -98,39 +107,46 @@ impl Cleaner {
         self.rules.version()
     }
 
-    /// Cleans an answer. `open_world` asks for taint as well.
+    /// Cleans an answer. `is_of_others` asks for markup that would run or load something; `hide`
+    /// takes out what only this call is known to have been given.
     pub(crate) fn result(
         &self,
         checked: Checked,
-        open_world: bool,
-        identifiers: &Identifiers,
+        is_of_others: bool,
+        scope: &Scope<'_>,
+        hide: impl FnOnce(&mut ToolResult),
     ) -> (Clean<ToolResult>, Found) {
         let mut result = checked.into_inner();
-        let scope = Scope {
-            open_world,
-            identifiers,
-        };
         let mut found = Found::default();
-        if let Some(payload) = self.payload(&result.payload, &scope, &mut found) {
+        if let Some(payload) = self.payload(&result.payload, scope, &mut found) {
             result.payload = payload;
         }
         if let Some(whole) = &mut result.whole {
             // What is not shown does not count in what is told of the answer.
             let mut beyond = Found::default();
-            if let Some(clean) = self.payload(whole, &scope, &mut beyond) {
+            if let Some(clean) = self.payload(whole, scope, &mut beyond) {
                 **whole = clean;
             }
             found.taint_of_whole = beyond.taint;
         }
         for Block(block) in &mut result.blocks {
-            if let Some(clean) = self.payload(block, &scope, &mut found) {
+            if let Some(clean) = self.payload(block, scope, &mut found) {
                 *block = clean;
             }
         }
+        let blocks = result.blocks.iter().map(|Block(block)| block);
+        let mut all = std::iter::once(&result.payload).chain(blocks);
+        if is_of_others && all.any(is_active) {
+            found.warnings.push(Warning::ActiveContent);
+        }
+        result.failure = result
+            .failure
+            .map(|failure| Box::new(self.failure(*failure).into_inner()));
         if let Some(service) = &mut result.service {
             service.request = self.value(&service.request);
             service.token_bucket = self.value(&service.token_bucket);
         }
+        hide(&mut result);
         (Clean(result), found)
     }
 
@@ -144,6 +160,22 @@ impl Cleaner {
             failure.details = details;
         } else {
             failure.details = Map::new();
+        }
+        Clean(failure)
+    }
+
+    /// The places of a text that have the real form of key material.
+    pub(crate) fn key_material(&self, text: &str) -> Vec<KeyMaterial> {
+        self.rules.key_material(text)
+    }
+
+    /// Cleans a failure that asks for consent; its preview is the view a human gets, made clean
+    /// by rules of its own.
+    pub(crate) fn asking(&self, mut failure: Failure) -> Clean<Failure> {
+        let preview = failure.details.get_mut("preview").map(Value::take);
+        let Clean(mut failure) = self.failure(failure);
+        if let (Some(place), Some(preview)) = (failure.details.get_mut("preview"), preview) {
+            *place = preview;
         }
         Clean(failure)
     }
@@ -218,10 +250,7 @@ impl Cleaner {
 
     /// Cleans a document: JSON as JSON, where numbers and identifiers stay, and else as text.
     pub(crate) fn document(&self, text: &str, identifiers: &Identifiers) -> String {
-        let scope = Scope {
-            open_world: false,
-            identifiers,
-        };
+        let scope = Scope::trusted().with_identifiers(identifiers);
         if text.starts_with(['{', '['])
             && let Ok(cleaned) = self.rules.json(text, &scope)
         {
@@ -233,10 +262,7 @@ impl Cleaner {
     /// Cleans a JSON value as an answer is: identifiers stay, and what says that it is binary.
     pub(crate) fn kept<'a>(&self, value: &'a Value, identifiers: &Identifiers) -> Cow<'a, Value> {
         let payload = Payload::from(value.clone());
-        let scope = Scope {
-            open_world: false,
-            identifiers,
-        };
+        let scope = Scope::trusted().with_identifiers(identifiers);
         match self.payload(&payload, &scope, &mut Found::default()) {
             Some(clean) => Cow::Owned(clean.value().clone()),
             None => Cow::Borrowed(value),
@@ -293,6 +319,19 @@ impl Cleaner {
             }
         }
     }
+}
+
+/// Whether a text within an answer would run or load something where it is rendered.
+fn is_active(payload: &Payload) -> bool {
+    fn look(value: &Value) -> bool {
+        match value {
+            Value::String(text) => tollgate_sanitize::is_active(text),
+            Value::Array(items) => items.iter().any(look),
+            Value::Object(fields) => fields.values().any(look),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    tollgate_sanitize::may_be_active(payload.raw().as_bytes()) && look(payload.value())
 }
 
 fn note(findings: &Findings, found: &mut Found) {

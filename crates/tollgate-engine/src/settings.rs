@@ -17,6 +17,8 @@ pub struct Settings {
     pub call_timeout: Duration,
     /// What a new session may consume.
     pub session_limit: Option<u64>,
+    /// What callers may hold.
+    pub budgets: Budgets,
     /// How long a question to a human, and its answer, stay good.
     pub approval_ttl: Duration,
     /// How long an effect whose answer was not delivered is recognised.
@@ -33,8 +35,13 @@ pub struct Settings {
     pub preview: usize,
     /// When a human should look.
     pub review: ReviewRules,
+    /// How long a call waits for providers of which nothing is known yet, if nobody else offers
+    /// its tool. Zero where clients hear of tools that come later.
+    pub acquaint: Duration,
     /// What callers can see.
     pub discovery: Discovery,
+    /// Whether runs of templates that no skill names may be made.
+    pub other_runs: bool,
 }
 
 impl Default for Settings {
@@ -46,6 +53,7 @@ impl Default for Settings {
             queued_calls: 1024,
             call_timeout: Duration::from_secs(600),
             session_limit: None,
+            budgets: Budgets::default(),
             approval_ttl: Duration::from_secs(900),
             reissue_window: Duration::from_secs(600),
             grant_ttl: Duration::from_secs(8 * 3600),
@@ -54,7 +62,39 @@ impl Default for Settings {
             max_body: 64 << 10,
             preview: 200,
             review: ReviewRules::default(),
+            acquaint: Duration::ZERO,
             discovery: Discovery::default(),
+            other_runs: true,
+        }
+    }
+}
+
+/// What callers may hold, each and all together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budgets {
+    /// Sessions in use.
+    pub sessions: usize,
+    /// Those of one principal.
+    pub sessions_per_principal: usize,
+    /// Bytes of kept answers and marks in memory.
+    pub memory_bytes: usize,
+    /// Those of one principal.
+    pub memory_bytes_per_principal: usize,
+    /// Bytes of bodies that are written for replay in a day.
+    pub body_bytes_per_day: u64,
+    /// Those of one principal.
+    pub body_bytes_per_day_per_principal: u64,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self {
+            sessions: 20_000,
+            sessions_per_principal: 5000,
+            memory_bytes: 256 << 20,
+            memory_bytes_per_principal: 128 << 20,
+            body_bytes_per_day: 4 << 30,
+            body_bytes_per_day_per_principal: 1 << 30,
         }
     }
 }

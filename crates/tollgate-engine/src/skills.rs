@@ -5,8 +5,8 @@
 //! hidden, so nobody is locked out.
 
 use std::{
-    collections::HashSet,
-    sync::{Arc, PoisonError, RwLock, Weak},
+    collections::{BTreeSet, HashSet},
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak},
 };
 
 use serde::Serialize;
@@ -20,6 +20,10 @@ use crate::{
 
 /// Whose tools are never hidden.
 const GATE: &str = "builtin";
+/// Why a skill is off that its operator turned off.
+pub const TURNED_OFF: &str = "turned off by the operator";
+/// What an operator has turned off, looked up anew; the same value as long as nothing changed.
+pub type DisabledLookup = Box<dyn Fn() -> Arc<BTreeSet<String>> + Send + Sync>;
 
 /// A skill as its files say, and what its operator decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -188,6 +192,9 @@ pub struct SkillBoard(Arc<Shared>);
 struct Shared {
     read: RwLock<Arc<Vec<Skill>>>,
     judged: RwLock<Arc<Skills>>,
+    lookup: OnceLock<DisabledLookup>,
+    /// What the last look found.
+    off: Mutex<Option<Arc<BTreeSet<String>>>>,
 }
 
 impl SkillBoard {
@@ -196,6 +203,37 @@ impl SkillBoard {
         let board = Self::default();
         board.put(skills);
         board
+    }
+
+    /// Has what is turned off looked up before every call and list, so that it holds at once
+    /// in every process; everything else is read again by whoever watches the files.
+    pub fn look_up_disabled_with(&self, lookup: DisabledLookup) {
+        // Set once, when the gate is put together; a second one would be ours to ignore.
+        drop(self.0.lookup.set(lookup));
+    }
+
+    /// Looks whether an operator has turned a skill off; says what lists are others now.
+    pub(crate) fn look(&self, catalog: impl FnOnce() -> Arc<Catalog>) -> Vec<Changed> {
+        let Some(lookup) = self.0.lookup.get() else {
+            return Vec::new();
+        };
+        let now = lookup();
+        let is_known = |seen: &Arc<BTreeSet<String>>| Arc::ptr_eq(seen, &now);
+        let seen = self.0.off.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.as_ref().is_some_and(is_known) {
+            return Vec::new();
+        }
+        drop(seen);
+        self.judge(&catalog())
+    }
+
+    /// The skills as they were read, without those that were turned off since.
+    fn without(&self, off: &BTreeSet<String>) -> Vec<Skill> {
+        let mut skills = Vec::clone(&self.read());
+        for skill in skills.iter_mut().filter(|skill| off.contains(&skill.name)) {
+            skill.off.get_or_insert_with(|| TURNED_OFF.to_owned());
+        }
+        skills
     }
 
     /// Puts other skills in place, before a gate is made of them.
@@ -223,7 +261,13 @@ impl SkillBoard {
     /// Holds the skills against these tools; says what lists are others now, because other
     /// tools are hidden or other guides are shown.
     pub(crate) fn judge(&self, catalog: &Catalog) -> Vec<Changed> {
-        let judged = Skills::judge(&self.read(), catalog);
+        // Held to the end: whoever looks meanwhile waits until what was found holds.
+        let mut seen = self.0.off.lock().unwrap_or_else(PoisonError::into_inner);
+        *seen = self.0.lookup.get().map(|lookup| lookup());
+        let judged = match &*seen {
+            Some(off) => Skills::judge(&self.without(off), catalog),
+            None => Skills::judge(&self.read(), catalog),
+        };
         let mut known = self
             .0
             .judged
@@ -252,6 +296,15 @@ impl WeakGateway {
     }
 }
 
+impl Inner {
+    /// Takes notice of what an operator has turned off since the last call.
+    pub(crate) fn look_at_skills(&self) {
+        for changed in self.skills.look(|| self.catalog()) {
+            self.announce(changed);
+        }
+    }
+}
+
 impl Gateway {
     /// The gate for whoever must not keep it open.
     pub fn downgrade(&self) -> WeakGateway {
@@ -260,6 +313,7 @@ impl Gateway {
 
     /// The skills as they stand.
     pub fn skills(&self) -> Arc<Skills> {
+        self.0.look_at_skills();
         self.0.skills.judged()
     }
 

@@ -92,6 +92,18 @@ impl Params {
         trimmed.map(str::to_owned).collect()
     }
 
+    /// The products asked for by ASIN, each once.
+    pub fn asins(&self) -> Vec<String> {
+        let mut asins: Vec<String> = Vec::new();
+        for asin in self.list(&["asin"]) {
+            let asin = asin.to_ascii_uppercase();
+            if !asins.contains(&asin) {
+                asins.push(asin);
+            }
+        }
+        asins
+    }
+
     /// A whole number, or the default if it is not given.
     pub fn number(&self, name: &str, default: i64) -> Result<i64, Error> {
         let Some(text) = self.text(&[name]) else {

@@ -10,7 +10,7 @@ use crate::{
     graph::graphs_in,
     key::is_cache_key,
     resources::{Reader, decode},
-    service::{Place, Target, World, has_histories},
+    service::{CATEGORY_DIGITS, Place, Target, World, has_histories, is_asin, is_number},
     tool::{RUNTIME_ARGUMENTS, Tool},
 };
 
@@ -18,7 +18,7 @@ const VERSION: &str = "2026-05-11.1";
 /// How many products are compared when a list is handed on.
 pub const MOST_COMPARED: usize = 10;
 /// Where results of earlier steps lie in a context.
-const CONTAINERS: [&str; 5] = [
+pub(crate) const CONTAINERS: [&str; 5] = [
     "steps",
     "outputs",
     "results",
@@ -309,11 +309,11 @@ fn search(value: &Value, depth: usize, found: &mut Found) {
     }
     for (name, value) in value.as_object().into_iter().flatten() {
         let target = match name.as_str() {
-            "asin" | "asins" | "asinList" => &mut found.asins,
-            "category_id" | "category" => &mut found.categories,
+            "asin" | "asins" | "asinList" => (&mut found.asins, asin as IdOf),
+            "category_id" | "category" => (&mut found.categories, category as IdOf),
             "trackings" => {
                 for one in value.as_array().into_iter().flatten() {
-                    add(&mut found.tracked, one.get("asin").unwrap_or(one));
+                    add(&mut found.tracked, asin(one.get("asin").unwrap_or(one)));
                 }
                 continue;
             }
@@ -322,22 +322,34 @@ fn search(value: &Value, depth: usize, found: &mut Found) {
                 continue;
             }
         };
+        let (all, id_of) = target;
         match value.as_array() {
-            Some(all) => all.iter().for_each(|one| add(target, one)),
-            None => add(target, value),
+            Some(values) => values.iter().for_each(|one| add(all, id_of(one))),
+            None => add(all, id_of(value)),
         }
     }
 }
 
-fn add(all: &mut Vec<String>, value: &Value) {
-    let text = match (value.as_str(), value.as_i64()) {
-        (Some(text), _) => text.to_owned(),
+/// The id a value is, if it is one: placeholders, names and words of other results are none.
+type IdOf = fn(&Value) -> Option<String>;
+
+fn asin(value: &Value) -> Option<String> {
+    let text = value.as_str()?.trim().to_ascii_uppercase();
+    is_asin(&text).then_some(text)
+}
+
+fn category(value: &Value) -> Option<String> {
+    let text = match (value.as_str(), value.as_u64()) {
+        (Some(text), _) => text.trim().to_owned(),
         (None, Some(number)) => number.to_string(),
-        (None, None) => return,
+        (None, None) => return None,
     };
-    let is_open = text.is_empty() || text.contains(['<', '>', ' ']);
-    if !is_open && !all.contains(&text) {
-        all.push(text);
+    is_number(&text, CATEGORY_DIGITS).then_some(text)
+}
+
+fn add(all: &mut Vec<String>, id: Option<String>) {
+    if let Some(id) = id.filter(|id| !all.contains(id)) {
+        all.push(id);
     }
 }
 
@@ -434,19 +446,11 @@ fn input_file<W: World>(
 fn missing(tool: &Tool, arguments: &Map<String, Value>) -> Option<Vec<Value>> {
     let has = |names: &[&str]| names.iter().any(|name| arguments.contains_key(*name));
     let choices: [(Command, &[&str], &str); 3] = [
-        (
-            Command::ProductsGet,
-            &["asin", "code", "from_cache"],
-            "asin",
-        ),
-        (
-            Command::ResearchGraphMerge,
-            &["input", "graph", "from_cache"],
-            "graph",
-        ),
+        (Command::ProductsGet, &["asin", "code"], "asin"),
+        (Command::ResearchGraphMerge, &["input", "graph"], "graph"),
         (
             Command::ResearchBriefExport,
-            &["input", "payload", "graph", "from_cache"],
+            &["input", "payload", "graph"],
             "payload",
         ),
     ];
@@ -456,7 +460,6 @@ fn missing(tool: &Tool, arguments: &Map<String, Value>) -> Option<Vec<Value>> {
     let lacking: Vec<&str> = match choice {
         Some((_, names, _)) if has(names) => Vec::new(),
         Some((_, _, field)) => vec![*field],
-        None if has(&["from_cache"]) => Vec::new(),
         None => tool
             .takes()
             .filter(|(name, must)| *must && !arguments.contains_key(*name))

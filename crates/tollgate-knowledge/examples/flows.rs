@@ -231,6 +231,7 @@ fn linted(flow: &Flow, base: &Base, reached: usize) -> Result<String, String> {
     let unreached = flow.nodes.len() - reached;
     let known = [
         (ProblemCode::NoFallback, 1..=1),
+        (ProblemCode::NoChoose, 0..=1),
         (ProblemCode::BrokenLink, broken..=broken),
         (ProblemCode::Unreachable, unreached..=unreached + boxes),
         (ProblemCode::NoExit, 0..=flow.nodes.len()),

@@ -154,6 +154,10 @@ codes! {
     SharedKeyword = "shared-keyword", Warning;
     /// The base has no sentence for what it does not understand.
     NoFallback = "no-fallback", Warning;
+    /// The base has no sentence for letting the user choose among nodes.
+    NoChoose = "no-choose", Warning;
+    /// A keyword that has a sign in it which only looks as if it separated keywords.
+    KeywordSeparator = "keyword-separator", Warning;
 }
 
 impl fmt::Display for ProblemCode {

@@ -32,14 +32,18 @@ macro_rules! providers {
             )*
             /// Other people's servers.
             pub upstream: upstream::Settings,
+            /// What stands in for other tools.
+            pub stub: stub::Settings,
             /// Whether what the MCP conformance suite looks for is offered as well.
             pub conformance: bool,
         }
 
-        /// Every provider this build knows.
-        pub fn all(settings: Settings) -> Vec<Arc<dyn Provider>> {
+        /// Every provider this build knows, beside `others` that are the caller's own.
+        pub fn all(settings: Settings, others: &[Arc<dyn Provider>]) -> Vec<Arc<dyn Provider>> {
             let mut all: Vec<Arc<dyn Provider>> =
                 vec![$(Arc::new($name::provider(settings.$name)),)*];
+            let originals = others.iter().chain(&all).map(Arc::clone).collect();
+            all.push(Arc::new(stub::provider(settings.stub, originals)));
             all.extend(upstream::providers(settings.upstream));
             if settings.conformance {
                 all.push(Arc::new(conformance::provider()));
@@ -57,6 +61,5 @@ providers! {
     keepa,
     knowledge,
     sandbox,
-    stub,
     web,
 }

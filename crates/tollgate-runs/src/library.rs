@@ -27,6 +27,8 @@ pub struct BuiltIn {
     pub file: &'static str,
     /// What it says.
     pub text: &'static str,
+    /// The provider without whose tools it cannot run.
+    pub provider: &'static str,
 }
 
 /// What else must hold of a template, told by who runs it.
@@ -34,7 +36,7 @@ pub type Check = fn(&Template) -> Vec<Problem>;
 
 /// Where templates come from.
 pub struct Library {
-    built_in: &'static [BuiltIn],
+    built_in: Vec<BuiltIn>,
     folders: Vec<PathBuf>,
     check: Option<Check>,
     known: Mutex<Option<Known>>,
@@ -68,9 +70,12 @@ pub struct Shelf {
 
 impl Library {
     /// Templates of the program itself and of these folders.
-    pub fn new(built_in: &'static [BuiltIn], folders: Vec<PathBuf>) -> Self {
+    pub fn new(
+        built_in: impl IntoIterator<Item = &'static BuiltIn>,
+        folders: Vec<PathBuf>,
+    ) -> Self {
         Self {
-            built_in,
+            built_in: built_in.into_iter().copied().collect(),
             folders,
             check: None,
             known: Mutex::default(),
@@ -96,7 +101,7 @@ impl Library {
         }
         let before = problems.clone();
         let mut shelf = Shelf::default();
-        for built_in in self.built_in {
+        for built_in in &self.built_in {
             shelf.add(built_in.file, built_in.text);
         }
         shelf.check = self.check;

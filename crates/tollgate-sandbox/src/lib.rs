@@ -14,6 +14,8 @@ mod ring;
 #[cfg(target_os = "linux")]
 mod runner;
 mod supervise;
+#[cfg(target_os = "linux")]
+mod writers;
 
 pub use job::{Captured, Choice, Gap, Job, Limit, Limits, Network, Report, RunError, Tier, Usage};
 #[cfg(target_os = "linux")]
@@ -34,3 +36,5 @@ pub use ring::Ring;
 #[cfg(target_os = "linux")]
 pub use runner::{Refused, Runner, Runners, Standing};
 pub use supervise::{Ended, Ending, Program, Supervised, Watch, spawn_supervised};
+#[cfg(target_os = "linux")]
+pub use writers::has_writer;

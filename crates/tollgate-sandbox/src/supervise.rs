@@ -20,7 +20,7 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -87,6 +87,12 @@ pub struct Supervised {
     /// How it is, and how it is ended.
     pub watch: Watch,
 }
+
+/// The most that a child may say on standard error within [`FLOOD_TIME`]; one that says more is ended.
+const FLOOD: usize = 256 << 20;
+const FLOOD_TIME: Duration = Duration::from_secs(60);
+/// What its log says then.
+const FLOODED: &str = "\n[ended: it wrote more than 256 MiB to standard error within a minute]\n";
 
 /// Sees how a child is and can end it. Dropping the last one ends the child at once.
 #[derive(Debug, Clone)]
@@ -219,7 +225,19 @@ pub async fn spawn_supervised(program: Program) -> io::Result<Supervised> {
     let child = starting.await.map_err(io::Error::other)??;
     let lost = || io::Error::other("a stream of the child is missing");
     let says = pipe::Receiver::from_owned_fd(child.stderr.ok_or_else(lost)?)?;
-    tokio::spawn(keep(says, Arc::clone(child.watch.stderr())));
+    let (ring, flooded) = (
+        Arc::clone(child.watch.stderr()),
+        Arc::downgrade(&child.watch.0),
+    );
+    tokio::spawn(async move {
+        if keep(says, &ring).await == Said::TooMuch {
+            ring.push(FLOODED.as_bytes());
+            if let Some(watch) = flooded.upgrade() {
+                watch.end();
+            }
+        }
+        ring.finish();
+    });
     Ok(Supervised {
         stdin: pipe::Sender::from_owned_fd(child.stdin.ok_or_else(lost)?)?,
         stdout: pipe::Receiver::from_owned_fd(child.stdout.ok_or_else(lost)?)?,
@@ -347,6 +365,13 @@ pub(crate) fn prepare(command: &mut Command, program: &Program) {
     }
 }
 
+/// How a child's standard error ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Said {
+    All,
+    TooMuch,
+}
+
 /// Has the child killed when the thread that starts it ends.
 #[cfg(target_os = "linux")]
 fn die_with_parent(command: &mut Command) {
@@ -374,15 +399,23 @@ fn die_with_parent(command: &mut Command) {
 fn die_with_parent(_: &mut Command) {}
 
 /// Reads standard error to its end and keeps the last of it.
-async fn keep(mut says: pipe::Receiver, ring: Arc<Ring>) {
+async fn keep(mut says: pipe::Receiver, ring: &Ring) -> Said {
     let mut buffer = [0; 8192];
+    let (mut since, mut said) = (Instant::now(), 0);
     while let Ok(read) = says.read(&mut buffer).await {
         if read == 0 {
             break;
         }
         ring.push(&buffer[..read]);
+        if since.elapsed() > FLOOD_TIME {
+            (since, said) = (Instant::now(), 0);
+        }
+        said += read;
+        if said > FLOOD {
+            return Said::TooMuch;
+        }
         // A child that never stops must not keep others waiting.
         tokio::task::yield_now().await;
     }
-    ring.finish();
+    Said::All
 }

@@ -44,6 +44,59 @@ fn main() {
         ),
     }
     speed();
+    worst();
+}
+
+/// How many of the slowest inputs are printed.
+const SLOWEST: usize = 10;
+
+/// The slowest of many inputs that are made to cost as much as possible: floods of each rule's literals, and of what
+/// the other readings of a text begin with.
+fn worst() {
+    let rules = concat!(
+        include_str!("../rules/vendors.toml"),
+        include_str!("../rules/names.toml"),
+        include_str!("../rules/instructions.toml")
+    );
+    let quoted = rules.split('"').skip(1).step_by(2);
+    let literals = quoted.filter(|text| (3..40).contains(&text.len()) && !text.contains('\n'));
+    let mut pieces: Vec<String> = literals.map(str::to_owned).collect();
+    pieces.extend(
+        [
+            "%41",
+            "&#65;",
+            "\\x41",
+            "\u{ff21}",
+            "QUJD",
+            "a ",
+            "\"a\" + ",
+            "a1_b2c3d\n",
+            "\"+\"",
+            "M.abcdef.",
+        ]
+        .map(str::to_owned),
+    );
+    let mut rows: Vec<(f64, String)> = Vec::new();
+    for piece in pieces {
+        for tail in ["", " ", "a", "=", "=aB3", "://a:"] {
+            let flood = [piece.as_str(), tail].concat();
+            let text = repeat(&flood, 1 << 18);
+            let best = (0..3)
+                .map(|_| {
+                    let start = Instant::now();
+                    std::hint::black_box(Sanitizer::shipped().text(&text, &Scope::open_world()));
+                    start.elapsed().as_secs_f64()
+                })
+                .fold(f64::MAX, f64::min);
+            let milliseconds = best * 1e3 * f64::from(1 << 20) / text.len() as f64;
+            rows.push((milliseconds, flood));
+        }
+    }
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    println!("\nslowest of {} floods (target 60 ms/MB)", rows.len());
+    for (milliseconds, flood) in rows.iter().take(SLOWEST) {
+        println!("{milliseconds:>7.0} ms/MB   {flood:?}");
+    }
 }
 
 /// Says what was not judged, why, and how it is.

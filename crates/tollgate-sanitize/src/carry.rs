@@ -1,5 +1,7 @@
 //! Knows the prefilter's hits after a replacement without reading the text again.
 //!
+//! Places that may have to be decoded are looked for again, because they depend on what stands around them.
+//!
 //! What was kept keeps its hits, and a replacement has the same ones wherever it stands. That is all there is as long as
 //! no literal reaches across a replacement's edge; where one might, the text is read again.
 
@@ -14,7 +16,13 @@ pub(crate) fn carry(
     found: &[Found<'_>],
 ) -> Option<Vec<Hit>> {
     let mut after = Vec::with_capacity(before.list.len() + found.len() * 2);
-    let mut rest = before.list;
+    let literal: Vec<Hit> = before
+        .list
+        .iter()
+        .copied()
+        .filter(|hit| !hit.is_coded())
+        .collect();
+    let mut rest = literal.as_slice();
     let (mut kept_from, mut written) = (0, 0);
     for found in found {
         let inner = found.label.hits(prefilter)?;
@@ -63,6 +71,7 @@ mod tests {
         let mut read = Vec::new();
         let replaced = crate::sanitizer::replace(text, &search.found);
         detector.prefilter.scan(&replaced, &mut read);
+        read.retain(|hit| !hit.is_coded());
         assert_eq!(carried, Some(read), "{text}");
     }
 

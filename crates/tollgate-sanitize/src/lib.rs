@@ -5,10 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+mod active;
 mod carry;
 mod detect;
 mod findings;
 mod json;
+mod key_material;
+pub mod placeholder;
 mod prefilter;
 mod rules;
 mod sanitizer;
@@ -17,9 +20,12 @@ mod strip;
 mod taint;
 mod truncate;
 mod url;
+mod views;
 
+pub use active::{disarmed, is_active, may_be_active};
 pub use findings::{Cleaned, Findings, Kind, Redaction, TaintSpan};
-pub use json::JsonError;
+pub use json::{JsonError, may_look_like_placeholder, with_strings};
+pub use key_material::KeyMaterial;
 pub use rules::RulesError;
 pub use sanitizer::{Sanitizer, Sighting};
 pub use scope::{Identifiers, Scope};

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use crate::rules::Rules;
+use crate::views;
 
 /// How the replacements begin; also the literal by which a text that was cleaned before is recognised.
 pub(crate) const PLACEHOLDER: &str = "[redacted:";
@@ -26,6 +27,8 @@ pub(crate) enum Target {
     Placeholder,
     /// An instruction-like phrase, by index.
     Phrase(usize),
+    /// Something that may read differently when it is decoded.
+    Coded,
 }
 
 /// How much a telling word tells.
@@ -46,6 +49,11 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
+    /// Whether it is a place that may have to be decoded.
+    pub(crate) fn is_coded(self) -> bool {
+        self.literal == CODED
+    }
+
     /// The same hit in a text that begins `offset` bytes later.
     pub(crate) fn shifted(self, offset: usize) -> Hit {
         Hit {
@@ -64,6 +72,9 @@ impl Hit {
         }
     }
 }
+
+/// Stands for the literal of a place that may have to be decoded.
+const CODED: u32 = u32::MAX;
 
 /// Shorter literals have no three bytes to be found by.
 pub(crate) const SHORTEST_LITERAL: usize = 3;
@@ -122,6 +133,25 @@ impl Prefilter {
 
     /// Lists all hits in place of what the list held, ordered by where they start.
     pub(crate) fn scan(&self, text: &str, hits: &mut Vec<Hit>) {
+        self.scan_literals(text, hits);
+        self.add_marks(text, hits);
+    }
+
+    /// Adds the places that may have to be decoded.
+    pub(crate) fn add_marks(&self, text: &str, hits: &mut Vec<Hit>) {
+        let marks = views::marks(text);
+        if marks.is_empty() {
+            return;
+        }
+        hits.extend(marks.into_iter().map(|mark| Hit {
+            start: mark.start,
+            end: mark.end,
+            literal: CODED,
+        }));
+        hits.sort_by_key(|hit| (hit.start, hit.end));
+    }
+
+    fn scan_literals(&self, text: &str, hits: &mut Vec<Hit>) {
         let bytes = text.as_bytes();
         hits.clear();
         let mut base = 0;
@@ -221,14 +251,14 @@ impl Prefilter {
             literal[1..].iter().any(into) || literal[..literal.len() - 1].iter().any(out)
         });
         let mut hits = Vec::new();
-        self.scan(text, &mut hits);
+        self.scan_literals(text, &mut hits);
         (!crosses).then_some(hits)
     }
 
     pub(crate) fn targets(&self, hit: Hit) -> &[Target] {
         self.literals
             .get(hit.literal as usize)
-            .map_or(&[], |literal| literal.targets.as_slice())
+            .map_or(&[Target::Coded], |literal| literal.targets.as_slice())
     }
 }
 

@@ -6,11 +6,13 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest, Sha256};
 
 use crate::detect::{Detector, Found, Hits, Surroundings};
+use crate::placeholder::{self, Seals};
+use crate::prefilter::Hit;
 use crate::rules::{Rules, RulesError, SHIPPED};
 use crate::{Cleaned, Findings, JsonError, Kind, Scope, TaintSpan, carry, json, strip, taint, url};
 
 /// Counts up whenever the code finds something else with the same rules, because caches depend on it.
-const REVISION: &str = "4";
+const REVISION: &str = "6";
 
 /// How often a text is looked at again after a replacement; real text is settled after one.
 const MOST_ROUNDS: usize = 12;
@@ -94,9 +96,19 @@ impl Sanitizer {
         &self.version
     }
 
+    /// The ids of everything that replaces something.
+    pub fn rule_ids(&self) -> impl Iterator<Item = &str> {
+        self.detector.labels().map(|label| &*label.id)
+    }
+
     /// Cleans plain text.
     pub fn text<'a>(&self, text: &'a str, scope: &Scope<'_>) -> Cleaned<'a> {
-        let passed = self.pass(Cow::Borrowed(text), None, &Surroundings::default());
+        let around = Surroundings {
+            seals: scope.seals,
+            escapes: scope.escapes,
+            ..Surroundings::default()
+        };
+        let passed = self.pass(Cow::Borrowed(text), None, &around);
         let mut findings = passed.findings;
         if scope.open_world && (passed.phrases || taint::has_wide_letters(&passed.text)) {
             taint::mark(
@@ -183,6 +195,17 @@ impl Sanitizer {
         };
         let mut given = hits;
         let mut around = *around;
+        // What is hidden could break a placeholder up until it is taken out.
+        if around.escapes && !around.is_plain && self.strip(&mut passed) {
+            given = None;
+        }
+        if around.escapes
+            && let Cow::Owned(escaped) = placeholder::escaped(&passed.text)
+        {
+            passed.text = Cow::Owned(escaped);
+            passed.changed = true;
+            given = None;
+        }
         let mut carried = None;
         for _ in 0..MOST_ROUNDS {
             if !around.is_plain && self.strip(&mut passed) {
@@ -192,11 +215,7 @@ impl Sanitizer {
             let hits = match given.take() {
                 Some(hits) => hits,
                 None => {
-                    list = carried.take().unwrap_or_else(|| {
-                        let mut list = Vec::new();
-                        self.detector.prefilter.scan(&passed.text, &mut list);
-                        list
-                    });
+                    list = self.hits(&passed.text, carried.take());
                     Hits {
                         list: &list,
                         offset: 0,
@@ -211,12 +230,31 @@ impl Sanitizer {
             for found in &search.found {
                 passed.findings.add(&found.label.id, found.label.kind, 1);
             }
-            carried = carry::carry(&self.detector.prefilter, &passed.text, hits, &search.found);
-            passed.text = Cow::Owned(replace(&passed.text, &search.found));
+            let sealed = around.seals;
+            passed.text = match sealed {
+                Some(seals) => Cow::Owned(replace_sealed(&passed.text, &search.found, seals)),
+                None => {
+                    let prefilter = &self.detector.prefilter;
+                    carried = carry::carry(prefilter, &passed.text, hits, &search.found);
+                    Cow::Owned(replace(&passed.text, &search.found))
+                }
+            };
             passed.changed = true;
             around.is_plain = false;
         }
         passed
+    }
+
+    /// The hits in a text, given those of its literals if they are known.
+    fn hits(&self, text: &str, carried: Option<Vec<Hit>>) -> Vec<Hit> {
+        let prefilter = &self.detector.prefilter;
+        let mut list = carried.unwrap_or_default();
+        if list.is_empty() {
+            prefilter.scan(text, &mut list);
+        } else {
+            prefilter.add_marks(text, &mut list);
+        }
+        list
     }
 
     fn strip(&self, passed: &mut Passed<'_>) -> bool {
@@ -235,6 +273,25 @@ impl Sanitizer {
             .add(&invisible.id, Kind::Invisible, removed.invisible);
         true
     }
+}
+
+/// The same with what is taken out kept and named.
+fn replace_sealed(text: &str, found: &[Found<'_>], seals: &dyn Seals) -> String {
+    let mut out = String::with_capacity(text.len() + found.len() * 32);
+    let mut copied = 0;
+    for found in found {
+        out.push_str(&text[copied..found.start]);
+        let label = found.label;
+        let id = seals.seal(&label.id, text, found.start..found.end);
+        out.push_str(&placeholder::named(
+            &label.replacement,
+            &label.id,
+            id.as_deref(),
+        ));
+        copied = found.end;
+    }
+    out.push_str(&text[copied..]);
+    out
 }
 
 pub(crate) fn replace(text: &str, found: &[Found<'_>]) -> String {

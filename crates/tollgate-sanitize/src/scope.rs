@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::placeholder::Seals;
+
 static NONE: Identifiers = Identifiers {
     names: BTreeSet::new(),
     paths: Vec::new(),
@@ -17,6 +19,10 @@ pub struct Scope<'a> {
     pub open_world: bool,
     /// JSON fields exempt from the phone, card and entropy rules.
     pub identifiers: &'a Identifiers,
+    /// Who keeps what is taken out; without one it is gone.
+    pub seals: Option<&'a dyn Seals>,
+    /// What looks like a placeholder is none: it is escaped.
+    pub escapes: bool,
 }
 
 impl Scope<'static> {
@@ -25,6 +31,8 @@ impl Scope<'static> {
         Scope {
             open_world: false,
             identifiers: &NONE,
+            seals: None,
+            escapes: false,
         }
     }
 
@@ -33,6 +41,8 @@ impl Scope<'static> {
         Scope {
             open_world: true,
             identifiers: &NONE,
+            seals: None,
+            escapes: false,
         }
     }
 }
@@ -45,10 +55,13 @@ impl Default for Scope<'static> {
 
 impl<'a> Scope<'a> {
     /// The same scope with fields that hold identifiers.
-    pub fn with_identifiers<'b>(self, identifiers: &'b Identifiers) -> Scope<'b> {
+    pub fn with_identifiers<'b>(self, identifiers: &'b Identifiers) -> Scope<'b>
+    where
+        'a: 'b,
+    {
         Scope {
-            open_world: self.open_world,
             identifiers,
+            ..self
         }
     }
 }

@@ -264,3 +264,50 @@ fn ids_that_the_gate_gives_out_are_never_taken_for_something_else() {
         assert_eq!(cleaned.text, raw);
     }
 }
+
+#[test]
+fn a_private_key_may_be_an_array_of_lines() {
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
+    let raw = json!({"key": ["-----BEGIN PRIVATE KEY-----", line, "AbCd==", "-----END PRIVATE KEY-----", "after"], "next": [line]});
+    let cleaned = clean(&raw.to_string());
+    let mark = "[REDACTED:private-key]";
+    let want = json!({"key": ["-----BEGIN PRIVATE KEY-----", mark, mark, "-----END PRIVATE KEY-----", "after"], "next": [line]});
+    assert_eq!(cleaned, want.to_string());
+}
+
+#[test]
+fn an_array_of_lines_that_is_no_private_key_stays() {
+    let raw = r#"[["-----BEGIN CERTIFICATE-----","MIIEvQIBADANBgkqhkiG9w0BAQEF"],["-----BEGIN PRIVATE KEY-----",["MIIEvQIBADAN"]]]"#;
+    assert_eq!(clean(raw), raw);
+}
+
+#[test]
+fn strings_are_read_decoded_as_well() {
+    for (raw, gone) in [
+        (
+            r#"{"data":"Z2hwX1p4ODFrUXBMMHNXbTRWdDdSYjJOYzlZZDZGaDNKZzVLYVR1RQ=="}"#,
+            "Z2hwX1p4",
+        ),
+        (
+            r#"{"note":"x %67hp_Zx81kQpL0sWm4Vt7Rb2Nc9Yd6Fh3Jg5KaTuE y"}"#,
+            "Zx81k",
+        ),
+        (
+            r#"{"code":"a = \"ghp_Zx81kQpL0sWm4Vt7\" + \"Rb2Nc9Yd6Fh3Jg5KaTuE\""}"#,
+            "Rb2Nc",
+        ),
+        (
+            r#"{"ssn":"536221234","passportNumber":"X12345678","マイナンバー":"123456789018"}"#,
+            "536221234",
+        ),
+        (r#"{"passportNumber":"X12345678"}"#, "X12345678"),
+        (r#"{"my_number":"123456789018"}"#, "123456789018"),
+        (
+            r#"{"text":"電話 ０３-１２３４-５６７８ カード ４１１１１１１１１１１１１１１１"}"#,
+            "１１１１１１",
+        ),
+    ] {
+        let cleaned = clean(raw);
+        assert!(!cleaned.contains(gone), "{cleaned}");
+    }
+}

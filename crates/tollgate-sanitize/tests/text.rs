@@ -394,3 +394,25 @@ fn every_instruction_is_found_though_only_some_are_listed() {
             .is_empty()
     );
 }
+
+#[test]
+fn a_whole_secret_ends_with_its_line() {
+    let text =
+        "Authorization: Bearer 7c9e6679f7425cc0a1b2c3d4e5f60718\npostgres://app@db.example/main";
+    assert_eq!(
+        clean(text),
+        "Authorization: Bearer [REDACTED:authorization]\npostgres://app@db.example/main"
+    );
+    assert_eq!(
+        clean("token AKIAQ3EG2\n  RZ7XK2MWVT5 and more"),
+        "token [REDACTED:aws-access-key] and more"
+    );
+}
+
+#[test]
+fn literals_that_a_program_joins_are_one_secret() {
+    assert_eq!(
+        clean("key = \"ghp_Zx81kQpL0sWm4Vt7\" +\n      \"Rb2Nc9Yd6Fh3Jg5KaTuE\";"),
+        "key = \"[REDACTED:github-token]\";"
+    );
+}

@@ -3,7 +3,7 @@
 use std::io;
 
 use rusqlite::ErrorCode as Sqlite;
-use tollgate_core::{ErrorCode, StoreError};
+use tollgate_core::{ErrorCode, StoreError, store::LockHolder};
 
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +26,9 @@ pub enum OpenError {
     /// Another process holds the lock for too long.
     #[error("another process holds the state for too long")]
     Busy,
+    /// Another process keeps the lock.
+    #[error("{0}")]
+    Held(LockHolder),
     /// The disk is full.
     #[error("the disk is full")]
     Full,
@@ -52,7 +55,8 @@ impl OpenError {
     /// The stable code a caller sees.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Busy => ErrorCode::Overloaded,
+            Self::Held(holder) if holder.is_stopped => ErrorCode::StoreHeld,
+            Self::Busy | Self::Held(_) => ErrorCode::Overloaded,
             Self::Corrupt(_) => ErrorCode::StoreCorrupt,
             Self::ChainName(_)
             | Self::OtherChain(_)
@@ -69,8 +73,15 @@ impl OpenError {
 
 impl From<rusqlite::Error> for OpenError {
     fn from(error: rusqlite::Error) -> Self {
-        match store_error(error) {
+        store_error(error).into()
+    }
+}
+
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> Self {
+        match error {
             StoreError::Busy => Self::Busy,
+            StoreError::Held(holder) => Self::Held(holder),
             StoreError::Full => Self::Full,
             StoreError::ReadOnly => Self::ReadOnly,
             StoreError::Corrupt(what) => Self::Corrupt(what),
@@ -79,6 +90,8 @@ impl From<rusqlite::Error> for OpenError {
             | StoreError::ApprovalGone
             | StoreError::AlreadyEnded
             | StoreError::Conflict
+            | StoreError::Unsynced
+            | StoreError::NotAcknowledged(_)
             | StoreError::Missing) => Self::Failed(Box::new(other)),
         }
     }

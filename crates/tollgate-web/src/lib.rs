@@ -27,7 +27,7 @@ mod words;
 pub use cache::{Cache, Kept, MemoryCache};
 pub use content::Content;
 pub use error::{Kind, WebError};
-pub use extract::{Extracted, Link, Method, extract};
+pub use extract::{Extracted, Image, Link, Method, Section, extract};
 pub use fetch::{CacheUse, Fetcher, Page, Settings};
 pub use guard::{Guard, Lookup, Resolver, SystemResolver};
 pub use hosts::Spelling;

@@ -27,7 +27,7 @@ pub(crate) fn approval_key(state_dir: &Path) -> io::Result<Secret<[u8; 32]>> {
     let mut key = [0_u8; 32];
     getrandom::fill(&mut key).map_err(io::Error::other)?;
     // Process ids are not enough: containers that share the folder count their own.
-    let draft = state_dir.join(format!("{FILE}.{}", random_hex(8)));
+    let draft = state_dir.join(format!("{FILE}.{}", random_hex(8)?));
     write(&draft, &key)?;
     let linked = fs::hard_link(&draft, &path);
     fs::remove_file(&draft)?;

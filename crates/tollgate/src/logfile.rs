@@ -16,6 +16,8 @@ use tollgate_engine::record::{LogEvent, LogLine, LogSink, Trouble};
 
 use crate::config::{Level, Log, LogTarget};
 
+/// How long lines are waited for at the end of the process.
+const FLUSH: Duration = Duration::from_secs(1);
 /// Bytes that may wait; lines beyond that are dropped.
 const QUEUE: usize = 4 << 20;
 /// Bytes that are worth writing at once.
@@ -35,6 +37,7 @@ pub struct LogFile {
 struct Desk {
     waiting: Mutex<Waiting>,
     wake: Condvar,
+    written: Condvar,
 }
 
 #[derive(Default)]
@@ -42,6 +45,10 @@ struct Waiting {
     lines: Vec<u8>,
     /// The thread sleeps until the first line.
     idle: bool,
+    /// Lines are on their way to the target.
+    writing: bool,
+    /// Somebody waits until all is written.
+    hurried: bool,
     closing: bool,
 }
 
@@ -108,6 +115,8 @@ impl Desk {
     /// Waits for lines and then for company; `false` when no more will come.
     fn take(&self, lines: &mut Vec<u8>) -> bool {
         let mut waiting = self.waiting();
+        waiting.writing = false;
+        self.written.notify_all();
         while waiting.lines.is_empty() {
             if waiting.closing {
                 return false;
@@ -118,18 +127,35 @@ impl Desk {
                 .wait(waiting)
                 .unwrap_or_else(PoisonError::into_inner);
         }
-        let alone = |waiting: &mut Waiting| waiting.lines.len() < ENOUGH && !waiting.closing;
+        let alone = |waiting: &mut Waiting| {
+            waiting.lines.len() < ENOUGH && !waiting.closing && !waiting.hurried
+        };
         let (mut waiting, _) = self
             .wake
             .wait_timeout_while(waiting, LINGER, alone)
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut waiting.lines, lines);
+        waiting.writing = true;
         true
+    }
+
+    /// Waits until every line so far is written, but not for ever.
+    fn flush(&self) {
+        let mut waiting = self.waiting();
+        waiting.hurried = true;
+        self.wake.notify_one();
+        let is_left = |it: &mut Waiting| !it.closing && (it.writing || !it.lines.is_empty());
+        let (mut waiting, _) = self
+            .written
+            .wait_timeout_while(waiting, FLUSH, is_left)
+            .unwrap_or_else(PoisonError::into_inner);
+        waiting.hurried = false;
     }
 
     fn close(&self) {
         self.waiting().closing = true;
         self.wake.notify_one();
+        self.written.notify_all();
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -180,6 +206,12 @@ impl LogSink for LogFile {
 }
 
 impl LogFile {
+    /// Waits until every line so far is written, a second at most. What goes on in the background
+    /// may still hold the log when the process ends, and then nothing else waits for its lines.
+    pub fn flush(&self) {
+        self.desk.flush();
+    }
+
     /// Writes down what happens beside the calls, in words that are clean already.
     pub fn note(&self, level: Level, event: &str, provider: &str, message: &str) {
         if level > self.level {
@@ -235,5 +267,25 @@ mod tests {
             .map(|line| line["iteration"].as_u64().unwrap())
             .collect();
         assert_eq!(numbers, (0..5000).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn what_was_said_is_there_after_a_flush_though_the_log_is_still_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gate.log");
+        let log = LogFile::open(&Log {
+            target: LogTarget::File(path.clone()),
+            level: Level::Info,
+        });
+        let log = Arc::new(log.unwrap().unwrap());
+        let held = Arc::clone(&log);
+        for number in 1..=3 {
+            log.note(Level::Warn, "policy", "p", &format!("line {number}"));
+            log.flush();
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert_eq!(text.lines().count(), number, "{text}");
+        }
+        log.flush();
+        drop(held);
     }
 }

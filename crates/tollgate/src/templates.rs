@@ -3,24 +3,26 @@
 use tollgate_runs::BuiltIn;
 
 macro_rules! templates {
-    ($($name:literal,)*) => {
+    ($($name:literal of $provider:literal,)*) => {
         &[$(BuiltIn {
             file: concat!("templates/", $name, ".yaml"),
             text: include_str!(concat!("../templates/", $name, ".yaml")),
+            provider: $provider,
         },)*]
     };
 }
 
-/// Every template of the program. To add one: its file, and its line here.
+/// Every template of the program. To add one: its file, and its line here with the
+/// provider without whose tools it cannot run.
 pub(crate) const BUILT_IN: &[BuiltIn] = templates! {
-    "batch_extract_pages",
-    "edit_docs",
-    "login_keep_session",
-    "multi_tab_compare",
-    "paginated_extract",
-    "research_report",
-    "run_code_snippet",
-    "search_extract",
+    "batch_extract_pages" of "web",
+    "edit_docs" of "docs",
+    "login_keep_session" of "browser",
+    "multi_tab_compare" of "browser",
+    "paginated_extract" of "browser",
+    "research_report" of "web",
+    "run_code_snippet" of "sandbox",
+    "search_extract" of "web",
 };
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ use tollgate_core::{Artifacts, Capability, Clock, Provider, SystemClock, ToolNam
 use tollgate_engine::{
     Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
     Selection, Settings, Skill, SkillBoard,
-    policy::{Origin, Policies, PolicyError, Source},
+    policy::{InsufficientPermit, Origin, Policies, PolicyError, Source},
     record::{NoLog, NoSpans},
     runs::{Runs, check_template},
 };
 use tollgate_providers::{stub::StubTool, upstream::Journal};
-use tollgate_runs::Library;
+use tollgate_runs::{BuiltIn, Library};
 use tollgate_sanitize::Sanitizer;
 use tollgate_store::{FolderBlobs, OpenError, SqliteStore};
 
@@ -89,6 +89,20 @@ impl Wired {
         self.note_templates();
     }
 
+    /// Where notes about this process go.
+    pub fn log(&self) -> Option<Arc<LogFile>> {
+        self.log.clone()
+    }
+
+    /// Permits that do not suffice where they may be meant to, for the screen where there is no
+    /// log that says it.
+    pub fn unlogged_permits(&self) -> Vec<InsufficientPermit> {
+        match &self.log {
+            Some(_) => Vec::new(),
+            None => self.gateway.insufficient_permits(),
+        }
+    }
+
     /// Writes down which files of templates cannot be used; what they hold is not offered.
     fn note_templates(&self) {
         let Some(log) = self.log.clone() else {
@@ -119,6 +133,10 @@ impl Wired {
     /// Lets go of everything in order: providers, spans, then the state.
     pub async fn close(self) {
         self.gateway.close().await;
+        if let Some(log) = self.log.clone() {
+            // One that cannot be waited for loses lines, never the end of the process.
+            drop(tokio::task::spawn_blocking(move || log.flush()).await);
+        }
         if let Some(exporter) = &self.exporter {
             exporter.flush().await;
         }
@@ -136,6 +154,8 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let rules = policy_sources(config)?;
     let loaded = book.load();
     let board = SkillBoard::new(loaded.skills.clone());
+    let lookup = Arc::clone(&book);
+    board.look_up_disabled_with(Box::new(move || lookup.turned_off()));
     let compiling = compiling(loaded, rules.clone());
     let opening = opening(config, &clock);
     let cleaner = cleaner(config)?;
@@ -264,7 +284,10 @@ fn runs(config: &Config) -> Runs {
 
 /// The templates of the program and of the folders the configuration names.
 pub fn library(config: &Config) -> Library {
-    Library::new(BUILT_IN, config.runs.templates.clone()).checked_by(check_template)
+    let disabled = &config.providers.disabled;
+    let can_run = |it: &&BuiltIn| !disabled.iter().any(|name| name == it.provider);
+    let built_in = BUILT_IN.iter().filter(can_run);
+    Library::new(built_in, config.runs.templates.clone()).checked_by(check_template)
 }
 
 /// Where what happens to MCP servers is written down.
@@ -278,6 +301,7 @@ fn journal(
         log,
         cleaner,
         words: upstream::words::Words::new(upstream::folder(config)),
+        failures: upstream::Failures::new(&upstream::folder(config)),
         clock: Arc::clone(clock),
     })
 }
@@ -290,7 +314,8 @@ async fn catalog(
 ) -> Result<Catalog, WireError> {
     let cleaner = given.cleaner.clone();
     let settings = provider_settings(config, environment, given);
-    providers.extend(tollgate_providers::all(settings));
+    let own = tollgate_providers::all(settings, &providers);
+    providers.extend(own);
     providers.retain(|provider| {
         let disabled = &config.providers.disabled;
         !disabled.iter().any(|name| name == provider.id())
@@ -424,6 +449,7 @@ fn settings(config: &Config) -> Settings {
         queued_calls: config.limits.queued_calls,
         call_timeout: config.limits.call_timeout,
         session_limit: config.limits.session_tokens,
+        budgets: config.limits.budgets,
         approval_ttl: config.consent.approval_ttl,
         reissue_window: config.consent.reissue_window,
         grant_ttl: config.consent.session_grant_ttl,
@@ -441,6 +467,8 @@ fn settings(config: &Config) -> Settings {
                 .collect(),
             ..ReviewRules::default()
         },
+        other_runs: config.skills.other_runs == config::OtherRuns::Allow,
+        acquaint: config.mcp.acquaint,
         discovery: Discovery {
             allow_tools: config.discovery.allow_tools.clone(),
             exclude_tools: config.discovery.exclude_tools.clone(),

@@ -144,8 +144,10 @@ impl Session {
         let url = tab.url();
         if again && !url.starts_with("about:") {
             self.reopened.store(true, Ordering::Release);
-            // If it does not come, whoever asked sees the page that came instead.
-            let _ = fresh.navigate(&url).await;
+            // If another page comes instead, whoever asked sees that one.
+            if let Err(error @ Error::Timeout(_)) = fresh.navigate(&url).await {
+                return Err(error);
+            }
         }
         Ok((id, fresh))
     }

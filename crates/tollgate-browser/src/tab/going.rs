@@ -47,6 +47,13 @@ struct Way<'w> {
     entry: Option<i64>,
 }
 
+impl Way<'_> {
+    /// Who should have answered, as an error names it.
+    fn server(&self) -> String {
+        address::host(self.url).unwrap_or_else(|| "it".to_owned())
+    }
+}
+
 /// The right to send a tab somewhere; nobody else does that while it is held.
 pub struct Turn<'t> {
     tab: &'t Tab,
@@ -123,9 +130,12 @@ impl Tab {
         }
         let navigated = match self.depart(&way, deadline).await {
             Ok(navigated) => navigated,
+            // Nothing of the page came: the one that is shown is another.
             Err(Error::Timeout(_)) => {
                 self.connection.tell(Some(&self.session), &StopLoading {});
-                return Ok(self.loaded(true));
+                let limit = self.times.navigation.as_secs();
+                let why = format!("no page came from {} within {limit} s", way.server());
+                return Err(Error::Timeout(why));
             }
             Err(Error::Dialog(_)) => return Ok(self.loaded(true)),
             Err(Error::Protocol(why)) => return Err(Error::Invalid(why)),

@@ -151,6 +151,11 @@ impl Tab {
         logs::cut(&self.lock().url, LONGEST_URL)
     }
 
+    /// What the server answered for the page that is shown; nothing if it was not asked.
+    pub fn status(&self) -> Option<u32> {
+        self.lock().status
+    }
+
     /// Whether its page holds others.
     pub fn has_frames(&self) -> bool {
         self.lock().frames.len() > 1

@@ -137,7 +137,7 @@ pub enum Change {
         /// The session.
         session: SessionKey,
     },
-    /// Opens a review item.
+    /// Opens a review item; one of the same id is kept instead.
     OpenReview(ReviewItem),
     /// Resolves one; refused as `Conflict` if it is resolved.
     ResolveReview {
@@ -198,7 +198,8 @@ pub enum Change {
 pub struct Ending {
     /// The call.
     pub call: CallId,
-    /// What the caller is told if it asks again; kept for effects.
+    /// What the caller is told if it asks again; kept for effects. An effect without one was never
+    /// called, so the same may be announced again under the same key.
     pub answer: Option<Vec<u8>>,
     /// When.
     pub at: Timestamp,

@@ -7,6 +7,7 @@
 //! the same conformance suite in `tollgate-testkit`.
 
 mod change;
+mod condition;
 mod read;
 mod records;
 mod runs;
@@ -18,6 +19,7 @@ use async_trait::async_trait;
 use crate::{audit::Place, error::ErrorCode};
 
 pub use change::{Batch, Change, Durability, Ending};
+pub use condition::{LockHolder, StateProblem};
 pub use read::{
     Approvals, AuditLog, Cache, Credentials, Intents, ProviderState, Reviews, Sessions, States,
 };
@@ -39,6 +41,12 @@ pub trait Store:
 
     /// The same for whoever still needs the batch if it is refused.
     async fn commit_shared(&self, batch: Arc<Batch>) -> Result<Receipt, StoreError>;
+
+    /// Whether commits work: one did lately and none failed since, or a small one does now. A store
+    /// without a disk has nothing that could fail.
+    async fn check_commit(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Whether it is worth saying that a commit will come.
     fn can_look_ahead(&self) -> bool {
@@ -90,6 +98,15 @@ pub enum StoreError {
     /// Others hold the lock for too long, or the queue is full.
     #[error("the store is busy")]
     Busy,
+    /// Another process keeps the lock.
+    #[error("{0}")]
+    Held(LockHolder),
+    /// What was written could not be synced to the disk.
+    #[error("the disk does not sync")]
+    Unsynced,
+    /// The state is not the one that was acknowledged.
+    #[error("the state is not the one that was acknowledged: {0}")]
+    NotAcknowledged(StateProblem),
     /// The disk is full.
     #[error("the disk is full")]
     Full,
@@ -113,14 +130,36 @@ impl StoreError {
             | Self::AlreadyEnded
             | Self::Conflict
             | Self::Missing => true,
-            Self::Busy | Self::Full | Self::ReadOnly | Self::Corrupt(_) | Self::Failed(_) => false,
+            Self::Busy
+            | Self::Held(_)
+            | Self::Unsynced
+            | Self::NotAcknowledged(_)
+            | Self::Full
+            | Self::ReadOnly
+            | Self::Corrupt(_)
+            | Self::Failed(_) => false,
         }
     }
 
     /// Whether nothing was written for certain. A disk that fails while a batch is synced leaves
     /// it where it may still be read.
     pub fn is_certain(&self) -> bool {
-        self.is_refusal() || matches!(self, Self::Busy)
+        self.is_refusal()
+            || match self {
+                Self::Busy | Self::Held(_) => true,
+                // What was written to a file that was deleted is gone with it.
+                Self::NotAcknowledged(problem) => !problem.stops_everything(),
+                Self::Budget { .. }
+                | Self::ApprovalGone
+                | Self::AlreadyEnded
+                | Self::Conflict
+                | Self::Missing
+                | Self::Unsynced
+                | Self::Full
+                | Self::ReadOnly
+                | Self::Corrupt(_)
+                | Self::Failed(_) => false,
+            }
     }
 
     /// The stable code a caller sees.
@@ -129,8 +168,12 @@ impl StoreError {
             Self::Budget { .. } => ErrorCode::BudgetExceeded,
             Self::ApprovalGone => ErrorCode::ConfirmationRequired,
             Self::Missing => ErrorCode::NotFound,
-            Self::Busy => ErrorCode::Overloaded,
-            Self::Full | Self::ReadOnly | Self::Failed(_) => ErrorCode::StoreUnavailable,
+            Self::Held(holder) if holder.is_stopped => ErrorCode::StoreHeld,
+            Self::Busy | Self::Held(_) => ErrorCode::Overloaded,
+            Self::NotAcknowledged(_) => ErrorCode::StateNotAcknowledged,
+            Self::Unsynced | Self::Full | Self::ReadOnly | Self::Failed(_) => {
+                ErrorCode::StoreUnavailable
+            }
             Self::Corrupt(_) => ErrorCode::StoreCorrupt,
             Self::AlreadyEnded | Self::Conflict => ErrorCode::Internal,
         }

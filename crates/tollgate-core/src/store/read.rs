@@ -32,6 +32,14 @@ pub trait Cache: Send + Sync {
     async fn peek(&self, key: &CacheKey, now: Timestamp) -> Result<bool, StoreError>;
     /// The answer.
     async fn recall(&self, key: &CacheKey, now: Timestamp) -> Result<Option<Vec<u8>>, StoreError>;
+    /// The entries of a session whose keys begin like this, sorted.
+    async fn entries(
+        &self,
+        session: &SessionKey,
+        prefix: &str,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<CacheKey>, StoreError>;
 }
 
 /// Consent that was asked for and given.

@@ -337,6 +337,8 @@ pub enum CredentialKind {
     Approver,
     /// Lets its bearer call tools over HTTP.
     Bearer,
+    /// Lets the dialogs of one installed client count as a human.
+    Dialog,
 }
 
 impl CredentialKind {
@@ -345,6 +347,7 @@ impl CredentialKind {
         match self {
             Self::Approver => "approver",
             Self::Bearer => "bearer",
+            Self::Dialog => "dialog",
         }
     }
 }

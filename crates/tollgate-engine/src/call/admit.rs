@@ -16,6 +16,7 @@ use super::{
     consent,
     consent::Recorded,
     listing::{Sight, is_visible},
+    placeholders::Restored,
     plan, taint, validate,
     validate::Valid,
 };
@@ -33,6 +34,8 @@ pub(crate) const CALL_BY_NAME: &str = "tools.call";
 pub(super) struct Resolved {
     pub(super) listing: Arc<Listing>,
     pub(super) request: Request,
+    /// The values that were put into its arguments.
+    pub(super) restored: Option<Arc<Restored>>,
 }
 
 /// A call that policy has let through.
@@ -42,6 +45,7 @@ pub(super) struct Permitted {
     approval: Option<Hash>,
     digest: Option<Hash>,
     place: Option<Place>,
+    reads: bool,
     answered: bool,
 }
 
@@ -79,9 +83,14 @@ impl Permitted {
         self.place.as_ref()
     }
 
+    /// Whether it may be answered from its place.
+    pub(super) fn reads(&self) -> bool {
+        self.reads
+    }
+
     /// What two calls must share to be one.
     pub(super) fn flight_key(&self, session: &SessionState) -> Option<(SessionKey, Place)> {
-        let place = self.place.clone()?;
+        let place = self.place.clone().filter(|_| self.reads)?;
         Some((session.key().clone(), place))
     }
 
@@ -98,6 +107,7 @@ impl Permitted {
     pub(super) fn unanswered(self) -> (Box<Valid>, Peeked) {
         let peeked = Peeked {
             place: self.place,
+            reads: self.reads,
             answered: false,
         };
         (self.valid, peeked)
@@ -134,7 +144,11 @@ pub(super) fn resolve(
     trail.idempotent = spec.annotations.idempotent;
     check_profile(inner, caller, session, &listing)?;
     trail.profile = profile_in_force(inner, caller, session).map(Arc::from);
-    Ok(Resolved { listing, request })
+    Ok(Resolved {
+        listing,
+        request,
+        restored: None,
+    })
 }
 
 /// The caller's own profile, else the session's, else the operator's default.
@@ -165,7 +179,8 @@ fn check_profile(
         let shown = inner.cleaner.preview(&inner.cleaner.line(name), 64);
         let message = format!("there is no profile `{shown}`");
         return Err(Failure::new(ErrorCode::MalformedRequest, message)
-            .suggest("Choose one of the profiles in `details.profiles`, or none.")
+            .suggest("Choose one of the profiles in `details.available_profiles`, or none.")
+            .with("available_profiles", known.clone())
             .with("profiles", known)
             .into());
     }
@@ -251,7 +266,7 @@ fn inner_call(
         #[serde(default)]
         arguments: Option<Payload>,
     }
-    validate::check_input(outer, request.arguments.value())?;
+    validate::check_own_input(outer, request.arguments.value())?;
     let wrapped: Wrapped = serde_json::from_str(request.arguments.raw())
         .map_err(|error| Stop::new(ErrorCode::InvalidArguments, error.to_string()))?;
     let listing = find(inner, catalog, caller, &wrapped.name)?;
@@ -282,20 +297,27 @@ pub(super) async fn permit(
     let estimate = lifted(&valid, place.answered);
     trail.estimate = estimate;
     let tainted = taint::flows(inner, session, &valid).await?;
-    let mut consent = consent::offered(inner, session, &mut valid, tainted)?;
+    // A value that goes where nobody sent it before is agreed to by itself.
+    let restored = valid.restored.clone();
+    let is_alone = tainted || restored.as_ref().is_some_and(|it| it.asks());
+    let mut consent = consent::offered(inner, session, &mut valid, is_alone)?;
     let decide = |consent| {
         let asked = Asked {
             action: valid.action,
             tool: &valid.listing.spec,
             capability: valid.capability,
-            arguments: &valid.arguments,
+            arguments: valid.governed(),
             skill: caller.skill.as_deref(),
             estimate,
             consent,
             tainted,
         };
         let verdict = verdict(inner, caller, session, &asked);
-        planned.stricter(verdict, consent)
+        let verdict = planned.stricter(verdict, consent);
+        match &restored {
+            Some(restored) => restored.stricter(verdict, consent),
+            None => verdict,
+        }
     };
     let mut verdict = decide(consent);
     if valid.control.dry_run {
@@ -314,9 +336,12 @@ pub(super) async fn permit(
             return Ok(Permission::Happened(Box::new(recorded)));
         }
         if matches!(verdict.decision, Decision::NeedsConsent(_)) {
-            let found = Box::pin(consent::find(inner, session, &valid, &of_call, tainted));
+            let found = Box::pin(consent::find(inner, session, &valid, &of_call, is_alone));
             match found.await? {
-                consent::Given::Grant => consent = Consent::Human,
+                consent::Given::Grant => {
+                    consent = Consent::Human;
+                    trail.by_grant = true;
+                }
                 consent::Given::Approval => {
                     consent = Consent::Human;
                     approval = Some(of_call);
@@ -340,11 +365,19 @@ pub(super) async fn permit(
             approval,
             digest,
             place: place.place,
+            reads: place.reads,
             answered: place.answered,
         })),
-        Decision::NeedsConsent(_) if valid.control.from_cache => Err(cache::missed()),
+        Decision::NeedsConsent(_) if valid.control.from_cache.is_on() => {
+            Err(cache::missed(inner, session, &valid).await?)
+        }
         Decision::NeedsConsent(needed) => {
-            let ask = consent::ask(inner, session, &valid, &verdict, needed, trail);
+            let missing = consent::Missing {
+                verdict: &verdict,
+                needed,
+                tainted: is_alone,
+            };
+            let ask = consent::ask(inner, session, &valid, missing, trail);
             Err(Box::pin(ask).await?)
         }
         Decision::Deny => Err(denied(&valid, &verdict)),
@@ -396,7 +429,7 @@ fn lifted(valid: &Valid, answered: bool) -> Estimate {
         fixture,
         ..
     } = &valid.control;
-    if answered || *dry_run || *from_cache {
+    if answered || *dry_run || from_cache.is_on() {
         return Estimate::default();
     }
     // A sample is metered like the call it stands for, but nobody has to agree to it.
@@ -491,8 +524,17 @@ fn rehearsed(inner: &Inner, verdict: &Verdict, valid: &Valid) -> Result<Told, St
         service: rehearsal.service.map(|service| ServiceInfo {
             request: clean(service.request),
             token_bucket: clean(service.token_bucket),
+            cache_key: None,
         }),
     })
+}
+
+/// A side effect that the rules refuse is an action that was blocked.
+fn blocked(valid: &Valid, failure: Failure) -> Stop {
+    Stop {
+        block: valid.effect,
+        ..failure.into()
+    }
 }
 
 fn denied(valid: &Valid, verdict: &Verdict) -> Stop {
@@ -500,10 +542,10 @@ fn denied(valid: &Valid, verdict: &Verdict) -> Stop {
         "`{}` is not permitted (rule `{}`)",
         valid.listing.spec.name, verdict.rule
     );
-    Failure::new(ErrorCode::PolicyDenied, message)
+    let failure = Failure::new(ErrorCode::PolicyDenied, message)
         .suggest(ErrorCode::PolicyDenied.advice())
-        .with("rule", verdict.rule.as_str())
-        .into()
+        .with("rule", verdict.rule.as_str());
+    blocked(valid, failure)
 }
 
 fn erred(valid: &Valid, verdict: &Verdict) -> Stop {
@@ -511,14 +553,14 @@ fn erred(valid: &Valid, verdict: &Verdict) -> Stop {
         "`{}` is not permitted because a rule could not be evaluated",
         valid.listing.spec.name
     );
-    Failure::new(ErrorCode::PolicyError, message)
+    let failure = Failure::new(ErrorCode::PolicyError, message)
         .suggest(ErrorCode::PolicyError.advice())
         .detail(verdict.errors.join("; "))
         .with(
             "rules",
             verdict.rules.iter().map(String::as_str).collect::<Value>(),
-        )
-        .into()
+        );
+    blocked(valid, failure)
 }
 
 impl Permitted {

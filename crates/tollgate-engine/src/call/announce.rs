@@ -33,6 +33,10 @@ pub(super) struct Announced {
 }
 
 impl Announced {
+    pub(super) fn valid(&self) -> &Valid {
+        &self.valid
+    }
+
     pub(super) fn listing(&self) -> &Arc<Listing> {
         &self.valid.listing
     }
@@ -155,18 +159,24 @@ fn refused(error: &StoreError, permitted: &Permitted) -> Stop {
                 "the estimate of {} units does not fit the {left} that are left",
                 estimate.estimated
             );
-            Failure::new(ErrorCode::BudgetExceeded, message)
+            let failure = Failure::new(ErrorCode::BudgetExceeded, message)
                 .suggest(ErrorCode::BudgetExceeded.advice())
                 .with("remaining_limit", *left)
                 .with("estimated_tokens", estimate.estimated)
-                .with("worst_case_tokens", estimate.worst_case)
-                .into()
+                .with("worst_case_tokens", estimate.worst_case);
+            Stop {
+                block: true,
+                ..failure.into()
+            }
         }
         // The same effect has been announced since this call looked for it.
         StoreError::ApprovalGone | StoreError::Conflict => consent::running(),
         StoreError::AlreadyEnded
         | StoreError::Missing
         | StoreError::Busy
+        | StoreError::Held(_)
+        | StoreError::Unsynced
+        | StoreError::NotAcknowledged(_)
         | StoreError::Full
         | StoreError::ReadOnly
         | StoreError::Corrupt(_)

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use tollgate_core::{
-    Block, Envelope, Failure, Meta, Shape, Status, StoreError, Warning, audit::Hash, store::Receipt,
+    Block, Envelope, ErrorCode, Failure, Meta, Shape, Status, StoreError, Warning, audit::Hash,
+    store::Receipt,
 };
 
 use super::{Disposition, Inner, Outcome, Stop};
@@ -31,12 +32,16 @@ pub(super) struct Shown {
 
 impl Shown {
     pub(super) fn kept(kept: Arc<Kept>, call: tollgate_core::CallId, redactions: usize) -> Self {
+        let failure = kept.failure.clone().map(Clean::of_failure);
+        let disposition = failure.as_ref().map_or(Disposition::Done, |failure| {
+            Disposition::of(failure.get().code)
+        });
         Self {
             warnings: kept.warnings.clone(),
             kept: Some(kept),
-            failure: None,
+            failure,
             redactions,
-            disposition: Disposition::Done,
+            disposition,
             call,
             asked: None,
             source: None,
@@ -85,6 +90,7 @@ pub(super) fn answer(
         .map(tollgate_core::audit::Place::receipt);
     let wants_receipt = trail.effect && (trail.intent || trail.cache == CacheUse::Recorded);
     let outcome = assemble(
+        inner,
         trail,
         session.ledger(),
         shown,
@@ -107,8 +113,11 @@ pub(super) fn without_store(inner: &Inner, trail: &Trail, stop: Stop) -> Outcome
 pub(super) fn unreported(inner: &Inner, trail: &Trail, stop: Stop) -> Outcome {
     let shown = Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone());
     let ledger = tollgate_core::BudgetLedger::default();
-    assemble(trail, ledger, shown, None, Vec::new(), false)
+    assemble(inner, trail, ledger, shown, None, Vec::new(), false)
 }
+
+/// What helps while a stopped process holds the lock of the state.
+const RESUME: &str = "Let the process that the message names go on (`kill -CONT PID`) or end it.";
 
 /// What a caller is told when its ending could not be written.
 pub(super) fn withheld(error: &StoreError, trail: &Trail) -> Stop {
@@ -116,6 +125,11 @@ pub(super) fn withheld(error: &StoreError, trail: &Trail) -> Stop {
     let mut stop = Stop::new(error.code(), message);
     if trail.ran {
         let advice = "The tool has run. Run `tollgate doctor`, and check what happened before repeating a side effect.";
+        let advice = if error.code() == ErrorCode::StoreHeld {
+            format!("{advice} {RESUME}")
+        } else {
+            advice.to_owned()
+        };
         stop.failure = stop.failure.suggest(advice);
         stop.failure.can_retry = trail.idempotent;
         if trail.effect {
@@ -146,7 +160,18 @@ fn report(inner: &Inner, trail: &Trail, outcome: &Outcome) {
     }
 }
 
+/// The failure with the code and the hint of the document that describes its tool, if one does.
+fn documented(inner: &Inner, trail: &Trail, failure: Clean<Failure>) -> Failure {
+    let mut failure = failure.into_inner();
+    let catalog = inner.catalog();
+    if let Some(listing) = catalog.find(&trail.tool) {
+        listing.spec.telling.error_codes.document(&mut failure);
+    }
+    failure
+}
+
 fn assemble(
+    inner: &Inner,
     trail: &Trail,
     ledger: tollgate_core::BudgetLedger,
     shown: Shown,
@@ -177,6 +202,7 @@ fn assemble(
         receipt,
     };
     let status = kept.as_ref().map_or(Status::Error, |kept| kept.status);
+    let resolved = service.as_ref().and_then(|it| it.cache_key.clone());
     let envelope = Envelope {
         ok: status != Status::Error,
         status,
@@ -184,10 +210,12 @@ fn assemble(
         command: trail.command.clone(),
         data: kept.as_ref().map(|kept| kept.payload.clone()),
         warnings: shown.warnings,
-        error: shown.failure.map(Clean::into_inner),
+        error: shown
+            .failure
+            .map(|failure| documented(inner, trail, failure)),
         request: service.as_ref().map(|service| service.request.clone()),
         token_bucket: service.map(|service| service.token_bucket),
-        cache_key: trail.cache_key.as_deref().map(str::to_owned),
+        cache_key: resolved.or_else(|| trail.cache_key.as_deref().map(str::to_owned)),
         cache_hit: hit,
         budget_ledger: ledger,
         meta,

@@ -5,9 +5,10 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use serde::Deserialize as _;
 use serde_json::Value;
 use tollgate_core::{
-    Caching, ErrorCode, Payload, StoreError, Timestamp, ToolSpec,
+    Caching, ErrorCode, Failure, FromCache, Payload, StoreError, Timestamp, ToolSpec, Transport,
     canonical::{CanonicalError, Form, Node, hex_digest},
     store::CacheKey,
 };
@@ -16,7 +17,7 @@ use super::{Inner, Stop, admit::Permitted, validate::Valid};
 use crate::{
     catalog::Listing,
     record::{CacheUse, Trail},
-    session::{Kept, Lasts, Lifetime, Recalled, SessionState},
+    session::{Kept, Lasts, Lifetime, Recalled, SessionState, fingerprint_of},
 };
 
 /// Names whose values are secrets, for the commands of the origin.
@@ -35,6 +36,11 @@ const SECRET_WORDS: &[&str] = &[
     "cookie",
 ];
 
+/// Digits of the digest in a key.
+const DIGITS: usize = 24;
+/// The most keys that a miss names.
+const LISTED: usize = 20;
+
 /// The key of a call, and whether its answer may be kept at all.
 #[derive(Clone)]
 pub(super) struct KeyOfCall {
@@ -52,6 +58,8 @@ pub(super) struct Place {
 /// What a peek found.
 pub(super) struct Peeked {
     pub(super) place: Option<Place>,
+    /// Whether the call may be answered from there.
+    pub(super) reads: bool,
     pub(super) answered: bool,
 }
 
@@ -98,7 +106,26 @@ fn may_keep(spec: &ToolSpec) -> bool {
 
 fn spell(name: &str, node: &Node<'_>) -> String {
     let digest = hex_digest(node.print(Form::CacheKey).as_bytes());
-    [name, ":", &digest[..24]].concat()
+    [name, ":", &digest[..DIGITS]].concat()
+}
+
+/// What the keys of a tool begin with.
+fn key_prefix(spec: &ToolSpec) -> String {
+    let name = spec.service_command.as_deref();
+    [name.unwrap_or(spec.name.as_str()), ":"].concat()
+}
+
+/// Whether this could be the key of one of the tool's answers.
+pub(super) fn is_key_of(spec: &ToolSpec, key: &str) -> bool {
+    let digest = key.strip_prefix(&key_prefix(spec)).unwrap_or_default();
+    digest.len() == DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// What the arguments of a service command say about the cache.
+pub(super) fn said(arguments: &Value) -> FromCache {
+    let said = arguments.get("from_cache");
+    let said = said.and_then(|said| FromCache::deserialize(said).ok());
+    said.unwrap_or_default()
 }
 
 /// The arguments with secrets replaced: values of secret-like names, and what the input schema
@@ -136,7 +163,7 @@ fn mask(node: &mut Node<'_>, schema: &Value) -> bool {
 
 /// Whether a schema says that a value is a secret beside these others: `x-secret-if` names
 /// properties, and how their values begin then.
-fn is_marked(schema: &Value, beside: &[(Cow<'_, str>, Node<'_>)]) -> bool {
+pub(crate) fn is_marked(schema: &Value, beside: &[(Cow<'_, str>, Node<'_>)]) -> bool {
     let Some(Value::Object(conditions)) = schema.get("x-secret-if") else {
         return false;
     };
@@ -190,7 +217,7 @@ fn is_origin_secret(name: &str) -> bool {
     ORIGIN_SECRETS.iter().any(|part| name.contains(part))
 }
 
-fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     let mut words = vec![String::new()];
     let mut previous_lower = false;
     for c in name.chars() {
@@ -221,11 +248,22 @@ pub(super) async fn peek(
     valid: &Valid,
     trail: &mut Trail,
 ) -> Result<Peeked, Stop> {
+    if let Some(key) = valid.control.from_cache.entry() {
+        trail.cache = CacheUse::Miss;
+        let place = entry(inner, session, &valid.listing, key).await?;
+        return Ok(Peeked {
+            answered: place.is_some(),
+            reads: true,
+            place,
+        });
+    }
     // What a tool makes of the answer to its question is for whoever gave that answer.
     let place = valid.known.place().filter(|_| valid.responses.is_none());
-    let Some(place) = place.cloned() else {
+    let reads = !valid.known.on_request || valid.control.from_cache.is_on();
+    let Some(place) = place.filter(|_| reads).cloned() else {
         return Ok(Peeked {
-            place: None,
+            place: place.cloned(),
+            reads: false,
             answered: false,
         });
     };
@@ -236,8 +274,51 @@ pub(super) async fn peek(
             && inner.store.peek(&stored_key(session, &place), now).await?);
     Ok(Peeked {
         place: Some(place),
+        reads: true,
         answered,
     })
+}
+
+/// The entry of a session with exactly this key, if it is an answer of this tool as it is now.
+async fn entry(
+    inner: &Inner,
+    session: &SessionState,
+    listing: &Listing,
+    key: &str,
+) -> Result<Option<Place>, StoreError> {
+    if !is_key_of(&listing.spec, key) {
+        return Ok(None);
+    }
+    let entries = entries(inner, session, listing, key).await?;
+    Ok(entries.into_iter().find(|place| place.key.as_ref() == key))
+}
+
+/// The entries of a session whose keys begin like this, as far as they are answers of this tool as it is now.
+async fn entries(
+    inner: &Inner,
+    session: &SessionState,
+    listing: &Listing,
+    prefix: &str,
+) -> Result<Vec<Place>, StoreError> {
+    let now = inner.clock.now();
+    let mut found = session.entries(prefix, now);
+    if session.lifetime() == Lifetime::Stored {
+        let limit = u32::try_from(LISTED).unwrap_or(u32::MAX);
+        let stored = inner.store.entries(session.key(), prefix, limit, now);
+        found.extend(stored.await?.into_iter().map(|it| (it.key, it.binding)));
+    }
+    found.sort();
+    found.dedup();
+    // Whatever the arguments were.
+    let bound = binding(inner, listing, "");
+    let places = found
+        .into_iter()
+        .filter(|(_, binding)| binding.starts_with(bound.as_ref()))
+        .map(|(key, binding)| Place {
+            key: key.into(),
+            binding: binding.into(),
+        });
+    Ok(places.collect())
 }
 
 /// What an entry is bound to beyond its key: spec, sanitiser and, where the key is ours
@@ -256,7 +337,7 @@ pub(super) async fn open(
     permitted: &Permitted,
     trail: &Trail,
 ) -> Result<Option<Recalled>, StoreError> {
-    let Some(place) = permitted.place() else {
+    let Some(place) = permitted.place().filter(|_| permitted.reads()) else {
         return Ok(None);
     };
     let now = trail.at.max(inner.clock.now());
@@ -275,10 +356,46 @@ pub(super) async fn open(
         }))
 }
 
+/// A cached answer as it is given to this call: what it says of the call it was an answer to is
+/// replaced, nothing else.
+pub(super) fn restated(listing: &Listing, recalled: Recalled, transport: Transport) -> Recalled {
+    let kept = &recalled.kept;
+    let Some(payload) = listing.spec.telling.restated(&kept.payload, transport) else {
+        return recalled;
+    };
+    Recalled {
+        kept: Arc::new(Kept {
+            fingerprint: fingerprint_of(payload.raw()),
+            payload,
+            ..Kept::clone(kept)
+        }),
+        source: None,
+    }
+}
+
 /// Only the cache was asked, and it has no answer.
-pub(super) fn missed() -> Stop {
-    let message = "the session has no answer to this call";
-    Stop::new(ErrorCode::CacheMiss, message)
+pub(super) async fn missed(
+    inner: &Inner,
+    session: &SessionState,
+    valid: &Valid,
+) -> Result<Stop, StoreError> {
+    let Some(_) = valid.control.from_cache.entry() else {
+        let message = "the session has no answer to this call";
+        return Ok(Stop::new(ErrorCode::CacheMiss, message));
+    };
+    let listing = &valid.listing;
+    let prefix = key_prefix(&listing.spec);
+    let known = entries(inner, session, listing, &prefix).await?;
+    let known = known.iter().map(|place| place.key.as_ref());
+    let known: Vec<&str> = known.take(LISTED).collect();
+    let message = format!(
+        "the session has no answer of `{}` with this key",
+        listing.spec.name
+    );
+    Ok(Failure::new(ErrorCode::CacheMiss, message)
+        .suggest("Use one of the keys in `details.available_cache_keys`, or repeat the call without `from_cache`.")
+        .with("available_cache_keys", known)
+        .into())
 }
 
 /// How the answer of this call is to be kept, if it is.
@@ -305,12 +422,31 @@ impl Keeping {
     }
 }
 
+/// Where an answer is kept: under the key of the arguments as sent, and under that of what references among them came to.
+pub(super) fn places(place: &Place, kept: &Kept) -> Vec<Place> {
+    let tool = |key: &str| key.split_once(':').map(|(tool, _)| tool.to_owned());
+    let resolved = kept.service.as_ref();
+    let resolved = resolved.and_then(|service| service.cache_key.as_deref());
+    let resolved =
+        resolved.filter(|key| *key != place.key.as_ref() && tool(key) == tool(&place.key));
+    let resolved = resolved.map(|key| Place {
+        key: key.into(),
+        binding: Arc::clone(&place.binding),
+    });
+    [Some(place.clone()), resolved]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
 /// Puts a clean answer where the rest of this process finds it.
 pub(super) fn remember(session: &SessionState, keeping: Option<&Keeping>, kept: &Arc<Kept>) {
-    if let Some(keeping) = keeping.filter(|_| kept.is_success()) {
-        let place = &keeping.place;
-        let from = keeping.from;
-        let lasts = keeping.until.map(|until| Lasts { from, until });
+    let Some(keeping) = keeping.filter(|_| kept.is_success()) else {
+        return;
+    };
+    let from = keeping.from;
+    let lasts = keeping.until.map(|until| Lasts { from, until });
+    for place in places(&keeping.place, kept) {
         session.remember(&place.key, &place.binding, lasts, Arc::clone(kept));
     }
 }

@@ -49,7 +49,8 @@ pub(super) fn close(
     if trail.intent {
         changes.push(Change::EndIntent(Ending {
             call: trail.call.clone(),
-            answer: trail.effect.then(|| stored(shown)),
+            // What could not be announced for certain was not called: it may be tried again.
+            answer: (trail.effect && (trail.ran || !trail.doubtful)).then(|| stored(shown)),
             at: inner.clock.now(),
         }));
     }

@@ -14,7 +14,10 @@ use tollgate_core::{
     store::{Approval, ApprovalState, EffectQuery, GrantScope},
 };
 
-use super::{Inner, Stop, finish::StoredEnding, invoke, validate, validate::Valid};
+use super::{
+    Inner, Stop, finish::StoredEnding, invoke, placeholders::Echoes, preview, validate,
+    validate::Valid,
+};
 use crate::{
     ids,
     policy::{Consent, Verdict},
@@ -23,11 +26,8 @@ use crate::{
     session::SessionState,
 };
 
-/// How much of the arguments a human is shown; what is left out is counted.
-const PREVIEW_CHARACTERS: usize = 4000;
-/// How much of what a call would do, by its provider's account.
-const EFFECT_CHARACTERS: usize = 80_000;
-
+/// The field of a preview that says whether a grant for the session would cover the call.
+pub const SESSION_GRANT: &str = "session_grant";
 /// A human's consent that is already there.
 pub(super) enum Given {
     /// For the whole session.
@@ -65,8 +65,8 @@ pub(super) fn offered(
     // Answers without a state belong to no question of ours; the tool may still use them.
     if let Some(responses) = valid.responses.as_ref().filter(|it| !it.state.is_empty()) {
         let listing = &valid.listing;
-        let node = Node::of(&valid.arguments).ok();
-        let fingerprint = validate::fingerprint(inner, &valid.arguments, node.as_ref());
+        let node = Node::of(valid.governed()).ok();
+        let fingerprint = validate::fingerprint(inner, valid.governed(), node.as_ref());
         let binding = super::state::binding(
             listing.spec.name.as_str(),
             listing.digest(),
@@ -88,16 +88,19 @@ pub(super) fn digest(inner: &Inner, session: &SessionState, valid: &Valid) -> Re
         .digest(
             &listing.spec.name,
             &valid.bound_to(),
-            &valid.arguments,
+            valid.governed(),
             session.key(),
         )
         .map_err(|error| Stop::new(ErrorCode::InvalidArguments, error.to_string()))
 }
 
+/// Whether a grant for the session can cover such a call: not one that carries tainted text,
+/// and no tool that a human must agree to call by call.
+fn grants_cover(valid: &Valid, tainted: bool) -> bool {
+    !tainted && !valid.listing.spec.requires_confirm
+}
+
 /// Looks for a grant that covers the call, then for its own approval.
-///
-/// No grant covers a call that carries tainted text, or a tool that a human must agree to
-/// call by call.
 pub(super) async fn find(
     inner: &Inner,
     session: &SessionState,
@@ -107,8 +110,7 @@ pub(super) async fn find(
 ) -> Result<Given, Stop> {
     let now = inner.clock.now();
     let grants = inner.store.grants(session.key()).await?;
-    if !tainted
-        && !valid.listing.spec.requires_confirm
+    if grants_cover(valid, tainted)
         && grants
             .iter()
             .any(|grant| grant.in_time(now) && covers(&grant.scope, valid))
@@ -142,7 +144,11 @@ fn covers(scope: &GrantScope, valid: &Valid) -> bool {
 ///
 /// Only what every client reads the same way has a site; anything else asks again.
 pub(crate) fn site_of(arguments: &Payload) -> Option<String> {
-    let url = arguments.value().get("url")?.as_str()?;
+    site_of_address(arguments.value().get("url")?.as_str()?)
+}
+
+/// The host of an address that every client reads the same way.
+pub(super) fn site_of_address(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let plain = matches!(scheme, "http" | "https")
         && !url.contains(|c: char| c == '\\' || c.is_whitespace() || c.is_control());
@@ -232,39 +238,62 @@ async fn used_up_by(inner: &Inner, digest: &Hash, now: Timestamp) -> Result<Opti
         .and_then(|it| it.consumed_by))
 }
 
+/// The consent that a call needs and does not have.
+pub(super) struct Missing<'a> {
+    pub(super) verdict: &'a Verdict,
+    pub(super) needed: Consent,
+    pub(super) tainted: bool,
+}
+
+/// Names the approval that a call waits for, and the command that a human types.
+pub(super) fn naming(failure: Failure, approval: &str) -> Failure {
+    let command = format!("tollgate approve {approval}");
+    let advice = format!(
+        "Ask the human to run `{command}` at a terminal, then repeat the same call. Do not run it yourself."
+    );
+    failure
+        .suggest(advice)
+        .with("approval_id", approval)
+        .with("approve", command)
+}
+
 /// Turns a missing consent into an ending that says how to go on.
 pub(super) async fn ask(
     inner: &Arc<Inner>,
     session: &SessionState,
     valid: &Valid,
-    verdict: &Verdict,
-    needed: Consent,
+    missing: Missing<'_>,
     trail: &Trail,
 ) -> Result<Stop, Stop> {
+    let Missing {
+        verdict,
+        needed,
+        tainted,
+    } = missing;
     let spec = &valid.listing.spec;
-    let mut preview = preview(inner, valid, verdict);
+    let mut preview = preview::of(inner, valid, verdict, needed)?;
+    preview[SESSION_GRANT] = grants_cover(valid, tainted).into();
     // Nobody is asked to agree to what the provider would refuse.
     if let Some(effect) = invoke::preview(inner, valid, trail).await? {
-        add_effect(inner, &mut preview, &effect);
+        let echoes = Echoes::of(session, valid.restored.as_deref());
+        let effect = echoes.hidden(&effect).unwrap_or(effect);
+        preview::add_effect(inner, &mut preview, &effect);
     }
     let mut failure = Failure::new(
         ErrorCode::ConfirmationRequired,
         format!("`{}` needs {} first", spec.name, consent_of(needed)),
     )
-    .suggest(match needed {
-        Consent::Human => ErrorCode::ConfirmationRequired.advice(),
-        Consent::Agent | Consent::None => "Repeat the call with `yes: true` to accept the cost.",
-    })
+    .suggest("Repeat the call with `yes: true` to accept the cost.")
     .with("consent", needed.as_str())
     .with("rule", verdict.rule.as_str())
     .with("resume_with", resume_with(inner, valid, needed))
     .with("estimated_tokens", valid.estimate.estimated)
     .with("worst_case_tokens", valid.estimate.worst_case)
-    .with("preview", preview.clone());
+    .with("preview", preview::for_caller(inner, &preview));
     let mut approval = None;
     if needed == Consent::Human {
         let asked = question(inner, session, valid, preview).await?;
-        failure = failure.with("approval_id", asked.id.as_str());
+        failure = naming(failure, &asked.id);
         approval = Some(Box::new(asked));
     }
     Ok(Stop {
@@ -295,7 +324,8 @@ async fn question(
         return Ok(open);
     }
     Ok(Approval {
-        id: ids::random_id("ap"),
+        id: ids::random_id("ap")
+            .map_err(|error| Stop::new(ErrorCode::Internal, error.to_string()))?,
         digest,
         tool: valid.listing.spec.name.as_str().to_owned(),
         spec_digest: valid.bound_to().into_owned(),
@@ -312,51 +342,10 @@ async fn question(
     })
 }
 
-/// What the human sees: clean, and complete up to a length nobody reads past.
-fn preview(inner: &Inner, valid: &Valid, verdict: &Verdict) -> Value {
-    let node = Node::of(&valid.arguments).ok();
-    let (clean, cleaned) = validate::shown(inner, &valid.listing, &valid.arguments, node.as_ref());
-    let hidden = clean.chars().count().saturating_sub(PREVIEW_CHARACTERS);
-    let spec = &valid.listing.spec;
-    let mut shown = json!({
-        "tool": spec.name.as_str(),
-        "title": spec.title,
-        "capability": valid.capability.as_str(),
-        "destructive": spec.annotations.destructive,
-        "sensitive_sink": spec.annotations.sensitive_sink,
-        "rule": verdict.rule,
-        "arguments": inner.cleaner.preview(&clean, PREVIEW_CHARACTERS),
-        "hidden_characters": hidden,
-        "cleaned": cleaned,
-        "site": site_of(&valid.arguments),
-    });
-    if let Some(step) = &valid.step {
-        shown["run"] = step.run.as_str().into();
-        shown["run_step"] = step.step.as_str().into();
-    }
-    if let (Some(plan), Value::Object(shown)) = (&valid.plan, &mut shown) {
-        let text = plan.shown.to_string();
-        let (clean, _) = inner.cleaner.arguments(&text);
-        shown.insert(
-            "plan".to_owned(),
-            serde_json::from_str(&clean).unwrap_or_default(),
-        );
-    }
-    shown
-}
-
-/// Adds what the provider says the call would do; whatever is left out is said.
-fn add_effect(inner: &Inner, preview: &mut Value, effect: &str) {
-    let (clean, cleaned) = inner.cleaner.text(effect);
-    let hidden = clean.chars().count().saturating_sub(EFFECT_CHARACTERS);
-    preview["effect"] = inner.cleaner.preview(&clean, EFFECT_CHARACTERS).into();
-    preview["effect_hidden_characters"] = hidden.into();
-    preview["effect_cleaned"] = cleaned.into();
-}
-
 fn resume_with(inner: &Inner, valid: &Valid, needed: Consent) -> Value {
-    let node = Node::of(&valid.arguments).ok();
-    let (clean, _) = validate::shown(inner, &valid.listing, &valid.arguments, node.as_ref());
+    let told = valid.told();
+    let node = Node::of(told).ok();
+    let (clean, _) = validate::shown(inner, &valid.listing, told, node.as_ref());
     let mut params: Value = serde_json::from_str(&clean).unwrap_or_default();
     if needed == Consent::Agent
         && valid.listing.spec.service_command.is_some()

@@ -8,7 +8,7 @@ impl Gateway {
     /// Whether a call is better made in the background. A tool that this caller cannot see
     /// is none that takes its time, and what is only asked about takes none.
     pub fn deferral(&self, caller: &Caller, request: &Request) -> Deferral {
-        if request.control.dry_run || request.control.from_cache {
+        if request.control.dry_run || request.control.from_cache.is_on() {
             return Deferral::Never;
         }
         let catalog = self.catalog();

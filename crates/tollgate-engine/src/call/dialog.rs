@@ -12,10 +12,11 @@ use tollgate_core::{
     store::{Approval, ApprovalState},
 };
 
-use super::{CALL_BY_NAME, Caller, Gateway, Request, plan};
+use super::{CALL_BY_NAME, Caller, Gateway, Request, placeholders, plan};
 use crate::{
     catalog::{Catalog, Listing},
-    desk::Decided,
+    desk::{Decided, can_be_granted_for_session},
+    forwarded_meta,
 };
 
 /// Why an answer was not taken.
@@ -24,6 +25,9 @@ pub enum DialogError {
     /// It was altered, used before, has ended, or belongs to another call or caller.
     #[error("this answer belongs to no open question")]
     NoQuestion,
+    /// This question does not have that choice; it stays open.
+    #[error("this question does not offer that choice")]
+    NotOffered,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -48,7 +52,7 @@ impl Gateway {
         caller: &Caller,
         request: &Request,
         sealed: &str,
-        granted: bool,
+        decided: &Decided,
         by: &str,
     ) -> Result<(), DialogError> {
         let id = sealed.split('.').next().unwrap_or_default();
@@ -60,26 +64,26 @@ impl Gateway {
         if !genuine || !same {
             return Err(DialogError::NoQuestion);
         }
-        let decided = if granted {
-            Decided::Once
-        } else {
-            Decided::Denied
-        };
-        match self.decide(&asked, &decided, by).await {
-            // Somebody said yes elsewhere in the meantime: that is what this answer says too.
-            Err(StoreError::ApprovalGone) if granted => self.is_granted(id).await,
-            Err(StoreError::ApprovalGone) => Err(DialogError::NoQuestion),
+        if *decided == Decided::ToolForSession && !can_be_granted_for_session(&asked) {
+            return Err(DialogError::NotOffered);
+        }
+        match self.decide(&asked, decided, by).await {
+            Err(StoreError::ApprovalGone) => {
+                // Approved elsewhere in the meantime: that is what this answer says too.
+                if *decided != Decided::Denied && self.is_granted(id).await? {
+                    return Ok(());
+                }
+                Err(DialogError::NoQuestion)
+            }
             decided => Ok(decided?),
         }
     }
 
-    async fn is_granted(&self, id: &str) -> Result<(), DialogError> {
-        let asked = self.store().approval(id).await?;
+    /// Whether somebody has approved the call of a question elsewhere, and nothing used it yet.
+    pub async fn is_granted(&self, approval: &str) -> Result<bool, StoreError> {
+        let asked = self.store().approval(approval).await?;
         let now = self.clock().now();
-        asked
-            .filter(|asked| asked.state == ApprovalState::Granted && asked.in_time(now))
-            .map(|_| ())
-            .ok_or(DialogError::NoQuestion)
+        Ok(asked.is_some_and(|it| it.state == ApprovalState::Granted && it.in_time(now)))
     }
 
     fn sealed(&self, asked: &Approval) -> String {
@@ -103,7 +107,15 @@ impl Gateway {
         let key = &self.0.approval_key;
         let plan = plan::of(listing, &arguments, caller.trust).ok()?;
         let bound = plan::bound_to(listing, plan.as_ref());
-        key.digest(&spec.name, &bound, &arguments, &caller.session)
+        let allowed = listing.provider.forwards_meta();
+        let fields = forwarded_meta::chosen(allowed, request.aside.as_deref()).ok()?;
+        let session = self.0.sessions.in_use(&caller.session);
+        let arguments = match session {
+            Some(session) => placeholders::filled(listing, &session, arguments),
+            None => arguments,
+        };
+        let governed = forwarded_meta::governed(&arguments, fields.as_deref()).ok()?;
+        key.digest(&spec.name, &bound, &governed, &caller.session)
             .ok()
     }
 }

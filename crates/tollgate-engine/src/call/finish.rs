@@ -8,9 +8,10 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
-    CallId, ConsumedSource, ErrorCode, Failure, InputRequest, ToolResult, Usage, Warning,
+    CallId, ConsumedSource, ErrorCode, Failure, InputRequest, Status, ToolResult, Usage, Warning,
     store::{Batch, Body, Change, Durability},
 };
+use tollgate_sanitize::Scope;
 
 use super::{
     Disposition, Inner, Outcome, Stage, Stop,
@@ -18,11 +19,12 @@ use super::{
     answer::{Shown, answer, withheld, without_store},
     cache::{self, Keeping},
     closing::{Written, close, commit, entry},
-    consent::Recorded,
-    validate::{self, Checked},
+    consent::{self, Recorded},
+    placeholders::{Echoes, Taking},
+    validate::Checked,
 };
 use crate::{
-    catalog::Listing,
+    catalog::{self, Listing},
     record::{CacheUse, CleanArguments, Trail},
     review,
     sanitize::{Clean, Found},
@@ -68,21 +70,28 @@ pub(crate) struct StoredEnding {
     pub(crate) input: Option<InputRequest>,
 }
 
-/// Cleans a checked answer, and checks it again if cleaning changed it.
+/// Cleans a checked answer; if that changed it, it has to be checked again.
 pub(super) fn clean(
     inner: &Inner,
     listing: &Listing,
     checked: Checked,
-) -> Result<CleanAnswer, Stop> {
+    taking: &Taking<'_>,
+    echoes: &Echoes,
+) -> CleanAnswer {
     let open_world = listing.spec.annotations.open_world;
     let made = listing.made();
     let none = tollgate_sanitize::Identifiers::none();
     let identifiers = made.map_or(&none, |made| &made.identifiers);
-    let (result, found) = inner.cleaner.result(checked, open_world, identifiers);
-    if found.changed {
-        validate::fits(listing, result.get())?;
-    }
-    Ok(CleanAnswer { result, found })
+    let scope = Scope {
+        open_world,
+        identifiers,
+        seals: Some(taking),
+        escapes: taking.escapes(),
+    };
+    let is_of_others = catalog::is_of_others(listing.provider.id());
+    let hide = |result: &mut ToolResult| echoes.hide_in(result);
+    let (result, found) = inner.cleaner.result(checked, is_of_others, &scope, hide);
+    CleanAnswer { result, found }
 }
 
 pub(super) async fn finish(
@@ -100,12 +109,17 @@ pub(super) async fn finish(
         });
     }
     close(inner, trail, &shown, (consumed, source), &mut changes);
+    let is_error = shown.failure.is_some() || shown.status() == Status::Error;
     if let (Some(key), true) = (&trail.cache_key, trail.intent || trail.ran) {
-        session.count(key, shown.failure.is_some());
+        session.count(key, is_error);
+        if is_error {
+            let earlier = Box::pin(review::earlier_failures(inner, trail)).await;
+            trail.attempt = trail.attempt.max(earlier.saturating_add(1));
+        }
     }
-    let reviews = review::items(inner, trail, session, &reviewed(&shown));
-    let ids: Vec<String> = reviews.iter().map(|item| item.item_id.clone()).collect();
-    changes.extend(reviews.into_iter().map(Change::OpenReview));
+    let reviews = review::items(inner, trail, session, &reviewed(&shown)).await;
+    let ids = reviews.named;
+    changes.extend(reviews.opened.into_iter().map(Change::OpenReview));
     let replayable = keep_body(inner, trail, &shown, &mut changes);
     let written = Written {
         consumed,
@@ -177,9 +191,8 @@ async fn name_question(inner: &Inner, mut shown: Shown) -> Shown {
         && let Ok(Some(kept)) = inner.store.approval_of(&digest).await
         && failure.get().details.get("approval_id") != Some(&kept.id.as_str().into())
     {
-        let failure = failure.get().clone();
-        let failure = failure.with("approval_id", kept.id);
-        shown.failure = Some(inner.cleaner.failure(failure));
+        let failure = consent::naming(failure.get().clone(), &kept.id);
+        shown.failure = Some(inner.cleaner.asking(failure));
     }
     shown
 }
@@ -266,35 +279,49 @@ fn stopped(
     mut stop: Stop,
     changes: &mut Vec<Change>,
 ) -> Shown {
-    let catalog = inner.catalog();
-    let sight = super::listing::Sight::of_trail(trail);
-    stop.failure.next_steps.retain(|name| {
-        catalog
-            .find(name)
-            .is_some_and(|listing| super::listing::is_visible(inner, &sight, listing))
-    });
+    keep_visible_steps(inner, trail, &mut stop.failure);
     let asked = stop.ask.as_ref().map(|approval| approval.digest);
     if let Some(approval) = stop.ask {
         changes.push(Change::AskApproval(*approval));
     }
     if stop.block {
         let details = &stop.failure.details;
+        let units = |name: &str, known: u64| {
+            let told = details.get(name).cloned();
+            told.unwrap_or_else(|| known.into())
+        };
         changes.push(Change::Block {
             session: session.key().clone(),
             action: serde_json::json!({
                 "tool": trail.tool,
                 "command": trail.command,
                 "cache_key": trail.cache_key,
-                "estimated_tokens": details.get("estimated_tokens"),
-                "worst_case_tokens": details.get("worst_case_tokens"),
+                "estimated_tokens": units("estimated_tokens", trail.estimate.estimated),
+                "worst_case_tokens": units("worst_case_tokens", trail.estimate.worst_case),
                 "reason": stop.failure.code.kind(),
             }),
         });
     }
+    // Only a question of ours is blocked with a preview.
+    let failure = match stop.block {
+        true => inner.cleaner.asking(stop.failure),
+        false => inner.cleaner.failure(stop.failure),
+    };
     Shown {
         asked,
-        ..Shown::failed(inner.cleaner.failure(stop.failure), trail.call.clone())
+        ..Shown::failed(failure, trail.call.clone())
     }
+}
+
+/// Leaves only tools that this caller can see among those that a failure names.
+pub(super) fn keep_visible_steps(inner: &Inner, trail: &Trail, failure: &mut Failure) {
+    let catalog = inner.catalog();
+    let sight = super::listing::Sight::of_trail(trail);
+    failure.next_steps.retain(|name| {
+        catalog
+            .find(name)
+            .is_some_and(|listing| super::listing::is_visible(inner, &sight, listing))
+    });
 }
 
 fn needs_input(inner: &Inner, trail: &Trail, mut request: InputRequest) -> Shown {
@@ -325,7 +352,9 @@ fn keep_whole(
     kept: &Kept,
     changes: &mut Vec<Change>,
 ) {
-    if let Some(whole) = &kept.whole {
+    if let Some(whole) = &kept.whole
+        && inner.may_write(&session.key().principal, whole.payload.raw().len())
+    {
         let id = call.as_str();
         changes.push(result::keeping(inner, session.key(), id, &whole.payload));
     }
@@ -341,15 +370,18 @@ fn keep(inner: &Inner, session: &SessionState, answered: &Answered, changes: &mu
         return;
     };
     cache::remember(session, Some(keeping), &answered.kept);
+    inner.sessions.trim(&inner.settings.budgets, session);
     if session.lifetime() == Lifetime::Stored
         && let Ok(bytes) = serde_json::to_vec(answered.kept.as_ref())
     {
-        changes.push(Change::Remember {
-            key: cache::stored_key(session, &keeping.place),
-            answer: bytes,
-            until: keeping.until,
-            at: inner.clock.now(),
-        });
+        for place in cache::places(&keeping.place, &answered.kept) {
+            changes.push(Change::Remember {
+                key: cache::stored_key(session, &place),
+                answer: bytes.clone(),
+                until: keeping.until,
+                at: inner.clock.now(),
+            });
+        }
     }
 }
 
@@ -399,6 +431,11 @@ fn keep_body(
     let limit = inner.settings.max_body;
     let data = shown.kept.as_ref().map(|kept| kept.payload.raw());
     let fits = |text: &str| text.len() <= limit;
+    let parts = [Some(arguments.text.as_str()), data];
+    let parts = parts.into_iter().flatten().filter(|text| fits(text));
+    if !inner.may_write(&trail.session.principal, parts.map(str::len).sum()) {
+        return Err("over_budget");
+    }
     let redacted = arguments.redacted || shown.kept.as_ref().is_some_and(|kept| kept.redacted);
     changes.push(Change::KeepBody(Body {
         call: trail.call.clone(),

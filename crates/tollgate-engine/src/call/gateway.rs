@@ -12,12 +12,12 @@ use std::{
 use tokio::sync::{Semaphore, SemaphorePermit, broadcast};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    CallId, Clock, ErrorCode, Estimate, Secret, Standing, Store, StoreError, Timestamp,
+    CallId, Clock, ErrorCode, Estimate, Principal, Secret, Standing, Store, StoreError, Timestamp,
     store::{Batch, Change},
 };
 
 use super::{
-    Caller, Changed, End, Outcome, Request, Stage, StageProbe, Stop, answer, finish,
+    CALL_BY_NAME, Caller, Changed, End, Outcome, Request, Stage, StageProbe, Stop, answer, finish,
     flight::Flights,
     known::KnownArguments,
     not_begun, notices,
@@ -27,10 +27,11 @@ use super::{
 use crate::{
     catalog::Catalog,
     ids,
-    policy::{ApprovalKey, Consent, Policies},
+    policy::{ApprovalKey, Consent, InsufficientPermit, Policies},
     record::{CacheUse, ENDING, LogEvent, LogLine, LogSink, NoLog, NoSpans, SpanSink, Trail},
     sanitize::Cleaner,
-    session::{Lifetime, Opening, SessionState, Sessions},
+    schema::Pool,
+    session::{Lifetime, Opening, SessionError, SessionState, Sessions},
     settings::Settings,
     skills::SkillBoard,
 };
@@ -85,6 +86,21 @@ impl Parts {
     }
 }
 
+/// What callers hold in this process, and what was refused or gave way since it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holdings {
+    /// Sessions in use.
+    pub sessions: usize,
+    /// Bytes of kept answers and marks in memory.
+    pub memory_bytes: usize,
+    /// Kept answers that gave way.
+    pub answers_evicted: u64,
+    /// Calls that were refused because there were too many sessions.
+    pub sessions_refused: u64,
+    /// Bodies for replay that were not written.
+    pub bodies_left_out: u64,
+}
+
 /// The only door to a provider. Cloning it is cheap; all clones are one door.
 #[derive(Clone)]
 pub struct Gateway(pub(crate) Arc<Inner>);
@@ -100,6 +116,7 @@ pub(crate) struct Inner {
     pub(crate) skills: SkillBoard,
     pub(crate) sessions: Sessions,
     pub(crate) flights: Flights,
+    pub(super) checks: Pool,
     pub(super) known: KnownArguments,
     pub(super) owed: Owed,
     pub(crate) log: Arc<dyn LogSink>,
@@ -109,6 +126,8 @@ pub(crate) struct Inner {
     /// Held by whoever puts another catalogue together, so that no older one replaces it.
     pub(super) collecting: tokio::sync::Mutex<()>,
     pub(super) followed: Mutex<HashMap<String, usize>>,
+    /// The permits that were reported as insufficient.
+    pub(super) insufficient_permits: Mutex<Vec<InsufficientPermit>>,
     turns: Semaphore,
     waiting: AtomicUsize,
 }
@@ -129,6 +148,7 @@ impl Gateway {
             skills: parts.skills,
             sessions: Sessions::new(),
             flights: Flights::default(),
+            checks: Pool::default(),
             known: KnownArguments::default(),
             owed: Owed::default(),
             log: parts.log,
@@ -137,6 +157,7 @@ impl Gateway {
             changes: broadcast::channel(notices::BACKLOG).0,
             collecting: tokio::sync::Mutex::default(),
             followed: Mutex::default(),
+            insufficient_permits: Mutex::default(),
             waiting: AtomicUsize::new(0),
         });
         inner.tell_problems(&inner.catalog(), &[]);
@@ -161,20 +182,62 @@ impl Gateway {
 
     /// Writes down a request that could not even be read, and answers it.
     pub async fn refuse(&self, caller: &Caller, code: ErrorCode, message: &str) -> Outcome {
-        self.turned_away(caller, Stop::new(code, message)).await
+        self.turned_away(caller, "", Stop::new(code, message)).await
     }
 
-    async fn turned_away(&self, caller: &Caller, stop: Stop) -> Outcome {
-        let request = Request::new("", tollgate_core::Payload::empty_object());
+    /// Writes down in one entry that so many requests of nobody known were refused for the same
+    /// reason.
+    pub async fn refuse_many(&self, caller: &Caller, code: ErrorCode, message: &str, count: u64) {
+        let mut trail = self.open_nameless(caller);
+        trail.count = Some(count);
+        let stop = Stop::new(code, message);
+        self.0.stopped(caller, &mut trail, stop).await;
+    }
+
+    /// Writes down that a call was refused before it began, under the name of its tool.
+    pub async fn refuse_call(
+        &self,
+        caller: &Caller,
+        request: &Request,
+        code: ErrorCode,
+        message: &str,
+    ) -> Outcome {
+        let tool = self.named_tool(request);
+        self.turned_away(caller, &tool, Stop::new(code, message))
+            .await
+    }
+
+    /// The tool that a request is about: `tools.call` names another one.
+    fn named_tool(&self, request: &Request) -> String {
+        let catalog = self.catalog();
+        let canonical = |name: &str| {
+            let found = catalog.find(name);
+            found.map_or_else(|| name.to_owned(), |it| it.spec.name.as_str().to_owned())
+        };
+        let tool = canonical(&request.tool);
+        let named = request.arguments.value()["name"].as_str();
+        match named.filter(|_| tool == CALL_BY_NAME) {
+            Some(named) => canonical(named),
+            None => tool,
+        }
+    }
+
+    async fn turned_away(&self, caller: &Caller, tool: &str, stop: Stop) -> Outcome {
+        let request = Request::new(tool, tollgate_core::Payload::empty_object());
         let mut trail = self.0.open_trail(caller, &request);
         self.0.stopped(caller, &mut trail, stop).await
+    }
+
+    fn open_nameless(&self, caller: &Caller) -> Box<Trail> {
+        let request = Request::new("", tollgate_core::Payload::empty_object());
+        self.0.open_trail(caller, &request)
     }
 
     /// Writes down a request over a limit of its front end, and says when to come back.
     pub async fn overloaded(&self, caller: &Caller, retry_after_seconds: u64) -> Outcome {
         let mut stop = Stop::new(ErrorCode::Overloaded, "too many requests at once");
         stop.failure.retry_after_seconds = Some(retry_after_seconds);
-        self.turned_away(caller, stop).await
+        self.turned_away(caller, "", stop).await
     }
 
     /// Says that the caller has the answer to an effect, so that the same call asks again.
@@ -196,6 +259,19 @@ impl Gateway {
             })
             .await
             .map(|_| ())
+    }
+
+    /// What callers hold, and what was refused or gave way.
+    pub fn holdings(&self) -> Holdings {
+        let (sessions, memory_bytes) = self.0.sessions.held();
+        let counters = &self.0.sessions.counters;
+        Holdings {
+            sessions,
+            memory_bytes,
+            answers_evicted: counters.answers_evicted(),
+            sessions_refused: counters.sessions_refused(),
+            bodies_left_out: counters.bodies_left_out(),
+        }
     }
 
     /// The tools on offer.
@@ -256,11 +332,12 @@ impl Inner {
         &self,
         caller: &Caller,
         at: Timestamp,
-    ) -> Result<Arc<SessionState>, StoreError> {
+    ) -> Result<Arc<SessionState>, SessionError> {
         let opening = Opening {
             lifetime: caller.lifetime,
             limit: least(caller.limit, self.settings.session_limit),
             at,
+            budgets: self.settings.budgets,
         };
         self.sessions
             .open(self.store.as_ref(), &caller.session, opening)
@@ -277,9 +354,11 @@ impl Inner {
             at,
             session: caller.session.clone(),
             surface: caller.surface,
+            transport: caller.transport,
             trust: caller.trust,
             scope: caller.scope.clone(),
             spelling: caller.spelling,
+            results: caller.results,
             asks: caller.asks,
             profile: None,
             tool: self.tool_name(&request.tool),
@@ -304,6 +383,7 @@ impl Inner {
             doubtful: false,
             effect: false,
             approval: None,
+            by_grant: false,
             ran: false,
             attempt: request.attempt,
             standing: Standing {
@@ -313,6 +393,7 @@ impl Inner {
                 is_stored: caller.lifetime == Lifetime::Stored,
             },
             step: request.step.clone(),
+            count: None,
         })
     }
 
@@ -322,6 +403,13 @@ impl Inner {
             return given.to_owned();
         }
         self.cleaner.preview(&self.cleaner.line(given), 128)
+    }
+
+    /// Whether so many bytes may be written for replay or to be read on; counts them if so.
+    pub(crate) fn may_write(&self, principal: &Principal, bytes: usize) -> bool {
+        let of = (&self.settings.budgets, &self.sessions.counters);
+        let bodies = &self.sessions.bodies;
+        bodies.take(of, principal, bytes, self.clock.now())
     }
 
     pub(super) fn probe(&self, trail: &Trail, stage: Stage) {

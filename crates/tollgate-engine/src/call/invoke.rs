@@ -23,6 +23,7 @@ use super::{
     flight::Lead,
     owed,
     owned::{Owned, Panicked},
+    placeholders::Echoes,
     state::Scoped,
     validate::Valid,
 };
@@ -44,14 +45,14 @@ pub(super) async fn run(
     inner: &Arc<Inner>,
     announced: Announced,
     trail: &Trail,
-    lead: Option<&Lead>,
+    (lead, echoes): (Option<&Lead>, &Arc<Echoes>),
 ) -> Result<Answer, Stop> {
     let (valid, ledger) = announced.into_parts();
     let spec = Arc::clone(&valid.listing.spec);
     let limit = Duration::from_millis(spec.timeout_ms).min(inner.settings.call_timeout);
     let cancel = valid.cancel.clone();
     let stop = CancellationToken::new();
-    let mut running = start(inner, (valid, ledger), trail, limit, stop.clone());
+    let mut running = start(inner, (valid, ledger, echoes), trail, limit, stop.clone());
     let deadline = tokio::time::sleep(limit);
     tokio::pin!(deadline);
     let mut wanted = true;
@@ -101,7 +102,7 @@ async fn unfollowed(lead: Option<&Lead>) {
 
 fn start(
     inner: &Arc<Inner>,
-    (valid, ledger): (Box<Valid>, BudgetLedger),
+    (valid, ledger, echoes): (Box<Valid>, BudgetLedger, &Arc<Echoes>),
     trail: &Trail,
     limit: Duration,
     cancel: CancellationToken,
@@ -121,6 +122,7 @@ fn start(
         cancel,
         events: Arc::new(CleanEvents {
             cleaner: inner.cleaner.clone(),
+            echoes: Arc::clone(echoes),
             sink: valid.events,
         }),
         control: valid.control,
@@ -163,6 +165,7 @@ fn context(
         principal: trail.session.principal.clone(),
         session: SessionKey::new(trail.session.principal.clone(), handle),
         surface: trail.surface,
+        transport: trail.transport,
         trust: trail.trust,
         time_left: surroundings.limit,
         cancel: surroundings.cancel,
@@ -174,6 +177,7 @@ fn context(
         responses: surroundings.responses,
         scope: trail.scope.clone(),
         spelling: trail.spelling,
+        results: trail.results,
         asks: trail.asks,
         profile: trail.profile.clone(),
         standing: Standing {
@@ -311,7 +315,10 @@ async fn note_late_facts(
         Some(Ok(Answer::Done(result))) => {
             let (clean, _) = inner.cleaner.arguments(result.payload.raw());
             let print = tollgate_core::canonical::hex_digest(clean.as_bytes());
-            ("ok", Some(print), None)
+            match &result.failure {
+                None => ("ok", Some(print), None),
+                Some(failure) => ("error", Some(print), Some(failure.code.as_str())),
+            }
         }
         Some(Ok(Answer::NeedsInput(_))) => ("needs_input", None, None),
         Some(Err(error)) => ("error", None, Some(error.code.as_str())),
@@ -333,11 +340,13 @@ async fn note_late_facts(
 /// Cleans what a provider says while it runs.
 struct CleanEvents {
     cleaner: Cleaner,
+    echoes: Arc<Echoes>,
     sink: Arc<dyn EventSink>,
 }
 
 impl EventSink for CleanEvents {
-    fn emit(&self, event: Event) {
+    fn emit(&self, mut event: Event) {
+        self.echoes.hide_in_event(&mut event);
         self.sink.emit(self.cleaner.event(event));
     }
 }

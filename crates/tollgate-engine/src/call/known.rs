@@ -30,6 +30,8 @@ pub(super) struct Known {
     pub(super) clean: Arc<CleanArguments>,
     pub(super) key: KeyOfCall,
     pub(super) place: Option<Place>,
+    /// Whether a kept answer is only for calls that ask for it.
+    pub(super) on_request: bool,
     pub(super) capability: Capability,
     pub(super) estimate: Estimate,
     pub(super) effect: bool,
@@ -137,6 +139,7 @@ mod tests {
                 cacheable: false,
             },
             place: None,
+            on_request: false,
             capability: Capability::L0,
             estimate: Estimate::default(),
             effect: false,

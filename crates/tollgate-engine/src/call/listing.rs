@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tollgate_core::{
-    CallContext, Estimate, Offers, Payload, Principal, Spelling, Surface, TrustLevel,
+    Annotations, CallContext, Estimate, Offers, Payload, Principal, Shape, Spelling, Surface,
+    ToolSpec, TrustLevel,
 };
 
-use super::{CALL_BY_NAME, Caller, Gateway, Inner};
+use super::{CALL_BY_NAME, Caller, Gateway, Inner, cache};
 use crate::{
-    catalog::{Listing, Wanted},
+    catalog::{Catalog, Listing, Wanted},
     policy::{Action, Consent, Question},
     record::Trail,
 };
@@ -102,10 +103,49 @@ pub(crate) fn shows(inner: &Inner, viewer: &Viewer<'_>, listing: &Listing) -> bo
     is_visible(inner, &viewer.sight, listing) && could(inner, viewer, Action::Call, listing)
 }
 
+/// The annotations of a tool that can do whatever some other tool does.
+const ANYTHING: Annotations = Annotations {
+    read_only: false,
+    idempotent: false,
+    destructive: true,
+    open_world: true,
+    sensitive_sink: true,
+};
+
+/// What a tool declares, with what is in force in the places where policy and the gate's own
+/// limits decide.
+pub(crate) fn in_force(inner: &Inner, viewer: &Viewer<'_>, listing: &Listing) -> ToolSpec {
+    let spec = &*listing.spec;
+    let arguments = Payload::empty_object();
+    let question = question(viewer, Action::Call, spec, &arguments);
+    let own = spec.upstream.map_or(spec.timeout_ms, |it| it.silence_ms);
+    let most = u64::try_from(inner.settings.call_timeout.as_millis()).unwrap_or(u64::MAX);
+    ToolSpec {
+        // What it calls can be anything; the rules look at the called tool, not at this.
+        annotations: match spec.name.as_str() {
+            CALL_BY_NAME => ANYTHING,
+            _ => spec.annotations,
+        },
+        requires_confirm: inner.policies().needs_human(&question),
+        timeout_ms: own.min(spec.timeout_ms).min(most),
+        ..spec.clone()
+    }
+}
+
 /// Whether policy could ever permit this, with full consent.
 fn could(inner: &Inner, viewer: &Viewer<'_>, action: Action, listing: &Listing) -> bool {
-    let spec = &listing.spec;
-    inner.policies().could_permit(&Question {
+    let arguments = Payload::empty_object();
+    let question = question(viewer, action, &listing.spec, &arguments);
+    inner.policies().could_permit(&question)
+}
+
+fn question<'q>(
+    viewer: &'q Viewer<'_>,
+    action: Action,
+    spec: &'q ToolSpec,
+    arguments: &'q Payload,
+) -> Question<'q> {
+    Question {
         principal: viewer.principal,
         action,
         tool: spec,
@@ -119,8 +159,8 @@ fn could(inner: &Inner, viewer: &Viewer<'_>, action: Action, listing: &Listing) 
         budget_left: None,
         estimate: Estimate::default(),
         tainted: false,
-        arguments: &Payload::empty_object(),
-    })
+        arguments,
+    }
 }
 
 impl Gateway {
@@ -140,6 +180,10 @@ impl Gateway {
                 self.estimate(name, &Payload::from(wrapped))
             });
         }
+        let has_control = listing.spec.service_command.is_some();
+        if has_control && cache::said(fields).is_on() {
+            return Estimate::default();
+        }
         fields.as_object().map_or_else(Estimate::default, |fields| {
             listing.spec.cost.estimate(fields)
         })
@@ -147,21 +191,41 @@ impl Gateway {
 
     /// Every tool this caller can see, by canonical id.
     pub fn list(&self, caller: &Caller) -> Vec<Arc<Listing>> {
-        self.list_where(caller, |_| true)
+        let catalog = self.catalog();
+        self.visible(&catalog, caller, |_| true).cloned().collect()
     }
 
-    /// The tools this caller can see among those that are wanted; policy is asked about no other.
-    pub fn list_where(
-        &self,
-        caller: &Caller,
-        wanted: impl Fn(&Listing) -> bool,
-    ) -> Vec<Arc<Listing>> {
+    /// The tools of a catalogue this caller can see among those that are wanted, one by one; policy is asked about no
+    /// other.
+    pub fn visible<'a>(
+        &'a self,
+        catalog: &'a Catalog,
+        caller: &'a Caller,
+        wanted: impl Fn(&Listing) -> bool + 'a,
+    ) -> impl Iterator<Item = &'a Arc<Listing>> {
+        self.0.look_at_skills();
         let viewer = Viewer::of_caller(caller);
-        self.catalog()
+        catalog
             .listings()
-            .filter(|listing| wanted(listing) && shows(&self.0, &viewer, listing))
-            .cloned()
-            .collect()
+            .filter(move |listing| wanted(listing) && shows(&self.0, &viewer, listing))
+    }
+
+    /// How the providers of tools that this caller can see want to be used: the id of each and its own words.
+    pub fn instructions(&self, caller: &Caller) -> Vec<(String, String)> {
+        let catalog = self.catalog();
+        let sees = |id: &str| {
+            let is_its = move |listing: &Listing| listing.provider.id() == id;
+            self.visible(&catalog, caller, is_its).next().is_some()
+        };
+        let shown = catalog.instructions().filter(|(id, _)| sees(id));
+        let owned = shown.map(|(id, said)| (id.to_owned(), said.to_owned()));
+        owned.collect()
+    }
+
+    /// What a tool declares, with what is in force for this caller in the places where policy
+    /// and limits decide.
+    pub fn in_force(&self, caller: &Caller, listing: &Listing) -> ToolSpec {
+        in_force(&self.0, &Viewer::of_caller(caller), listing)
     }
 
     /// Everything this caller could read, take as a prompt or have completed.
@@ -170,12 +234,18 @@ impl Gateway {
         visible_offers(&self.0, &viewer)
     }
 
-    /// Whether a shortened `data` is still what the tool promises.
+    /// Whether a shortened `data` is still what the tool promises; what cannot be told quickly is not.
     pub fn fits_output(&self, tool: &str, data: &Value) -> bool {
         let catalog = self.catalog();
         let made = catalog.find(tool).and_then(|listing| {
             listing.made().ok().map(|made| match &made.output {
-                Some(output) => crate::schema::problems(output, data).is_empty(),
+                Some(output) => {
+                    let described = match listing.spec.shape {
+                        Shape::Data => Some(data),
+                        Shape::Native | Shape::Wrapped => data.get("structuredContent"),
+                    };
+                    described.is_none_or(|it| output.quickly(it).is_some_and(|it| it.is_empty()))
+                }
                 None => true,
             })
         });

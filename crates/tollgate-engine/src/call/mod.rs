@@ -7,6 +7,7 @@
 //! Request → Resolved → Valid → Permitted → Announced → ToolResult → Checked → Clean → Outcome
 //! ```
 
+mod acquaint;
 mod admit;
 mod announce;
 mod answer;
@@ -27,8 +28,11 @@ mod notices;
 mod outcome;
 mod owed;
 mod owned;
+mod placeholders;
 mod plan;
+mod preview;
 mod request;
+mod session_store;
 mod stage;
 mod state;
 mod taint;
@@ -36,27 +40,29 @@ mod validate;
 
 use std::{future::poll_fn, pin::pin, sync::Arc};
 
-use tollgate_core::{Answer, ErrorCode, Failure, ToolResult};
+use tollgate_core::{Answer, ErrorCode, Failure, Status, ToolResult};
 
 use crate::{
     catalog::Listing,
     record::{CacheUse, LogEvent, Trail},
-    session::{Kept, SessionState},
+    session::{Kept, Object, SessionState},
 };
 
 pub use cache::cache_key_of;
+pub use consent::SESSION_GRANT;
 pub use dialog::DialogError;
 pub use following::Following;
-pub use gateway::{Gateway, Parts};
+pub use gateway::{Gateway, Holdings, Parts};
 pub use notices::Changed;
 pub use outcome::{Disposition, Outcome};
 pub use request::{Caller, HumanConsent, Request, StepOf};
 pub use stage::{Stage, StageProbe};
 
 pub(crate) use admit::{CALL_BY_NAME, decision_word};
+pub(crate) use cache::{is_marked, is_secret};
 pub(crate) use finish::StoredEnding;
 pub(crate) use gateway::Inner;
-pub(crate) use listing::{Viewer, found, shows, visible_offers, within};
+pub(crate) use listing::{Viewer, found, in_force, shows, visible_offers, within};
 pub(crate) use owned::{Owned, Panicked, poll_caught};
 pub(crate) use validate::{Checked, fingerprint};
 
@@ -65,6 +71,7 @@ use aside::aside;
 use cache::Keeping;
 use finish::End;
 use flight::Seat;
+use placeholders::{Echoes, Taking};
 
 /// How many runs of others a call waits for before it makes its own.
 ///
@@ -117,6 +124,27 @@ fn not_begun(trail: &Trail) -> Stop {
     stop
 }
 
+/// What has to be known of a call when its answer is there.
+struct Origin {
+    object: Option<Object>,
+    echoes: Arc<Echoes>,
+}
+
+impl Origin {
+    fn of(session: &SessionState, valid: &validate::Valid) -> Self {
+        let arguments = validate::as_object(valid.arguments.value());
+        Self {
+            object: placeholders::object_of(&valid.listing, arguments),
+            echoes: Arc::new(Echoes::of(session, valid.restored.as_deref())),
+        }
+    }
+
+    fn hidden(&self, mut stop: Stop) -> Stop {
+        self.echoes.hide_in_failure(&mut stop.failure);
+        stop
+    }
+}
+
 /// Where opening the cache or running the tool has led.
 enum Reached {
     End(Box<End>),
@@ -128,6 +156,7 @@ impl Inner {
     /// Takes one call from request to outcome. Never fails: every way out is an ending, also
     /// that of a call which breaks for a fault of ours.
     async fn run(self: Arc<Self>, caller: Caller, request: Request) -> Outcome {
+        self.look_at_skills();
         let mut trail = self.open_trail(&caller, &request);
         let ran = {
             let mut run = pin!(self.pass(&mut trail, &caller, request));
@@ -172,9 +201,11 @@ impl Inner {
         caller: &Caller,
         request: Request,
     ) -> Result<End, Stop> {
+        self.acquaint(&request).await;
         let resolved = admit::resolve(self, caller, session, request, trail)?;
         self.probe(trail, Stage::Resolve);
-        let valid = validate::input(self, resolved, trail)?;
+        let resolved = placeholders::restore(self, session, resolved, trail).await?;
+        let valid = validate::input(self, resolved, trail).await?;
         let failures = trail
             .cache_key
             .as_deref()
@@ -210,6 +241,8 @@ impl Inner {
         let mut waited = 0;
         loop {
             if let Some(recalled) = cache::open(self, session, &permitted, trail).await? {
+                let listing = &permitted.valid().listing;
+                let recalled = cache::restated(listing, recalled, trail.transport);
                 trail.cache = if waited > 0 {
                     CacheUse::Shared
                 } else {
@@ -218,8 +251,8 @@ impl Inner {
                 self.probe(trail, Stage::OpenCache);
                 return Ok(Reached::End(Box::new(End::Hit(recalled))));
             }
-            if permitted.valid().control.from_cache {
-                return Err(cache::missed());
+            if permitted.valid().control.from_cache.is_on() {
+                return Err(cache::missed(self, session, permitted.valid()).await?);
             }
             if permitted.counts_on_answer() {
                 return Ok(Reached::Gone(Box::new(permitted)));
@@ -265,20 +298,26 @@ impl Inner {
         if permitted.valid().cancel.is_cancelled() && !ends {
             return Err(not_begun(trail));
         }
+        validate::with_values(self, permitted.valid()).await?;
         let announced = announce::announce(self, session, permitted, trail).await?;
         self.probe(trail, Stage::Intent);
         let listing = Arc::clone(announced.listing());
         let caching = announced.caching();
+        let origin = Origin::of(session, announced.valid());
         trail.ran = true;
-        let answer = invoke::run(self, announced, trail, lead).await?;
+        let answer = invoke::run(self, announced, trail, (lead, &origin.echoes)).await;
+        let answer = answer.map_err(|stop| origin.hidden(stop))?;
         drop(turn);
         self.probe(trail, Stage::Invoke);
         let result = match answer {
-            Answer::Done(result) => result,
-            Answer::NeedsInput(request) => return Ok(End::NeedsInput(request)),
+            Answer::Done(result) => self.with_status(trail, result),
+            Answer::NeedsInput(mut request) => {
+                origin.echoes.hide_in_request(&mut request);
+                return Ok(End::NeedsInput(request));
+            }
         };
         let usage = result.usage;
-        let taken = self.take(trail, session, &listing, (result, caching), lead);
+        let taken = self.take(trail, session, (&listing, origin), (result, caching), lead);
         taken.await.map_err(|mut stop| {
             // An answer that is no good was paid for all the same.
             stop.failure.consumed = stop.failure.consumed.or(usage.consumed);
@@ -286,29 +325,71 @@ impl Inner {
         })
     }
 
+    /// An answer is an error exactly if it says why, and may be repeated only where that does
+    /// no harm.
+    fn with_status(&self, trail: &Trail, mut result: ToolResult) -> ToolResult {
+        if result.status == Status::Error && result.failure.is_none() {
+            let message = format!("`{}` says that it failed", trail.tool);
+            result.failure = Some(Box::new(Stop::new(ErrorCode::ToolFailed, message).failure));
+        }
+        if let Some(failure) = &mut result.failure {
+            result.status = Status::Error;
+            failure.can_retry &= trail.idempotent;
+            finish::keep_visible_steps(self, trail, failure);
+        }
+        result
+    }
+
+    /// Checks an answer, cleans it, and checks it again if that changed it.
+    async fn checked_and_cleaned(
+        &self,
+        trail: &Trail,
+        listing: &Listing,
+        result: ToolResult,
+        (taking, echoes): (&Taking<'_>, &Echoes),
+    ) -> Result<finish::CleanAnswer, Stop> {
+        // The tool has run: a check that there was no room for is no reason to run it again.
+        let after_run = |mut stop: Stop| {
+            stop.failure.can_retry &= trail.idempotent || !trail.effect;
+            stop
+        };
+        let checked = validate::output(self, listing, result).await;
+        let checked = checked.map_err(after_run)?;
+        self.probe(trail, Stage::ValidateOut);
+        let bytes = checked.bytes();
+        let clean = aside(bytes, || {
+            finish::clean(self, listing, checked, taking, echoes)
+        });
+        if clean.found.changed {
+            let fits = validate::fits(self, listing, clean.result.get()).await;
+            fits.map_err(after_run)?;
+        }
+        Ok(clean)
+    }
+
     /// Checks and cleans an answer, and lets others have it.
     async fn take(
         &self,
         trail: &Trail,
         session: &SessionState,
-        listing: &Listing,
+        (listing, origin): (&Listing, Origin),
         (result, caching): (ToolResult, Option<Keeping>),
         lead: Option<&flight::Lead>,
     ) -> Result<End, Stop> {
         let usage = result.usage;
         let now = self.clock.now();
         let caching = caching.and_then(|keeping| keeping.for_answer(result.holds_until, now));
-        let clean = aside(result.payload.raw().len(), || {
-            let checked = validate::output(listing, result, self.settings.result_bytes)?;
-            self.probe(trail, Stage::ValidateOut);
-            finish::clean(self, listing, checked)
-        })?;
+        let taking = Taking::new(self, (session, trail), listing, origin.object);
+        let echoes = &origin.echoes;
+        let cleaning = self.checked_and_cleaned(trail, listing, result, (&taking, echoes));
+        let clean = cleaning.await?;
+        placeholders::remember(self, session, taking, trail).await?;
         self.probe(trail, Stage::Sanitize);
         let kept = Arc::new(Kept::of(clean.result, &clean.found));
-        let marked = taint::remember(self, session, &kept, trail).await;
-        marked.map_err(|error| answer::withheld(&error, trail))?;
+        taint::remember(self, session, &kept, trail).await?;
         if let Some(lead) = lead {
             cache::remember(session, caching.as_ref(), &kept);
+            self.sessions.trim(&self.settings.budgets, session);
             lead.answered();
         }
         Ok(End::Answered(finish::Answered {

@@ -11,7 +11,10 @@ use tokio::sync::{Notify, broadcast};
 use tollgate_core::{Notice, NoticeSink};
 
 use super::{Gateway, Inner};
-use crate::catalog::{Catalog, Problem};
+use crate::{
+    catalog::{Catalog, Problem},
+    policy::InsufficientPermit,
+};
 
 /// Something that is no longer what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,9 @@ pub enum Changed {
     /// A page that a human was sent to is done; whoever asked knows its name.
     Page(String),
 }
+
+/// The event of a permit that does not lift the human where it may be meant to.
+const INSUFFICIENT_PERMIT: &str = "policy.permit.insufficient";
 
 /// Changes that a slow listener may be behind; beyond that it misses some.
 pub(super) const BACKLOG: usize = 256;
@@ -50,6 +56,7 @@ impl Gateway {
             Arc::clone(&new),
         );
         self.0.tell_problems(&new, old.problems());
+        self.0.tell_insufficient_permits(&new);
         for changed in old.differences(&new) {
             if !changes.contains(&changed) {
                 changes.push(changed);
@@ -68,8 +75,21 @@ impl Gateway {
         self.replace_catalog(catalog);
     }
 
+    /// The permits that do not suffice for some of the tools on offer.
+    pub fn insufficient_permits(&self) -> Vec<InsufficientPermit> {
+        let catalog = self.catalog();
+        let specs = catalog.listings().map(|listing| &*listing.spec);
+        self.policies().insufficient_permits(specs)
+    }
+
+    /// Writes down the permits that do not suffice for some of the tools on offer.
+    pub fn log_insufficient_permits(&self) {
+        self.0.tell_insufficient_permits(&self.catalog());
+    }
+
     /// Lets providers say that something of theirs has changed.
     pub fn attend(&self) {
+        self.log_insufficient_permits();
         let heard = Arc::<Heard>::default();
         for provider in self.catalog().providers() {
             provider.watch(Arc::new(Attendant {
@@ -105,7 +125,21 @@ impl Inner {
         }
     }
 
-    fn announce(&self, changed: Changed) {
+    /// Writes down which permits do not suffice for the tools of a catalogue, each once for
+    /// the same tools.
+    fn tell_insufficient_permits(&self, catalog: &Catalog) {
+        let specs = catalog.listings().map(|listing| &*listing.spec);
+        let found = self.policies().insufficient_permits(specs);
+        let told = self.insufficient_permits.lock();
+        let mut told = told.unwrap_or_else(PoisonError::into_inner);
+        for permit in found.iter().filter(|permit| !told.contains(permit)) {
+            let message = self.cleaner.line(&permit.to_string());
+            self.log.warn(INSUFFICIENT_PERMIT, "policy", &message);
+        }
+        *told = found;
+    }
+
+    pub(crate) fn announce(&self, changed: Changed) {
         // Nobody listening is no failure.
         drop(self.changes.send(changed));
     }

@@ -85,15 +85,18 @@ impl Disposition {
     pub(crate) fn of(code: ErrorCode) -> Self {
         match code {
             ErrorCode::ConfirmationRequired => Self::NeedsConsent,
-            ErrorCode::PolicyDenied | ErrorCode::PolicyError | ErrorCode::TrustLevelNotAllowed => {
-                Self::Denied
-            }
+            ErrorCode::PolicyDenied
+            | ErrorCode::PolicyError
+            | ErrorCode::CannotBeShown
+            | ErrorCode::TrustLevelNotAllowed => Self::Denied,
             ErrorCode::UnknownTool
             | ErrorCode::InactiveTool
             | ErrorCode::MalformedRequest
             | ErrorCode::RequestTooLarge
             | ErrorCode::InvalidArguments
             | ErrorCode::InputRejected
+            | ErrorCode::MissingInputs
+            | ErrorCode::PlaceholderInArgument
             | ErrorCode::StateRejected
             | ErrorCode::NotFound
             | ErrorCode::BudgetExceeded
@@ -105,6 +108,7 @@ impl Disposition {
             | ErrorCode::Interrupted
             | ErrorCode::InvalidOutput
             | ErrorCode::OutputTooLarge
+            | ErrorCode::ResultTooLarge
             | ErrorCode::Unauthorized
             | ErrorCode::RateLimited
             | ErrorCode::Unavailable
@@ -115,6 +119,8 @@ impl Disposition {
             | ErrorCode::ToolFailed
             | ErrorCode::Unsupported
             | ErrorCode::StoreUnavailable
+            | ErrorCode::StoreHeld
+            | ErrorCode::StateNotAcknowledged
             | ErrorCode::StoreCorrupt
             | ErrorCode::Internal => Self::Failed(code),
         }

@@ -134,7 +134,9 @@ impl Owed {
                 Err(error) => {
                     self.put_last();
                     refused += 1;
-                    if refused == PATIENCE || matches!(error, StoreError::Busy) {
+                    if refused == PATIENCE
+                        || matches!(error, StoreError::Busy | StoreError::Held(_))
+                    {
                         break;
                     }
                 }

@@ -47,7 +47,8 @@ pub(super) fn look_ahead(
     session: &SessionState,
     valid: &mut Valid,
 ) -> Result<Planned, Stop> {
-    if valid.action != Action::Call {
+    // Whoever reads an entry of the cache makes no calls.
+    if valid.action != Action::Call || valid.control.from_cache.entry().is_some() {
         return Ok(Planned(None));
     }
     let plan = of(&valid.listing, &valid.arguments, caller.trust);

@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
-    AskKinds, Control, EventSink, InputResponses, NoEvents, Payload, Principal, SessionKey,
-    Spelling, Surface, TrustLevel, offer,
+    AskKinds, Control, EventSink, InputResponses, NoEvents, Payload, Principal, ResultView,
+    SessionKey, Spelling, Surface, Transport, TrustLevel, offer,
 };
 
 use crate::{
@@ -22,6 +22,8 @@ pub struct Caller {
     pub lifetime: Lifetime,
     /// The way in.
     pub surface: Surface,
+    /// How it is connected.
+    pub transport: Transport,
     /// How far the other side is trusted.
     pub trust: TrustLevel,
     /// The profile the caller chose.
@@ -34,6 +36,8 @@ pub struct Caller {
     pub limit: Option<u64>,
     /// How it reads the names of tools.
     pub spelling: Spelling,
+    /// How its client is shown results.
+    pub results: ResultView,
     /// What its client can be asked for.
     pub asks: AskKinds,
 }
@@ -45,12 +49,20 @@ impl Caller {
             session: SessionKey::new(principal, handle),
             lifetime: Lifetime::Process,
             surface,
+            transport: match surface {
+                Surface::Cli => Transport::Cli,
+                Surface::Jsonl | Surface::Mcp => Transport::Stdio,
+            },
             trust: TrustLevel::Local,
             profile: None,
             skill: None,
             scope: None,
             limit: None,
             spelling: Spelling::default(),
+            results: match surface {
+                Surface::Mcp => ResultView::NATIVE,
+                Surface::Cli | Surface::Jsonl => ResultView::ENVELOPE,
+            },
             asks: AskKinds::default(),
         }
     }

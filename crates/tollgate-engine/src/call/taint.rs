@@ -1,11 +1,8 @@
 //! Taint from answer to argument, also across the processes of a stored session.
 
-use tollgate_core::{
-    StoreError,
-    store::{Batch, Change},
-};
+use tollgate_core::StoreError;
 
-use super::{Inner, Stage, validate::Valid};
+use super::{Inner, Stop, answer, session_store, validate::Valid};
 use crate::{
     record::Trail,
     session::{Kept, Lifetime, SessionState, tainted_runs},
@@ -26,10 +23,10 @@ pub(super) async fn flows(
         return Ok(false);
     }
     if session.lifetime() == Lifetime::Stored {
-        let (runs, _) = stored(inner, session).await?;
-        session.mark(&runs);
+        let kept = session_store::read(inner, session, NAMESPACE).await?;
+        session.mark(&read(kept.map(|(value, _)| value)));
     }
-    Ok(session.is_tainted_by(valid.arguments.value()))
+    Ok(session.is_tainted_by(valid.governed().value()))
 }
 
 /// Remembers what a tainted answer said.
@@ -38,7 +35,7 @@ pub(super) async fn remember(
     session: &SessionState,
     kept: &Kept,
     trail: &Trail,
-) -> Result<(), StoreError> {
+) -> Result<(), Stop> {
     let mut fresh = tainted_runs(&kept.payload, &kept.taint);
     if let Some(whole) = &kept.whole {
         fresh.extend(tainted_runs(&whole.payload, &whole.taint));
@@ -46,54 +43,30 @@ pub(super) async fn remember(
     if fresh.is_empty() {
         return Ok(());
     }
+    let room = inner
+        .sessions
+        .room_for_marks(&inner.settings.budgets, session, fresh.len());
+    // The tool has run: that there is no room is no reason to run it again.
+    room.map_err(|mut stop| {
+        stop.failure.can_retry &= trail.idempotent || !trail.effect;
+        stop
+    })?;
     session.mark(&fresh);
     if session.lifetime() == Lifetime::Process {
         return Ok(());
     }
-    loop {
-        let (mut runs, version) = stored(inner, session).await?;
+    let changed = session_store::change(inner, session, NAMESPACE, trail, |before| {
+        let mut runs = read(before);
         runs.extend(&fresh);
         let excess = runs.len().saturating_sub(STORED_RUNS);
         runs.drain(..excess);
-        let change = Change::PutState {
-            namespace: NAMESPACE.to_owned(),
-            principal: session.key().principal.clone(),
-            key: session.key().handle.clone(),
-            version,
-            value: serde_json::to_vec(&runs).unwrap_or_default(),
-            until: None,
-            at: inner.clock.now(),
-        };
-        let batch = Batch {
-            changes: vec![change],
-            ..Batch::default()
-        };
-        match inner.store.commit(batch).await {
-            Ok(_) => {
-                inner.probe(trail, Stage::Mark);
-                return Ok(());
-            }
-            Err(StoreError::Conflict) => {}
-            Err(error) => return Err(error),
-        }
-    }
+        Ok(serde_json::to_vec(&runs).unwrap_or_default())
+    });
+    let changed = changed.await;
+    changed.map_err(|error| answer::withheld(&error, trail))
 }
 
-async fn stored(
-    inner: &Inner,
-    session: &SessionState,
-) -> Result<(Vec<u64>, Option<u64>), StoreError> {
-    let key = session.key();
-    let now = inner.clock.now();
-    let found = inner
-        .store
-        .state(NAMESPACE, &key.principal, &key.handle, now)
-        .await?;
-    Ok(found.map_or_else(
-        || (Vec::new(), None),
-        |found| {
-            let runs = serde_json::from_slice(&found.value).unwrap_or_default();
-            (runs, Some(found.version))
-        },
-    ))
+fn read(kept: Option<Vec<u8>>) -> Vec<u64> {
+    let runs = kept.and_then(|kept| serde_json::from_slice(&kept).ok());
+    runs.unwrap_or_default()
 }

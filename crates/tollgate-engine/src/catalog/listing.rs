@@ -2,14 +2,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::Validator;
 use tollgate_core::{
     Payload, Provider, ToolSpec,
     canonical::{Form, Node, hex_digest, printed_digest},
 };
 use tollgate_sanitize::Identifiers;
 
-use crate::schema::{self, SchemaError};
+use crate::schema::{self, Checker, SchemaError};
 
 /// A tool on offer.
 pub struct Listing {
@@ -24,8 +23,8 @@ pub struct Listing {
 
 /// What is made of a spec on first use.
 pub(crate) struct Made {
-    pub(crate) input: Validator,
-    pub(crate) output: Option<Validator>,
+    pub(crate) input: Arc<Checker>,
+    pub(crate) output: Option<Arc<Checker>>,
     pub(crate) identifiers: Identifiers,
 }
 
@@ -74,7 +73,7 @@ impl Listing {
             .get_or_init(|| {
                 let output = self.spec.output_schema.as_deref();
                 Ok(Made {
-                    input: schema::compile(&self.spec.input_schema)?,
+                    input: schema::compile_input(&self.spec.input_schema)?,
                     output: output.map(schema::compile).transpose()?,
                     identifiers: output.map_or_else(Identifiers::none, Identifiers::from_schema),
                 })

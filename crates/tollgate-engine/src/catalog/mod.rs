@@ -16,7 +16,8 @@ use std::{
 
 use tokio::task::JoinSet;
 use tollgate_core::{
-    Capability, Health, Provider, ProviderError, ToolName, ToolSpec, canonical::hex_digest,
+    Capability, Health, Provider, ProviderError, Spelling, ToolName, ToolSpec,
+    canonical::hex_digest,
 };
 
 use crate::{
@@ -33,6 +34,9 @@ use source::Source;
 /// Providers of what is not our own; they come last unless the operator says otherwise, so
 /// that no server takes a name of ours by offering it.
 const OF_OTHERS: [&str; 2] = ["mcp_*", "stub"];
+
+/// What the id of a provider of tools begins with that is one of the user's MCP servers.
+const USERS_SERVER: &str = "mcp_";
 
 /// Who serves a name that several offer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -105,6 +109,8 @@ pub struct Catalog {
     tools: BTreeMap<String, Arc<Listing>>,
     spellings: HashMap<String, String>,
     has_long_names: bool,
+    /// Aliases that clients are listed tools by, by canonical id.
+    listed_as: HashMap<String, ToolName>,
     offered: Vec<Arc<Offered>>,
     sources: Vec<Arc<Source>>,
     selection: Selection,
@@ -166,6 +172,7 @@ impl Catalog {
             version: OnceLock::new(),
             tools: BTreeMap::new(),
             spellings: HashMap::new(),
+            listed_as: HashMap::new(),
             has_long_names: false,
             offered,
             sources,
@@ -209,6 +216,23 @@ impl Catalog {
         self.tools
             .get(name)
             .or_else(|| self.tools.get(self.spellings.get(name)?))
+    }
+
+    /// How providers want to be used, by their ids.
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.sources.iter().filter_map(|source| {
+            let said = source.said.as_ref().ok()?.instructions.as_deref()?;
+            Some((source.provider.id(), said))
+        })
+    }
+
+    /// A tool's name in this spelling: for clients the alias that it is listed by, if it has one
+    /// and no other tool has that name.
+    pub fn name_of(&self, name: &ToolName, spelling: Spelling) -> String {
+        match (spelling, self.listed_as.get(name.as_str())) {
+            (Spelling::Canonical, _) | (_, None) => spelling.of(name),
+            (Spelling::Dotted | Spelling::Safe, Some(alias)) => spelling.of(alias),
+        }
     }
 
     /// What an operator should know.
@@ -327,6 +351,10 @@ impl Catalog {
                 });
             }
         }
+        let is_free = |alias: &&ToolName| self.find(alias.as_str()).is_none();
+        if let Some(alias) = spec.telling.listed_as.as_ref().filter(is_free) {
+            self.listed_as.insert(name.to_owned(), alias.clone());
+        }
         let aliases = spec.aliases.iter().map(ToolName::as_str);
         for other in aliases.chain(spec.service_command.as_deref()) {
             self.spellings
@@ -350,10 +378,15 @@ struct Offer {
     listing: Arc<Listing>,
 }
 
+/// Whether what a provider serves is not our own.
+pub(crate) fn is_of_others(provider: &str) -> bool {
+    OF_OTHERS.iter().any(|pattern| fits(pattern, provider))
+}
+
 /// Where a provider stands: lower is better.
 fn rank(order: &[String], provider: &str) -> usize {
     let place = |id: &str| order.iter().position(|pattern| fits(pattern, id));
-    let is_of_others = OF_OTHERS.iter().any(|pattern| fits(pattern, provider));
+    let is_of_others = is_of_others(provider);
     place(provider).unwrap_or_else(|| {
         if is_of_others {
             order.len() + 1
@@ -406,5 +439,6 @@ pub(crate) fn document(spec: &ToolSpec) -> Document {
         groups: spec.toolsets.clone(),
         provider: spec.provider_id.clone(),
         provider_description: String::new(),
+        is_users: spec.provider_id.starts_with(USERS_SERVER),
     }
 }

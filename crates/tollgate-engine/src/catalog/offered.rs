@@ -135,6 +135,7 @@ fn spec(
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        upstream: None,
         page: None,
         spelled: Spelled::default(),
         more: serde_json::Map::new(),

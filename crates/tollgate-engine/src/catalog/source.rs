@@ -26,6 +26,8 @@ pub(super) struct Said {
     pub(super) tools: Vec<Arc<Listing>>,
     /// Nothing if it offers nothing else.
     pub(super) offered: Option<Arc<Offered>>,
+    /// How it wants to be used, cleaned.
+    pub(super) instructions: Option<String>,
 }
 
 type Asked = Result<(Vec<ToolSpec>, Offers), ProviderError>;
@@ -61,14 +63,16 @@ pub(super) async fn ask(providers: Vec<Arc<dyn Provider>>, cleaner: &Cleaner) ->
 fn said(
     provider: &Arc<dyn Provider>,
     mut specs: Vec<ToolSpec>,
-    offers: Offers,
+    mut offers: Offers,
     cleaner: &Cleaner,
 ) -> Said {
+    let instructions = offers.instructions.take();
     clean_reasons(&mut specs, cleaner);
     let listing = |spec| Arc::new(Listing::new(spec, Arc::clone(provider)));
     Said {
         tools: specs.into_iter().map(listing).collect(),
         offered: Offered::new(provider, offers).map(Arc::new),
+        instructions: instructions.map(|said| cleaner.text(&said).0),
     }
 }
 

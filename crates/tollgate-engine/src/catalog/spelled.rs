@@ -11,7 +11,7 @@ impl Catalog {
     pub fn spelled<'a>(&self, text: &'a str, spelling: Spelling) -> Cow<'a, str> {
         let is_the_same = match spelling {
             Spelling::Canonical => true,
-            Spelling::Dotted => !self.has_long_names,
+            Spelling::Dotted => !self.has_long_names && self.listed_as.is_empty(),
             Spelling::Safe => !text.contains('.'),
         };
         if is_the_same {
@@ -27,7 +27,7 @@ impl Catalog {
             let name = word.trim_end_matches('.');
             spelled.push_str(&rest[..start]);
             match self.tools.get(name) {
-                Some(listing) => spelled.push_str(&spelling.of(&listing.spec.name)),
+                Some(listing) => spelled.push_str(&self.name_of(&listing.spec.name, spelling)),
                 None => spelled.push_str(name),
             }
             spelled.push_str(&word[name.len()..]);

@@ -1,7 +1,7 @@
 //! The digest that binds an approval to exactly one call.
 //!
 //! Invariant: two calls share a digest only if tool, spec, arguments, principal
-//! and session are the same, where the spelling of the arguments (order of keys,
+//! and session (for clients over stdio: that they come over stdio) are the same, where the spelling of the arguments (order of keys,
 //! white space, `1.0` for `1`) is not part of what they are.
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -79,7 +79,7 @@ impl ApprovalKey {
             spec_digest,
             &arguments,
             session.principal.as_str(),
-            &session.handle,
+            session.approval_scope(),
         ];
         for field in fields {
             mac.update(&(field.len() as u64).to_be_bytes());

@@ -17,6 +17,7 @@ use tollgate_core::canonical::hex;
 use super::{
     DEFAULT_DENY, Origin, PolicyError, Problem, Source, UNASKABLE, Verdict,
     entities::Cast,
+    lift::{HUMAN, LIFTS, Names},
     memo::{LISTINGS, Memo, VERDICTS},
     mention::Mentions,
     rewrite::for_listing,
@@ -26,7 +27,7 @@ use super::{
 /// The rules Tollgate ships with.
 const SHIPPED: &str = include_str!("../../policies/default.cedar");
 /// Part of every version; changes when the same rules would be read differently.
-const SEMANTICS: &str = "tollgate policy 1";
+const SEMANTICS: &str = "tollgate policy 2";
 /// The longest id.
 const MAX_ID: usize = 64;
 
@@ -68,7 +69,11 @@ pub(super) struct Rule {
     /// The policy as a listing asks it, where that differs.
     listed: Option<Policy>,
     /// The only tool it can apply to, if its scope names one.
-    only: Option<String>,
+    pub(super) only: Option<String>,
+    /// Whether it is marked as lifting a human's consent.
+    pub(super) lifts: bool,
+    /// The tools that it names.
+    pub(super) names: Names,
 }
 
 /// A rule that was read but not yet held against the others.
@@ -136,6 +141,12 @@ impl Policies {
             .any(|rule| !rule.mentions.arguments.is_none())
     }
 
+    /// The rules that can apply to a delicate tool while no human has agreed.
+    pub(super) fn unlifted_reach(&self, tool: &str, provider: &str) -> Result<Reach, String> {
+        let counts = move |rule: &&Rule| rule.lifts_for(provider);
+        Reach::of(self.applicable(tool).filter(counts))
+    }
+
     /// The rules that can apply to this tool, with what they look at.
     pub(super) fn reach(&self, tool: &str) -> Result<Reach, String> {
         if self.rules.iter().any(|rule| rule.is_for(tool)) {
@@ -159,6 +170,13 @@ impl fmt::Debug for Policies {
 }
 
 impl Rule {
+    /// Whether it counts for a delicate tool of this provider while no human has agreed. What
+    /// ships with Tollgate asks for a human there by itself.
+    pub(super) fn lifts_for(&self, provider: &str) -> bool {
+        let lifts = self.lifts && self.names.include(provider);
+        !self.permits || self.origin == Origin::Shipped || lifts
+    }
+
     fn is_for(&self, tool: &str) -> bool {
         self.only.as_deref() == Some(tool)
     }
@@ -251,6 +269,11 @@ fn draft(source: &Source, index: usize, policy: &Policy, line: usize) -> Result<
     if permits && source.origin.only_forbids() {
         return Err(Problem::PermitNotAllowed(id.to_owned()));
     }
+    let lifts = match said(policy, LIFTS) {
+        None => false,
+        Some(HUMAN) if permits => true,
+        Some(_) => return Err(Problem::BadLift(id.to_owned())),
+    };
     // Going through the bare syntax tree spares parsing the text a second time.
     let policy = Policy::from(policy.as_ref().clone()).new_id(PolicyId::new(id));
     let tree = policy
@@ -284,6 +307,8 @@ fn draft(source: &Source, index: usize, policy: &Policy, line: usize) -> Result<
         mentions,
         listed,
         only,
+        lifts,
+        names: Names::of(&tree.body().resource, tree.body().clauses()),
         policy,
     };
     Ok(Draft {

@@ -65,9 +65,20 @@ impl Policies {
     /// Takes full consent for granted. What only a call can tell (arguments, costs,
     /// taint) is guessed in favour of the tool; a rule that must forbid still hides it.
     pub fn could_permit(&self, question: &Question<'_>) -> bool {
+        self.could(question, Consent::Human)
+    }
+
+    /// Whether no call of this tool by this principal goes on without a human, as far as a list
+    /// can tell: what only a call can tell is guessed in favour of the tool.
+    pub fn needs_human(&self, question: &Question<'_>) -> bool {
+        !self.could(question, Consent::Agent)
+    }
+
+    /// Whether some call of this tool could be permitted with this consent.
+    fn could(&self, question: &Question<'_>, consent: Consent) -> bool {
         let arguments = Payload::empty_object();
         let mut question = Question {
-            consent: Consent::Human,
+            consent,
             tainted: false,
             arguments: &arguments,
             ..*question
@@ -86,9 +97,11 @@ impl Policies {
     }
 
     fn listable(&self, question: &Question<'_>, tool: &PreparedTool) -> bool {
-        let answer = self
-            .scene(question, tool, Kept::No)
-            .and_then(|scene| self.ask(&tool.reach.listing, &scene, question.consent));
+        let rules = tool.rules(self, question.action, question.consent);
+        let answer = rules.and_then(|rules| {
+            let scene = self.scene(question, tool, Kept::No)?;
+            self.ask(&rules.listing, &scene, question.consent)
+        });
         answer.is_ok_and(|answer| {
             let of_one_call = |place: usize| {
                 let rule = self.rules.get(place);
@@ -124,7 +137,8 @@ impl Policies {
         tool: &PreparedTool,
     ) -> Result<Inquiry, String> {
         let scene = self.scene(question, tool, Kept::ForCalls)?;
-        let now = self.ask(&tool.reach.set, &scene, question.consent)?;
+        let rules = |consent| tool.rules(self, question.action, consent);
+        let now = self.ask(&rules(question.consent)?.set, &scene, question.consent)?;
         let mut inquiry = Inquiry {
             now,
             enough: None,
@@ -135,7 +149,7 @@ impl Policies {
         }
         for consent in Consent::ALL {
             if consent > question.consent {
-                let answer = self.ask(&tool.reach.set, &scene, consent)?;
+                let answer = self.ask(&rules(consent)?.set, &scene, consent)?;
                 if answer.permits() {
                     inquiry.enough = Some((consent, answer));
                     break;
@@ -146,7 +160,7 @@ impl Policies {
         Ok(inquiry)
     }
 
-    fn scene(
+    pub(super) fn scene(
         &self,
         question: &Question<'_>,
         tool: &PreparedTool,
@@ -159,7 +173,12 @@ impl Policies {
             .map_err(|cause| cause.to_string())
     }
 
-    fn ask(&self, set: &PolicySet, scene: &Scene, consent: Consent) -> Result<Answer, String> {
+    pub(super) fn ask(
+        &self,
+        set: &PolicySet,
+        scene: &Scene,
+        consent: Consent,
+    ) -> Result<Answer, String> {
         let request = scene.request(consent).map_err(|cause| cause.to_string())?;
         let response = self
             .authorizer

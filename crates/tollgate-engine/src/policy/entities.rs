@@ -8,7 +8,7 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, OnceLock, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -18,7 +18,7 @@ use cedar_policy::{
 };
 use tollgate_core::{Annotations, Capability, Principal, ToolSpec};
 
-use super::{Action, Consent, Question, compile::Reach};
+use super::{Action, Consent, Policies, Question, compile::Reach, lift};
 
 /// The most tools kept; beyond it all are built anew.
 const MAX_TOOLS: usize = 65_536;
@@ -40,10 +40,33 @@ pub(super) struct PreparedTool {
     pub(super) number: u64,
     /// The rules that can apply to it.
     pub(super) reach: Reach,
+    /// Those of them that count while no human has agreed, where these are fewer.
+    unlifted: OnceLock<Reach>,
     facts: Facts,
     uid: EntityUid,
     /// Its entity beside that of whoever called last; most often they call again.
     company: Mutex<Option<(Principal, EntityUid, Entities)>>,
+}
+
+impl PreparedTool {
+    /// The rules that count for this question with this consent.
+    pub(super) fn rules(
+        &self,
+        policies: &Policies,
+        action: Action,
+        consent: Consent,
+    ) -> Result<&Reach, String> {
+        let is_delicate = lift::is_delicate(self.facts.annotations);
+        if action != Action::Call || consent == Consent::Human || !is_delicate {
+            return Ok(&self.reach);
+        }
+        if let Some(unlifted) = self.unlifted.get() {
+            return Ok(unlifted);
+        }
+        let name: &str = self.uid.id().unescaped();
+        let made = policies.unlifted_reach(name, &self.facts.provider)?;
+        Ok(self.unlifted.get_or_init(|| made))
+    }
 }
 
 /// Whether the entities of a question are worth keeping.
@@ -128,6 +151,7 @@ impl Cast {
         let tool = Arc::new(PreparedTool {
             number: self.next.fetch_add(1, Ordering::Relaxed),
             reach: reach(name).map_err(EntityError)?,
+            unlifted: OnceLock::new(),
             facts: Facts::of(spec),
             uid: uid(&self.tool, name),
             company: Mutex::default(),

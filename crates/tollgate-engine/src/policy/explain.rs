@@ -6,6 +6,8 @@ use super::{
     Consent, Decision, Origin, Policies, Question, Verdict,
     compile::Rule,
     decide::{Inquiry, unaskable},
+    entities::Kept,
+    lift,
 };
 
 /// Why a verdict is what it is.
@@ -45,6 +47,8 @@ pub enum Part {
     Forbids,
     /// It would permit the call with this consent.
     WouldPermit(Consent),
+    /// It would permit the call, but does not lift the human for such a tool.
+    DoesNotLift,
     /// It could not be evaluated, for this reason.
     Errs(String),
 }
@@ -72,13 +76,30 @@ impl Policies {
             Decision::Deny | Decision::Error => None,
         };
         Explanation {
-            rules: self.notes(&inquiry),
+            rules: self.notes(&inquiry, self.not_lifting(question)),
             verdict,
             enough,
         }
     }
 
-    fn notes(&self, inquiry: &Inquiry) -> Vec<RuleNote> {
+    /// The permits that hold with this consent, but do not count for such a tool.
+    fn not_lifting(&self, question: &Question<'_>) -> Vec<usize> {
+        let asked = || {
+            let tool = self.tool(question).ok()?;
+            let scene = self.scene(question, &tool, Kept::No).ok()?;
+            self.ask(&tool.reach.set, &scene, question.consent).ok()
+        };
+        let is_delicate = lift::is_delicate(question.tool.annotations);
+        let held = asked()
+            .filter(|answer| answer.allowed && is_delicate && question.consent < Consent::Human);
+        let provider = &question.tool.provider_id;
+        let counts = |rule: &Rule| rule.lifts_for(provider);
+        let mut rules = held.map(|answer| answer.rules).unwrap_or_default();
+        rules.retain(|place| self.rules.get(*place).is_some_and(|rule| !counts(rule)));
+        rules
+    }
+
+    fn notes(&self, inquiry: &Inquiry, not_lifting: Vec<usize>) -> Vec<RuleNote> {
         let errs = inquiry
             .now
             .errors
@@ -96,7 +117,11 @@ impl Policies {
             let part = Part::WouldPermit(*consent);
             answer.rules.iter().map(move |rule| (*rule, part.clone()))
         });
+        let not_lifting = not_lifting
+            .into_iter()
+            .map(|rule| (rule, Part::DoesNotLift));
         errs.chain(decided)
+            .chain(not_lifting)
             .chain(later)
             .filter_map(|(place, part)| Some(note(self.rules.get(place)?, part)))
             .collect()
@@ -122,6 +147,9 @@ impl fmt::Display for Part {
             Self::WouldPermit(consent) => {
                 write!(f, "would permit with consent `{}`", consent.as_str())
             }
+            Self::DoesNotLift => f.write_str(
+                "would permit it, but lifts no human for a tool that may destroy something or carry data out",
+            ),
             Self::Errs(message) => write!(f, "cannot be evaluated: {message}"),
         }
     }

@@ -18,6 +18,8 @@ pub(super) struct Mentions {
     pub(super) figures: bool,
     /// The session's handle.
     pub(super) session: bool,
+    /// Who calls and from where, or the taint of the input.
+    pub(super) caller: bool,
 }
 
 /// Which arguments rules look at.
@@ -73,6 +75,7 @@ impl Mentions {
     pub(super) fn merge(&mut self, other: &Self) {
         self.figures |= other.figures;
         self.session |= other.session;
+        self.caller |= other.caller;
         match &other.arguments {
             Arguments::All => self.arguments = Arguments::All,
             Arguments::Named(names) => names.iter().for_each(|name| self.arguments.add(name)),
@@ -82,6 +85,7 @@ impl Mentions {
     fn visit(&mut self, expr: &Expr) {
         match expr {
             Expr::Var(Var::Context) | Expr::Unknown { .. } => self.everything(),
+            Expr::Var(Var::Principal) => self.caller = true,
             Expr::GetAttr { expr: of, attr } => self.attribute(of, attr),
             Expr::HasAttr { expr: of, attrs } if is_context(of) && attrs.first() == "arguments" => {
                 // The record itself is always there; only its field says something.
@@ -120,7 +124,8 @@ impl Mentions {
             "arguments" => self.arguments = Arguments::All,
             "budget_left" | "estimated" | "worst_case" => self.figures = true,
             "session" => self.session = true,
-            _ => {}
+            "consent" | "capability" => {}
+            _ => self.caller = true,
         }
     }
 
@@ -129,6 +134,7 @@ impl Mentions {
             arguments: Arguments::All,
             figures: true,
             session: true,
+            caller: true,
         };
     }
 }

@@ -10,6 +10,7 @@ mod compile;
 mod decide;
 mod entities;
 mod explain;
+mod lift;
 mod memo;
 mod mention;
 mod number;
@@ -27,6 +28,7 @@ pub use self::{
     approval::ApprovalKey,
     compile::Policies,
     explain::{Explanation, Part, RuleNote},
+    lift::InsufficientPermit,
     source::{Origin, PolicyError, Problem, Source},
     summary::RuleSummary,
     table::{Case, CaseResult, Expected, Table, TableError},

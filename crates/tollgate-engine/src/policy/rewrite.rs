@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use cedar_policy::{
     Policy,
-    pst::{self, BinaryOp, Clause, Effect, Expr, Literal, PstConstructionError, UnaryOp, Var},
+    pst::{
+        self, BinaryOp, Clause, Effect, Expr, Literal, PrincipalConstraint, PstConstructionError,
+        Template, UnaryOp, Var,
+    },
 };
 
 use super::mention::{Mentions, children};
@@ -39,6 +42,16 @@ pub(super) fn for_listing(rule: &pst::Policy) -> Result<Policy, PstConstructionE
     replace(rule, guess, Mentions::is_of_one_call)
 }
 
+/// The rule as if it could hold for some caller and some call: only what the tool is and who
+/// agreed is asked.
+pub(super) fn for_any_call(rule: &pst::Policy) -> Result<Policy, PstConstructionError> {
+    let hidden =
+        |mentions: &Mentions| mentions.is_of_one_call() || mentions.session || mentions.caller;
+    let mut body = replaced(rule, Guess::Is(true), hidden)?;
+    body.principal = PrincipalConstraint::Any;
+    finished(body)
+}
+
 /// The rule as the validator may see it.
 pub(super) fn for_validation(rule: &pst::Policy) -> Result<Policy, PstConstructionError> {
     replace(rule, Guess::Unknown, |mentions| {
@@ -51,6 +64,19 @@ fn replace(
     guess: Guess,
     hidden: fn(&Mentions) -> bool,
 ) -> Result<Policy, PstConstructionError> {
+    finished(replaced(rule, guess, hidden)?)
+}
+
+fn finished(body: Template) -> Result<Policy, PstConstructionError> {
+    let body = pst::StaticPolicy::try_from(body)?;
+    Policy::from_pst(pst::Policy::Static(body))
+}
+
+fn replaced(
+    rule: &pst::Policy,
+    guess: Guess,
+    hidden: fn(&Mentions) -> bool,
+) -> Result<Template, PstConstructionError> {
     let body = rule.body().clone();
     let clauses: Vec<Clause> = body
         .clauses()
@@ -60,8 +86,7 @@ fn replace(
             Clause::Unless(expr) => Clause::Unless(condition(expr, guess.negated(), hidden)),
         })
         .collect();
-    let body = pst::StaticPolicy::try_from(body.try_with_clauses(clauses)?)?;
-    Policy::from_pst(pst::Policy::Static(body))
+    body.try_with_clauses(clauses)
 }
 
 fn condition(expr: &Arc<Expr>, guess: Guess, hidden: fn(&Mentions) -> bool) -> Arc<Expr> {

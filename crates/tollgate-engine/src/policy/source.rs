@@ -99,6 +99,9 @@ pub enum Problem {
     /// The file may only narrow.
     #[error("the rule `{0}` permits, but rules of skills and projects may only forbid")]
     PermitNotAllowed(String),
+    /// Only a permit can lift a consent, and only a human's.
+    #[error("the rule `{0}` cannot lift that; only a permit can be marked @lifts(\"human\")")]
+    BadLift(String),
     /// It does not fit the schema.
     #[error("the rule `{rule}` does not fit the schema: {message}")]
     Schema {

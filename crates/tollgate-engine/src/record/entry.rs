@@ -84,6 +84,9 @@ impl Ending<'_> {
         object.text("consumed_source", note.source.as_str());
         object.number("duration_us", trail.duration_micros());
         object.number("attempt", trail.attempt.into());
+        if let Some(count) = trail.count {
+            object.number("count", count);
+        }
     }
 
     fn print_previews(&self, object: &mut ObjectText<'_>) {

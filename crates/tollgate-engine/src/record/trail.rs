@@ -6,8 +6,8 @@
 use std::{sync::Arc, time::Instant};
 
 use tollgate_core::{
-    AskKinds, CallId, Capability, Estimate, SessionKey, Spelling, Standing, Surface, Timestamp,
-    TraceContext, TrustLevel, audit::Hash,
+    AskKinds, CallId, Capability, Estimate, ResultView, SessionKey, Spelling, Standing, Surface,
+    Timestamp, TraceContext, Transport, TrustLevel, audit::Hash,
 };
 
 use crate::{call::StepOf, policy::Consent};
@@ -55,9 +55,11 @@ pub(crate) struct Trail {
     pub(crate) at: Timestamp,
     pub(crate) session: SessionKey,
     pub(crate) surface: Surface,
+    pub(crate) transport: Transport,
     pub(crate) trust: TrustLevel,
     pub(crate) scope: Option<Arc<[String]>>,
     pub(crate) spelling: Spelling,
+    pub(crate) results: ResultView,
     pub(crate) asks: AskKinds,
     pub(crate) profile: Option<Arc<str>>,
     pub(crate) tool: String,
@@ -79,10 +81,14 @@ pub(crate) struct Trail {
     pub(crate) doubtful: bool,
     pub(crate) effect: bool,
     pub(crate) approval: Option<Hash>,
+    /// Whether the human's consent is a grant for more than this call.
+    pub(crate) by_grant: bool,
     pub(crate) ran: bool,
     pub(crate) attempt: u32,
     /// What calls in the caller's name inherit; the consent is that of the trail.
     pub(crate) standing: Standing,
+    /// How many refusals an entry stands for, where they are counted together.
+    pub(crate) count: Option<u64>,
     pub(crate) step: Option<Arc<StepOf>>,
 }
 

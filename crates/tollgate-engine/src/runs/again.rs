@@ -61,11 +61,17 @@ impl Runs {
     }
 
     /// Makes the calls of a run again, one after the other, and compares.
-    pub async fn again(&self, caller: &Caller, id: &str, calls: &[Recorded]) -> Vec<Option<Again>> {
-        let Ok(inner) = self.0.engine() else {
+    /// `accepts_cost` is the caller's own agreement to what they cost.
+    pub async fn again(
+        &self,
+        caller: &Caller,
+        id: &str,
+        calls: &[Recorded],
+        accepts_cost: bool,
+    ) -> Vec<Option<Again>> {
+        let (Ok(inner), Ok(conversation)) = (self.0.engine(), ids::random_id("rp")) else {
             return vec![None; calls.len()];
         };
-        let conversation = ids::random_id("rp");
         let gateway = Gateway(Arc::clone(&inner));
         let mut made = Vec::with_capacity(calls.len());
         for recorded in calls {
@@ -76,8 +82,8 @@ impl Runs {
                 consent: Consent::None,
                 conversation: Some(conversation.clone()),
             };
-            let again = gateway.again_in(caller, recorded, Some(step)).await;
-            made.push(again);
+            let again = gateway.again_in(caller, recorded, accepts_cost, Some(step));
+            made.push(again.await);
         }
         let principal = caller.session.principal.clone();
         let tools = calls.iter().filter_map(|call| call.field("tool"));

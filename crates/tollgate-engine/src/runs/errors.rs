@@ -1,8 +1,10 @@
 //! The errors of document 004, with its codes, hints and details.
 
 use serde_json::{Map, Value};
-use tollgate_core::{ErrorCode, ProviderError, StoreError};
-use tollgate_runs::RunError;
+use tollgate_core::{
+    Annotations, Capability, ErrorCode, Failure, ProviderError, StoreError, document_codes,
+};
+use tollgate_runs::{RunError, StepError};
 
 use super::body::ErrorShown;
 
@@ -76,14 +78,18 @@ fn details(facts: impl IntoIterator<Item = (&'static str, Value)>) -> Map<String
 pub(super) fn of_run(run: &str, error: &RunError) -> ErrorShown {
     let id = || ("runId", Value::from(run));
     match error {
-        RunError::Step { failed_step, error } => STEP_EXECUTION_FAILED.shown(
-            format!("step `{failed_step}` failed: {}", error.message),
-            [
-                id(),
-                ("failedStep", failed_step.as_str().into()),
-                ("stepErrorCode", error.code.as_str().into()),
-            ],
-        ),
+        RunError::Step { failed_step, error } => {
+            let mut shown = STEP_EXECUTION_FAILED.shown(
+                format!("step `{failed_step}` failed: {}", error.message),
+                [
+                    id(),
+                    ("failedStep", failed_step.as_str().into()),
+                    ("stepErrorCode", error.code.as_str().into()),
+                ],
+            );
+            shown.details.extend(error.details());
+            shown
+        }
         RunError::Timeout => RUN_TIMEOUT.shown("the time of the run was up".to_owned(), [id()]),
         RunError::Canceled => RUN_CANCELED.shown("the run was called off".to_owned(), [id()]),
     }
@@ -99,6 +105,38 @@ pub(super) fn broken(run: &str, reason: &str) -> ErrorShown {
             ("stepErrorCode", "EXECUTION_ERROR".into()),
         ],
     )
+}
+
+/// A failure of ours as that of a step.
+pub(super) fn of_step(code: ErrorCode, message: impl Into<String>) -> StepError {
+    StepError {
+        own_code: Some(code.as_str().to_owned()),
+        kind: Some(code.kind().to_owned()),
+        ..StepError::new(document_codes::of(code), message)
+    }
+}
+
+/// Why a call of a run failed; `is_page` says whether it was to read a page.
+pub(super) fn of_call(failure: &Failure, is_page: bool) -> StepError {
+    let own = failure.document_code.as_deref();
+    let code = match (own.and_then(document_codes::known), failure.code) {
+        (Some(known), _) => known,
+        (None, ErrorCode::TimedOut) if is_page => document_codes::NAVIGATION_TIMEOUT,
+        (None, ErrorCode::Cancelled) => document_codes::RUN_CANCELED,
+        (None, code) => document_codes::of(code),
+    };
+    StepError {
+        code: code.to_owned(),
+        tool_code: own
+            .filter(|own| document_codes::known(own).is_none())
+            .map(str::to_owned),
+        ..of_step(failure.code, failure.message.clone())
+    }
+}
+
+/// Whether a tool reads pages of the world outside: the time it takes is theirs.
+pub(super) fn reads_pages(capability: Capability, annotations: &Annotations) -> bool {
+    capability == Capability::L0 && annotations.read_only && annotations.open_world
 }
 
 /// What a kept error is as the answer of a tool.

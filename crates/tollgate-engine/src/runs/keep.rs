@@ -8,7 +8,7 @@ use std::{sync::PoisonError, time::Duration};
 use serde_json::{Value, json};
 use tollgate_core::{
     StoreError, Timestamp,
-    store::{Batch, Change, Durability, RunChange},
+    store::{Batch, Change, Durability, ReviewItem, RunChange},
 };
 use tollgate_runs::Status;
 
@@ -22,6 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) changes: Vec<RunChange>,
+    pub(super) review: Option<ReviewItem>,
     pub(super) notes: Vec<Value>,
     pub(super) durability: Durability,
 }
@@ -36,7 +37,7 @@ impl Kept {
         let mut pause = Duration::from_millis(50);
         loop {
             match self.once(inner, now).await {
-                Err(StoreError::Busy | StoreError::Full) => {
+                Err(StoreError::Busy | StoreError::Held(_) | StoreError::Full) => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(PATIENCE);
                 }
@@ -46,8 +47,10 @@ impl Kept {
     }
 
     async fn once(&self, inner: &Inner, now: Timestamp) -> Result<(), StoreError> {
+        let changes = self.changes.iter().cloned().map(Change::Run);
+        let review = self.review.iter().cloned().map(Change::OpenReview);
         let batch = Batch {
-            changes: self.changes.iter().cloned().map(Change::Run).collect(),
+            changes: changes.chain(review).collect(),
             audit: self
                 .notes
                 .iter()
@@ -99,6 +102,7 @@ pub(super) async fn fail(
         changes: over(shared, (id, fence, now), Status::Failed, &body).to_vec(),
         notes: vec![json!({"run": id, "status": Status::Failed.as_str(), "reason": reason})],
         durability: Durability::Disk,
+        ..Kept::default()
     };
     if let Err(error) = kept.commit(inner).await {
         shared.end_later(kept, &error);

@@ -30,17 +30,20 @@ use std::{
     time::Duration,
 };
 
-use jsonschema::Validator;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{Artifacts, ErrorCode, Provider, ProviderError, store::Blobs};
 use tollgate_runs::{DEFAULT_THRESHOLD, Library, Template};
 
-use crate::call::{Gateway, Inner};
+use crate::{
+    call::{Gateway, Inner},
+    schema::Checker,
+};
 
 pub use start::{check_template, may_be_step};
 pub use task::{Task, TaskAsk, TaskState};
 pub use tools::LISTED;
+pub(crate) use tools::RUN as START;
 pub use view::{RunView, StepShown};
 pub use waiting::WaitingFor;
 
@@ -104,7 +107,7 @@ pub(crate) struct Shared {
     unkept: Mutex<Vec<keep::Kept>>,
     /// Runs that were started here, and the call that started each.
     started: Mutex<Vec<Started>>,
-    validators: Mutex<HashMap<String, Arc<Validator>>>,
+    validators: Mutex<HashMap<String, Arc<Checker>>>,
     /// Templates that runs follow, by digest, so that none is read for every run.
     templates: Mutex<HashMap<String, Arc<Template>>>,
 }
@@ -216,7 +219,7 @@ impl Shared {
     fn misfit(&self, template: &Template, result: &serde_json::Value) -> Option<String> {
         let key = format!("{}/outputs", template.digest);
         let validator = self.validator(&key, &template.outputs_schema).ok()?;
-        let problems = crate::schema::problems(&validator, result);
+        let problems = validator.at_once(result);
         let first = problems.into_iter().next()?;
         Some(format!("{} {}", first.at, first.message).trim().to_owned())
     }
@@ -226,7 +229,7 @@ impl Shared {
         &self,
         digest: &str,
         schema: &serde_json::Value,
-    ) -> Result<Arc<Validator>, crate::schema::SchemaError> {
+    ) -> Result<Arc<Checker>, crate::schema::SchemaError> {
         let mut known = self
             .validators
             .lock()
@@ -234,7 +237,7 @@ impl Shared {
         if let Some(validator) = known.get(digest) {
             return Ok(Arc::clone(validator));
         }
-        let made = Arc::new(crate::schema::compile(schema)?);
+        let made = crate::schema::compile(schema)?;
         if known.len() >= MOST {
             known.clear();
         }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::json;
 use tollgate_core::{
-    Answer, CallContext, Offers, Payload, Plan, Provider, ProviderError, Status, TemplateSpec,
-    ToolCall, ToolResult, ToolSet, ToolSpec, TrustLevel, Warning, offer,
+    Answer, CallContext, ErrorCodes, Offers, Payload, Plan, Provider, ProviderError, Status,
+    TemplateSpec, ToolCall, ToolResult, ToolSet, ToolSpec, TrustLevel, Warning, offer,
 };
 
 use super::{Shared, errors, start::RunArgs, tools};
@@ -80,7 +80,11 @@ impl Provider for RunProvider {
     }
 
     async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
-        self.tools.tools().await
+        let mut specs = self.tools.tools().await?;
+        for spec in &mut specs {
+            spec.telling.error_codes = ErrorCodes::Document004;
+        }
+        Ok(specs)
     }
 
     async fn offers(&self) -> Result<Offers, ProviderError> {

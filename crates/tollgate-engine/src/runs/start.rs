@@ -161,7 +161,9 @@ impl Shared {
 
     /// The skill whose rules hold for the run; what only skills that are off allow is refused.
     fn check_skill(&self, template: &Template) -> Result<Option<String>, ProviderError> {
-        let skills = Gateway(self.engine()?).skills();
+        let engine = self.engine()?;
+        let is_open = engine.settings.other_runs;
+        let skills = Gateway(engine).skills();
         match skills.run_type(&template.id) {
             RunType::Refused { skill, reason } => {
                 let message = format!("`{}` belongs to the skill `{skill}`: {reason}", template.id);
@@ -173,7 +175,16 @@ impl Shared {
                 Err(error)
             }
             RunType::Of(skill) => Ok(Some(skill)),
-            RunType::Free => Ok(None),
+            RunType::Free if is_open => Ok(None),
+            RunType::Free => {
+                let reason = "`skills.other_runs` is `refuse`, and no skill allows its runs";
+                let message = format!("`{}` cannot be run: {reason}", template.id);
+                let mut error = ProviderError::new(ErrorCode::InactiveTool, message);
+                error
+                    .details
+                    .insert("inactive_reason".to_owned(), reason.into());
+                Err(error)
+            }
         }
     }
 
@@ -184,7 +195,7 @@ impl Shared {
                 let message = format!("the inputs of `{}` cannot be checked: {error}", template.id);
                 ProviderError::new(ErrorCode::Unsupported, message)
             })?;
-        let problems = schema::problems(&validator, inputs);
+        let problems = validator.at_once(inputs);
         let Some(first) = problems.first() else {
             return Ok(());
         };
@@ -265,7 +276,12 @@ impl Shared {
         about.begins(inner, LogEvent::AgentPlanStart);
         let now = inner.clock.now();
         let template = &ready.template;
-        let id = format!("run_{}", ids::random_hex(12));
+        let no_chance = |_| ProviderError::new(ErrorCode::Internal, "no id could be made");
+        let id = format!("run_{}", ids::random_hex(12).map_err(no_chance)?);
+        let conversation = match &args.session_id {
+            Some(session) => session.clone(),
+            None => ids::random_id("rs").map_err(no_chance)?,
+        };
         let inputs = Payload::from(Value::Object(args.inputs.clone()));
         let sealed = seal::seal(inner, &id, inputs.raw().as_bytes()).ok_or_else(|| {
             ProviderError::new(ErrorCode::Internal, "the inputs could not be sealed")
@@ -276,10 +292,7 @@ impl Shared {
             digest: template.digest.clone(),
             timeout_ms: self.timeout_ms(args, template),
             session_id: args.session_id.clone(),
-            conversation: args
-                .session_id
-                .clone()
-                .unwrap_or_else(|| ids::random_id("rs")),
+            conversation,
             surface: cx.surface,
             trust: cx.trust,
             scope: cx.scope.clone(),

@@ -11,9 +11,16 @@ use tokio_util::sync::CancellationToken;
 use tollgate_core::{
     ErrorCode, Event as CallEvent, EventSink, Failure, InputResponses, Payload, SessionKey,
 };
-use tollgate_runs::{Call, Content, NewArtifact, Outcome, StepError};
+use tollgate_runs::{Call, Content, NewArtifact, Outcome};
 
-use super::{Shared, artifacts::Origin, body::Body, task::Given, view::SESSION};
+use super::{
+    Shared,
+    artifacts::Origin,
+    body::Body,
+    errors::{self, reads_pages},
+    task::Given,
+    view::SESSION,
+};
 use crate::{
     call::{self, Disposition, Gateway, Inner, Request, StepOf},
     policy::Consent,
@@ -99,9 +106,9 @@ pub(super) async fn make(
         },
         (Disposition::NeedsConsent, _, Some(failure)) => match asked(failure) {
             Some(approval) => Answered::Asked { approval, call: id },
-            None => Answered::Failed(failed(Some(failure), id, is_late)),
+            None => Answered::Failed(failed(around, call, Some(failure), id, is_late)),
         },
-        (_, _, failure) => Answered::Failed(failed(failure.as_ref(), id, is_late)),
+        (_, _, failure) => Answered::Failed(failed(around, call, failure.as_ref(), id, is_late)),
     }
 }
 
@@ -208,23 +215,36 @@ fn asked(failure: &Failure) -> Option<String> {
     Some(id.to_owned())
 }
 
-fn failed(failure: Option<&Failure>, call: String, is_late: bool) -> Outcome {
-    let (code, message, can_retry) = match failure {
-        Some(failure) => {
-            let own = failure.code.kind().to_owned();
-            (
-                failure.document_code.clone().unwrap_or(own),
-                failure.message.clone(),
-                failure.can_retry,
-            )
+fn failed(
+    around: &Surroundings,
+    call: &Call,
+    failure: Option<&Failure>,
+    id: String,
+    is_late: bool,
+) -> Outcome {
+    let catalog = around.inner.catalog();
+    let spec = catalog.find(&call.tool).map(|listing| &listing.spec);
+    let is_page = spec.is_some_and(|spec| reads_pages(spec.capability, &spec.annotations));
+    let late;
+    let failure = match (is_late, call.timeout_ms) {
+        (true, Some(limit)) => {
+            let message = format!("`{}` took longer than {limit} ms", call.tool);
+            let can_retry = failure.is_some_and(|failure| failure.can_retry);
+            late = Failure {
+                can_retry,
+                ..Failure::new(ErrorCode::TimedOut, message)
+            };
+            Some(&late)
         }
-        None => ("internal".to_owned(), "it gave no answer".to_owned(), false),
+        (true, None) | (false, _) => failure,
     };
-    let code = if is_late { "timeout".to_owned() } else { code };
     Outcome::Failed {
-        error: StepError { code, message },
-        can_retry,
-        call: Some(call),
+        error: failure.map_or_else(
+            || errors::of_step(ErrorCode::Internal, "it gave no answer"),
+            |failure| errors::of_call(failure, is_page),
+        ),
+        can_retry: failure.is_some_and(|failure| failure.can_retry),
+        call: Some(id),
     }
 }
 
@@ -306,10 +326,10 @@ pub(super) async fn settled(
             }
         }
         Err(error) => Outcome::Failed {
-            error: StepError {
-                code: error.code().kind().to_owned(),
-                message: format!("its artifacts could not be kept: {error}"),
-            },
+            error: errors::of_step(
+                error.code(),
+                format!("its artifacts could not be kept: {error}"),
+            ),
             can_retry: false,
             call: Some(id),
         },

@@ -254,7 +254,8 @@ impl Shared {
     ) -> Result<RunRow, ProviderError> {
         let internal = |message: &str| ProviderError::new(ErrorCode::Internal, message);
         let now = inner.clock.now();
-        let id = format!("run_{}", ids::random_hex(12));
+        let id = ids::random_hex(12).map_err(|_| internal("no id could be made"))?;
+        let id = format!("run_{id}");
         let source = json!({
             "id": TEMPLATE, "version": "1.0.0", "name": "One call",
             "steps": [{"id": STEP, "tool": request.tool, "fail_when": "data.isError"}],

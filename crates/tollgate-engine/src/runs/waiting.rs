@@ -18,6 +18,7 @@ use tollgate_core::{
 use tollgate_runs::{Need, Record, StepError, Waits};
 
 use super::{
+    errors,
     step::Surroundings,
     task::{self, Questions},
 };
@@ -125,10 +126,7 @@ fn late() -> StepError {
 }
 
 fn refusal(code: ErrorCode, message: &str) -> StepError {
-    StepError {
-        code: code.kind().to_owned(),
-        message: message.to_owned(),
-    }
+    errors::of_step(code, message)
 }
 
 /// Waits for a place, if the run gave its own away.
@@ -140,7 +138,7 @@ async fn place(around: &Surroundings) {
             ..Batch::default()
         };
         match around.inner.store.commit(batch).await {
-            Err(StoreError::Busy) => tokio::time::sleep(LOOK).await,
+            Err(StoreError::Busy | StoreError::Held(_)) => tokio::time::sleep(LOOK).await,
             Ok(_) | Err(_) => return,
         }
     }

@@ -15,7 +15,7 @@ use tollgate_core::{
 };
 use tollgate_runs::Status;
 
-use super::{Driven, Live, RunView, Runs, Shared, WaitingFor, drive};
+use super::{Driven, Live, RunView, Runs, Shared, WaitingFor, drive, view::with_records};
 use crate::{
     call::{Gateway, Inner},
     record,
@@ -64,8 +64,8 @@ impl Runs {
         }
     }
 
-    /// A run with all that is known of it, whoever started it; for people at a shell.
-    pub async fn show(&self, id: &str) -> Result<Option<RunView>, StoreError> {
+    /// A run with what is kept of it and of its steps, whoever started it; for people at a shell.
+    pub async fn look(&self, id: &str) -> Result<Option<RunView>, StoreError> {
         let Ok(inner) = self.0.engine() else {
             return Ok(None);
         };
@@ -73,6 +73,18 @@ impl Runs {
             Some(row) => self.0.view(&inner, &row).await.map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The same with what the audit log says of its calls.
+    pub async fn show(&self, id: &str) -> Result<Option<RunView>, StoreError> {
+        let Ok(inner) = self.0.engine() else {
+            return Ok(None);
+        };
+        let Some(row) = inner.store.run(id).await? else {
+            return Ok(None);
+        };
+        let view = self.0.view(&inner, &row).await?;
+        with_records(&inner, &row, view).await.map(Some)
     }
 
     /// Whether every run that was started or is driven here is over, or needs a human.

@@ -115,8 +115,21 @@ impl Index {
             name_rarity,
             names,
             actions,
+            users: users(documents),
         }
     }
+}
+
+/// The tools of the user's own providers, each with the one of ours that is called the same.
+fn users(documents: &[Document]) -> Vec<(usize, Option<usize>)> {
+    let plain = |name: &str| name.replace(['.', '/', '-'], "_");
+    let own = documents.iter().enumerate().filter(|(_, it)| !it.is_users);
+    let own: HashMap<String, usize> = own.map(|(at, it)| (plain(&it.name), at)).collect();
+    let theirs = documents.iter().enumerate().filter(|(_, it)| it.is_users);
+    // `mcp.SERVER.NAME`, or the server's own name for it.
+    let called = |name: &str| plain(name.splitn(3, '.').last().unwrap_or(name));
+    let paired = theirs.map(|(at, it)| (at, own.get(&called(&it.name)).copied()));
+    paired.collect()
 }
 
 impl Reader {

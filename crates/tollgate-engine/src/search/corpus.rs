@@ -35,6 +35,7 @@ fn document(tool: &Value) -> Option<Document> {
         groups: texts(tool.get("toolsets").or_else(|| tool.get("groups"))),
         provider: first_text(tool, &["/server", "/provider"]),
         provider_description: first_text(tool, &["/server_description", "/provider_description"]),
+        is_users: false,
     })
 }
 

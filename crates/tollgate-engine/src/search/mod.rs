@@ -41,6 +41,8 @@ pub struct Document {
     pub groups: Vec<String>,
     pub provider: String,
     pub provider_description: String,
+    /// Whether the user added its provider: a server of theirs comes before our own pack that does the same.
+    pub is_users: bool,
 }
 
 /// One catalogue, ready to be searched.
@@ -58,6 +60,8 @@ pub struct Index {
     names: Vec<Box<str>>,
     /// Whether each tool reads or acts.
     actions: Vec<Action>,
+    /// The tools whose provider the user added, each with one of ours of the same name.
+    users: Vec<(usize, Option<usize>)>,
 }
 
 /// One tool that answers a query.

@@ -30,7 +30,18 @@ pub(super) fn search(index: &Index, query: &str, limit: usize) -> Vec<Hit> {
     if limit > SETTLED && question::is_one_clause(&tokens) {
         lift_spelled(index, &tokens, &mut scores);
     }
+    lift_users(index, &mut scores);
     best(index, &scores, limit)
+}
+
+/// Lifts the tools of providers that the user added, to the rank of a tool of ours with the same name at least.
+fn lift_users(index: &Index, scores: &mut [f32]) {
+    for &(tool, same) in &index.users {
+        let same = same.map_or(0.0, |same| get(scores, same));
+        if let Some(score) = scores.get_mut(tool) {
+            *score = score.max(same) * index.weights.users;
+        }
+    }
 }
 
 /// Lifts the tools that are spelled like the question, and the best hits as much as any, so that they are not passed

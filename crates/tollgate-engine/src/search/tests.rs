@@ -375,3 +375,31 @@ fn reads_the_shapes_tools_travel_in() {
     );
     assert_eq!(documents_from_corpus(&json!("no")), None);
 }
+
+#[test]
+fn a_server_of_the_users_comes_before_a_pack_that_does_the_same() {
+    let of_user = |name: &str, description: &str| Document {
+        is_users: true,
+        ..tool(name, description)
+    };
+    let index = Index::build(&[
+        tool(
+            "browser.navigate",
+            "Navigate to a URL and wait until it rests.",
+        ),
+        of_user("mcp.own.browser_navigate", "Navigate to a URL"),
+        tool("web.fetch", "Gets the text of a web page at a URL."),
+        of_user(
+            "mcp.mail.archive",
+            "Move a message to the page of old mail.",
+        ),
+    ]);
+    let first = |query: &str| index.search(query, 4)[0].document;
+    assert_eq!(first("go to a url"), 1);
+    assert_eq!(first("wait in the browser"), 1, "it is called like ours");
+    assert_eq!(
+        first("get the text of a web page"),
+        2,
+        "what fits better stays first"
+    );
+}

@@ -49,6 +49,8 @@ pub struct Weights {
     pub opposed: f32,
     /// What being spelled like the question adds, as a share of the best score.
     pub spelled: f32,
+    /// How much a tool of a provider that the user added counts, so that it comes first at about equal rank.
+    pub users: f32,
     /// What an identical name is worth after a better one.
     pub repeat: f32,
 }
@@ -79,6 +81,7 @@ impl Default for Weights {
             floor: 0.4,
             opposed: 0.7,
             spelled: 0.2,
+            users: 1.5,
             repeat: 0.85,
         }
     }

@@ -8,9 +8,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tollgate_core::{
-    Block, CallId, Payload, ServiceInfo, Shape, Status, Timestamp, ToolResult, Warning,
+    Block, CallId, Failure, Payload, ServiceInfo, Shape, Status, Timestamp, ToolResult, Warning,
     canonical::hex_digest,
 };
+
+use tollgate_sanitize::placeholder::without_ids;
 
 use crate::sanitize::{Clean, Found};
 
@@ -24,6 +26,9 @@ pub(crate) struct Kept {
     pub(crate) shape: Shape,
     pub(crate) blocks: Vec<Block>,
     pub(crate) status: Status,
+    /// Why it is an error, if it is one.
+    #[serde(default)]
+    pub(crate) failure: Option<Failure>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) service: Option<ServiceInfo>,
     pub(crate) fingerprint: String,
@@ -51,11 +56,12 @@ impl Kept {
             }
         }
         Self {
-            fingerprint: hex_digest(result.payload.raw().as_bytes()),
+            fingerprint: fingerprint(&result.payload),
             payload: result.payload,
             shape: result.shape,
             blocks: result.blocks,
             status: result.status,
+            failure: result.failure.map(|failure| *failure),
             warnings,
             service: result.service.map(|service| *service),
             redacted: found.applied,
@@ -70,11 +76,12 @@ impl Kept {
     /// Something the gate itself says; clean by construction.
     pub(crate) fn ours(payload: Payload) -> Self {
         Self {
-            fingerprint: hex_digest(payload.raw().as_bytes()),
+            fingerprint: fingerprint(&payload),
             payload,
             shape: Shape::Data,
             blocks: Vec::new(),
             status: Status::Ok,
+            failure: None,
             warnings: Vec::new(),
             service: None,
             redacted: false,
@@ -96,6 +103,16 @@ impl Kept {
         let whole = self.whole.as_ref().map(|it| it.payload.raw().len());
         self.payload.raw().len() + whole.unwrap_or(0) + blocks + 256
     }
+}
+
+/// A digest of what was said; the ids of placeholders are no part of that.
+fn fingerprint(payload: &Payload) -> String {
+    fingerprint_of(payload.raw())
+}
+
+/// The same of a text.
+pub(crate) fn fingerprint_of(text: &str) -> String {
+    hex_digest(without_ids(text).as_bytes())
 }
 
 #[derive(Default)]
@@ -177,6 +194,15 @@ impl Memory {
         entry.is_fresh(now).then(|| Arc::clone(&entry.kept))
     }
 
+    /// Keys and bindings of the answers whose keys begin like this.
+    pub(super) fn entries(&self, prefix: &str, now: Timestamp) -> Vec<(String, String)> {
+        let fresh = self.entries.iter().filter(|(_, entry)| entry.is_fresh(now));
+        fresh
+            .filter(|(key, _)| key.starts_with(prefix))
+            .map(|(key, entry)| (key.clone(), entry.binding.clone()))
+            .collect()
+    }
+
     pub(super) fn put(&mut self, key: &str, binding: &str, lasts: Option<Lasts>, kept: Arc<Kept>) {
         let size = kept.bytes();
         if size > MAX_BYTES / 4 {
@@ -199,18 +225,35 @@ impl Memory {
             || self.bytes > MAX_BYTES
             || self.order.len() > 2 * MAX_ENTRIES
         {
-            let Some((oldest, tick)) = self.order.pop_front() else {
+            if !self.drop_oldest() {
                 break;
-            };
-            if self
-                .entries
-                .get(&oldest)
-                .is_some_and(|entry| entry.tick == tick)
-                && let Some(gone) = self.entries.remove(&oldest)
-            {
-                self.bytes -= gone.kept.bytes();
             }
         }
+    }
+
+    /// The bytes of all that is kept, with what finds it.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.order.len() * 96
+    }
+
+    /// Drops the oldest answers until this many bytes are left; says how many went.
+    pub(super) fn shrink(&mut self, bytes: usize) -> u64 {
+        let before = self.entries.len();
+        while self.bytes() > bytes && self.drop_oldest() {}
+        (before - self.entries.len()) as u64
+    }
+
+    fn drop_oldest(&mut self) -> bool {
+        let Some((oldest, tick)) = self.order.pop_front() else {
+            return false;
+        };
+        let entry = self.entries.get(&oldest);
+        if entry.is_some_and(|entry| entry.tick == tick)
+            && let Some(gone) = self.entries.remove(&oldest)
+        {
+            self.bytes -= gone.kept.bytes();
+        }
+        true
     }
 
     pub(super) fn clear(&mut self) {

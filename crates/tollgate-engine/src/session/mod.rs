@@ -4,7 +4,10 @@
 //! and an unknown one is created. Sessions of a process live as long as it does;
 //! stored ones (the CLI's) are read from and written to the store.
 
+mod budget;
 mod memory;
+mod sealed;
+mod table;
 mod taint;
 
 use std::{
@@ -17,13 +20,17 @@ use tollgate_core::{
     store::{Change, Session},
 };
 
+use crate::settings::Budgets;
+
+use budget::Held;
+pub(crate) use budget::{BodyBudget, Counters};
 use memory::Memory;
-pub(crate) use memory::{Kept, Lasts, Recalled, Source};
+pub(crate) use memory::{Kept, Lasts, Recalled, Source, fingerprint_of};
+use sealed::Vault;
+pub(crate) use sealed::{Object, Sealed};
+pub(crate) use table::{SessionError, Sessions};
 use taint::Marks;
 pub(crate) use taint::tainted_runs;
-
-/// Sessions kept in memory at once; the one used longest ago gives way.
-const MAX_SESSIONS: usize = 20_000;
 
 /// Calls whose failures are counted at once.
 const MAX_FAILURES: usize = 1024;
@@ -41,7 +48,15 @@ pub enum Lifetime {
 pub struct SessionState {
     key: SessionKey,
     lifetime: Lifetime,
+    held: Held,
     state: Mutex<State>,
+}
+
+impl Drop for SessionState {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.held.change(state.bytes(), 0);
+    }
 }
 
 struct State {
@@ -51,8 +66,15 @@ struct State {
     relimited: bool,
     memory: Memory,
     marks: Marks,
+    vault: Vault,
     failures: HashMap<String, u32>,
-    used: u64,
+    used: Timestamp,
+}
+
+impl State {
+    fn bytes(&self) -> usize {
+        self.memory.bytes() + self.marks.bytes() + self.vault.bytes()
+    }
 }
 
 impl SessionState {
@@ -118,8 +140,13 @@ impl SessionState {
         self.with(|state| state.memory.by_key(key, now))
     }
 
+    /// Keys and bindings of the kept answers whose keys begin like this.
+    pub(crate) fn entries(&self, prefix: &str, now: Timestamp) -> Vec<(String, String)> {
+        self.with(|state| state.memory.entries(prefix, now))
+    }
+
     pub(crate) fn remember(&self, key: &str, binding: &str, lasts: Option<Lasts>, kept: Arc<Kept>) {
-        self.with(|state| state.memory.put(key, binding, lasts, kept));
+        self.counted(|state| state.memory.put(key, binding, lasts, kept));
     }
 
     /// Notes which call keeps the body of a kept answer.
@@ -128,7 +155,7 @@ impl SessionState {
     }
 
     pub(crate) fn forget(&self) {
-        self.with(|state| state.memory.clear());
+        self.counted(|state| state.memory.clear());
     }
 
     /// How often this call has failed in a row.
@@ -147,9 +174,33 @@ impl SessionState {
         });
     }
 
+    /// The value that an id stands for.
+    pub(crate) fn unsealed(&self, id: &str) -> Option<Arc<Sealed>> {
+        self.with(|state| state.vault.get(id))
+    }
+
+    /// Notes that values were put into arguments: later answers may repeat them.
+    pub(crate) fn note_uses<'i>(&self, ids: impl IntoIterator<Item = &'i str>) {
+        self.with(|state| ids.into_iter().for_each(|id| state.vault.note_use(id)));
+    }
+
+    /// The values that were put into arguments, with their ids.
+    pub(crate) fn used_values(&self) -> Vec<(String, Arc<Sealed>)> {
+        self.with(|state| state.vault.used())
+    }
+
+    /// Keeps values under their ids.
+    pub(crate) fn seal(&self, values: impl IntoIterator<Item = (String, Sealed)>) {
+        self.counted(|state| {
+            for (id, sealed) in values {
+                state.vault.put(&id, sealed);
+            }
+        });
+    }
+
     /// Remembers text that came from a tainted answer.
     pub(crate) fn mark(&self, runs: &[u64]) {
-        self.with(|state| state.marks.add(runs));
+        self.counted(|state| state.marks.add(runs));
     }
 
     /// Whether arguments hold text that came from a tainted answer.
@@ -157,84 +208,18 @@ impl SessionState {
         self.with(|state| state.marks.carried_by(arguments))
     }
 
+    /// Changes what it holds in memory, and counts that.
+    fn counted<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        self.with(|state| {
+            let before = state.bytes();
+            let done = act(state);
+            self.held.change(before, state.bytes());
+            done
+        })
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// Every session in use.
-pub(crate) struct Sessions {
-    open: Mutex<(u64, HashMap<SessionKey, Arc<SessionState>>)>,
-}
-
-impl Sessions {
-    pub(crate) fn new() -> Self {
-        Self {
-            open: Mutex::new((0, HashMap::new())),
-        }
-    }
-
-    /// The session of this key, created if need be.
-    pub(crate) async fn open(
-        &self,
-        store: &dyn Store,
-        key: &SessionKey,
-        opening: Opening,
-    ) -> Result<Arc<SessionState>, StoreError> {
-        if let Some(session) = self.in_use(key) {
-            return Ok(session);
-        }
-        let stored = store.session(key).await?;
-        let opened = stored.is_some();
-        let relimited = match (&stored, opening.limit) {
-            (Some(stored), Some(limit)) if stored.limit != Some(limit) => {
-                !limit_is_set(store, key, opening.at).await?
-            }
-            (Some(_) | None, _) => false,
-        };
-        let mut known = stored.unwrap_or_else(|| Session {
-            limit: opening.limit,
-            ..Session::new(key.clone(), opening.at)
-        });
-        if relimited {
-            known.limit = opening.limit;
-        }
-        let fresh = Arc::new(SessionState {
-            key: key.clone(),
-            lifetime: opening.lifetime,
-            state: Mutex::new(State {
-                known,
-                opened,
-                relimited,
-                memory: Memory::default(),
-                marks: Marks::default(),
-                failures: HashMap::new(),
-                used: 0,
-            }),
-        });
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.1.len() >= MAX_SESSIONS {
-            evict(&mut open.1);
-        }
-        Ok(Arc::clone(open.1.entry(key.clone()).or_insert(fresh)))
-    }
-
-    /// Takes over what the store knows of a session after a commit, if it is in use.
-    pub(crate) fn learn(&self, session: Option<Session>) {
-        if let Some(session) = session
-            && let Some(known) = self.in_use(&session.key)
-        {
-            known.learn(Some(session));
-        }
-    }
-
-    fn in_use(&self, key: &SessionKey) -> Option<Arc<SessionState>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.0 += 1;
-        let tick = open.0;
-        let session = open.1.get(key)?;
-        session.with(|state| state.used = tick);
-        Some(Arc::clone(session))
     }
 }
 
@@ -258,17 +243,5 @@ pub(crate) struct Opening {
     pub(crate) lifetime: Lifetime,
     pub(crate) limit: Option<u64>,
     pub(crate) at: Timestamp,
-}
-
-/// Drops the quarter of sessions that were used longest ago.
-fn evict(open: &mut HashMap<SessionKey, Arc<SessionState>>) {
-    let mut ages: Vec<_> = open
-        .values()
-        .map(|session| session.with(|state| state.used))
-        .collect();
-    ages.sort_unstable();
-    let cutoff = ages.get(ages.len() / 4).copied().unwrap_or(0);
-    open.retain(|_, session| {
-        Arc::strong_count(session) > 1 || session.with(|state| state.used) > cutoff
-    });
+    pub(crate) budgets: Budgets,
 }

@@ -36,6 +36,15 @@ impl Marks {
         }
     }
 
+    /// The bytes that so many runs take, in the set and in their order.
+    pub(super) const fn size(runs: usize) -> usize {
+        runs * 32
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        Self::size(self.order.len())
+    }
+
     pub(super) fn carried_by(&self, arguments: &Value) -> bool {
         !self.runs.is_empty()
             && strings(arguments)

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use tollgate_core::{
     CallContext, ProviderError, Tool, ToolSet,
     audit::{AuditQuery, AuditRow, Place},
+    toolset::bounds,
 };
 
 use super::{Handle, engine, from_store};
@@ -20,7 +21,8 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "List recorded calls",
                 "Lists your own recorded calls, newest first: what was called, how it ended, under which rule. \
                  Use it to see what has been done before repeating something. \
-                 Nothing recorded yet: an empty list.",
+                 Nothing recorded yet: an empty list. \
+                 Success: the calls. Fails only where the log cannot be read.",
             )
             .sets(&["gate"]),
             list,
@@ -30,7 +32,7 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "audit.show",
                 "Show one recorded call",
                 "Shows every audit entry of one of your calls by its call id (`meta.call_id` of its result). \
-                 Unknown id: not_found; list first.",
+                 Unknown id: not_found; list first. Success: its entries.",
             )
             .sets(&["gate"]),
             show,
@@ -40,7 +42,8 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "audit.verify",
                 "Verify the audit log",
                 "Checks the whole audit log: every hash, every signature, and the anchor. \
-                 Success: `whole` is true. Otherwise `problems` says where it is broken; tell the operator.",
+                 Success: `whole` is true. Otherwise `problems` says where it is broken; tell the operator. \
+                 Fails only where the log cannot be read.",
             )
             .sets(&["gate"]),
             verify,
@@ -55,6 +58,7 @@ struct ListArgs {
     #[schemars(range(min = 1, max = 200))]
     limit: u32,
     /// Only this tool.
+    #[schemars(length(max = bounds::NAME))]
     tool: Option<String>,
     /// Only entries before this place, to page on.
     before: Option<u64>,

@@ -6,11 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tollgate_core::{
-    Annotations, CallContext, ErrorCode, Payload, ProviderError, Spelled, Tool, ToolSet, envelope,
+    Annotations, CallContext, ErrorCode, Payload, ProviderError, ResultForm, Shape, Spelled, Tool,
+    ToolSet, ToolSpec, envelope,
 };
 
 use super::{Handle, engine};
-use crate::call::{CALL_BY_NAME, Viewer, found, shows};
+use crate::call::{CALL_BY_NAME, Viewer, found, in_force, shows};
 
 /// How much of a description a search hit shows.
 const SUMMARY_CHARACTERS: usize = 240;
@@ -24,7 +25,7 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "Finds the tools that fit a task described in words, English or Chinese, best first. \
                  Use it first when the tool you need is not in your list. \
                  Success: names to pass to tools.describe and tools.call. \
-                 No hit: use other words, or name the service you want to reach.",
+                 Always succeeds; no hit: use other words, or name the service you want to reach.",
             )
             .sets(&["gate", "discovery"]),
             search,
@@ -35,20 +36,23 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "Describe a tool",
                 "Shows everything a tool declares: what it does, its argument and result schemas, its risk. \
                  Use it before the first call of a tool that is not in your list. \
-                 Unknown name: the error lists the nearest names.",
+                 Unknown name: the error lists the nearest names. Success: the whole definition.",
             )
             .sets(&["gate", "discovery"]),
             describe,
         )
         .tool(
-            Tool::read(
-                CALL_BY_NAME,
-                "Call a tool by name",
-                "Calls any tool by its name, exactly as if it were in your list: the same checks, consent, cache and record. \
-                 Success and failures are those of the inner tool. \
-                 Look its arguments up with tools.describe first.",
-            )
-            .sets(&["gate", "discovery"]),
+            Tool {
+                forwards: true,
+                ..Tool::read(
+                    CALL_BY_NAME,
+                    "Call a tool by name",
+                    "Calls any tool by its name, exactly as if it were in your list: the same checks, consent, cache and record. \
+                     Success: what that tool answers. Fails: unknown_tool, and as that tool does. \
+                     Look its arguments up with tools.describe first.",
+                )
+                .sets(&["gate", "discovery"])
+            },
             call,
         )
 }
@@ -84,6 +88,11 @@ struct Hit {
     toolsets: Vec<String>,
     /// L0 reads, L1 writes, L2 runs code.
     capability: String,
+    /// Whether every call needs a human's consent.
+    requires_confirm: bool,
+    /// Of an upstream server's tool: `read_only`, `write` or `unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk_level: Option<String>,
     /// Comparable within this answer only.
     score: f32,
 }
@@ -99,7 +108,7 @@ async fn search(
     let tools = found(&inner, &viewer, &args.query, args.limit)
         .into_iter()
         .map(|(listing, score)| Hit {
-            name: viewer.spelling.of(&listing.spec.name),
+            name: catalog.name_of(&listing.spec.name, viewer.spelling),
             title: listing.spec.title.clone(),
             summary: inner.cleaner.preview(
                 &catalog.spelled(&listing.spec.description, viewer.spelling),
@@ -107,6 +116,8 @@ async fn search(
             ),
             toolsets: listing.spec.toolsets.clone(),
             capability: listing.spec.capability.as_str().to_owned(),
+            requires_confirm: in_force(&inner, &viewer, &listing).requires_confirm,
+            risk_level: risk_level(&listing.spec),
             score,
         })
         .collect();
@@ -128,17 +139,32 @@ struct Described {
     description: String,
     #[schemars(with = "Map<String, Value>")]
     input_schema: Payload,
-    /// The whole envelope, around the tool's `data`.
-    #[schemars(with = "Map<String, Value>")]
-    output_schema: Payload,
+    /// How you are answered: `native`, the tool's own object; `envelope`, the envelope around it.
+    result_form: &'static str,
+    /// Whether you are sent that object as text alone, not as structured content as well.
+    content_only: bool,
+    /// What that object fits; without it, it can be anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    output_schema: Option<Payload>,
     /// Read-only, idempotent, destructive, open-world, sensitive-sink.
     #[schemars(with = "Map<String, Value>")]
     annotations: Annotations,
     capability: String,
     provider: String,
     toolsets: Vec<String>,
+    /// The time limit in force; of an upstream server's tool, for how long it may be silent.
     timeout_ms: u64,
+    /// Whether every call needs a human's consent, by the rules in force.
     requires_confirm: bool,
+    /// Of an upstream server's tool: `read_only`, `write` or `unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk_level: Option<String>,
+}
+
+fn risk_level(spec: &ToolSpec) -> Option<String> {
+    let upstream = spec.upstream.as_ref()?;
+    Some(upstream.risk_level.as_str().to_owned())
 }
 
 async fn describe(
@@ -164,21 +190,60 @@ async fn describe(
         error.next_steps = vec!["tools.search".to_owned()];
         return Err(error);
     };
-    let spec = &listing.spec;
-    let output = envelope::schema(spec.output_schema.as_deref());
-    let spelled_output = envelope::spelled(&spec.spelled.member("outputSchema"));
+    let spec = in_force(&inner, &Viewer::of_call(&cx), listing);
+    let view = cx.results.of_tool(&spec);
     Ok(Described {
-        name: cx.spelling.of(&spec.name),
+        name: catalog.name_of(&spec.name, cx.spelling),
         title: spec.title.clone(),
         description: catalog.spelled(&spec.description, cx.spelling).into_owned(),
         input_schema: written(&spec.spelled.member("inputSchema"), &spec.input_schema)?,
-        output_schema: written(&spelled_output, &output)?,
+        result_form: view.form.as_str(),
+        content_only: view.content_only,
+        output_schema: returned(&spec, view.form)?,
         annotations: spec.annotations,
         capability: spec.capability.as_str().to_owned(),
         provider: spec.provider_id.clone(),
         toolsets: spec.toolsets.clone(),
         timeout_ms: spec.timeout_ms,
         requires_confirm: spec.requires_confirm,
+        risk_level: risk_level(&spec),
+    })
+}
+
+/// The schema of what a call returns in this form.
+fn returned(spec: &ToolSpec, form: ResultForm) -> Result<Option<Payload>, ProviderError> {
+    let spelled = spec.spelled.member("outputSchema");
+    let data = spec.output_schema.as_deref();
+    match (form, spec.shape, data) {
+        (ResultForm::Native, _, None) => Ok(None),
+        (ResultForm::Native, _, Some(data)) => written(&spelled, data).map(Some),
+        (ResultForm::Envelope, Shape::Data, data) => {
+            let schema = envelope::schema(data);
+            written(&envelope::spelled(&spelled), &schema).map(Some)
+        }
+        (ResultForm::Envelope, Shape::Native | Shape::Wrapped, own) => {
+            let schema = envelope::schema(Some(&upstream_result(own)));
+            let members = Spelled::of_members([("structuredContent", spelled.clone())]);
+            let result =
+                Spelled::of_members([("$defs", spelled.member("$defs")), ("properties", members)]);
+            written(&envelope::spelled(&result), &schema).map(Some)
+        }
+    }
+}
+
+/// Within the envelope, the data of an upstream tool is all of its server's result.
+fn upstream_result(own: Option<&Value>) -> Value {
+    let mut own = own.cloned().unwrap_or_else(|| json!({}));
+    // References are resolved from the root, so what they lead to moves up.
+    let definitions = own.as_object_mut().and_then(|own| own.remove("$defs"));
+    json!({
+        "$defs": definitions.unwrap_or_else(|| json!({})),
+        "type": "object",
+        "properties": {
+            "content": {"type": "array", "items": {"type": "object"}},
+            "structuredContent": own,
+            "isError": {"type": "boolean"},
+        },
     })
 }
 

@@ -20,7 +20,6 @@ use tollgate_core::{Provider, ProviderError, StoreError, ToolSet};
 use crate::call::{Gateway, Inner};
 
 pub use provider::Page;
-pub use result::outline;
 
 /// The provider of the engine's own tools, before and after there is an engine.
 #[derive(Clone, Default)]

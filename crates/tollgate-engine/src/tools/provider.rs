@@ -53,6 +53,7 @@ impl Provider for GateProvider {
             prompts: prompts::all(),
             completes: true,
             open_world: false,
+            instructions: None,
         })
     }
 

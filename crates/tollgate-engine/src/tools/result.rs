@@ -32,6 +32,12 @@ impl Gateway {
         id: &str,
         data: &Payload,
     ) -> Result<(), StoreError> {
+        if !self
+            .0
+            .may_write(&caller.session.principal, data.raw().len())
+        {
+            return Err(StoreError::Full);
+        }
         let change = keeping(&self.0, &caller.session, id, data);
         let batch = Batch {
             changes: vec![change],
@@ -141,7 +147,8 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "Search a large result",
                 "Finds text or a regular expression in a result that was too large for its answer. \
                  Success: matches with their byte offsets, to read around with result.slice. \
-                 No match is an empty list, not an error.",
+                 No match is an empty list, not an error. \
+                 Fails when the result has ended; repeat its call.",
             )
             .sets(&["gate", "results"]),
             search,
@@ -365,31 +372,6 @@ async fn search(
         matches,
         more,
     })
-}
-
-/// The shape of a value, for whoever cannot have all of it.
-pub fn outline(data: &Payload) -> Value {
-    match data.value() {
-        Value::Object(fields) => {
-            let brief = fields.iter().take(40).map(|(name, value)| {
-                let about = match value {
-                    Value::Array(items) => format!("array of {}", items.len()),
-                    Value::Object(fields) => format!("object with {} fields", fields.len()),
-                    Value::String(text) if text.len() > 120 => {
-                        format!("text of {} bytes", text.len())
-                    }
-                    Value::String(_) | Value::Number(_) | Value::Bool(_) | Value::Null => {
-                        return (name.clone(), value.clone());
-                    }
-                };
-                (name.clone(), Value::String(about))
-            });
-            Value::Object(brief.collect())
-        }
-        Value::Array(items) => json!({"items": format!("array of {}", items.len())}),
-        Value::String(text) => json!({"text": format!("text of {} bytes", text.len())}),
-        other @ (Value::Number(_) | Value::Bool(_) | Value::Null) => other.clone(),
-    }
 }
 
 #[cfg(test)]

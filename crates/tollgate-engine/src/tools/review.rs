@@ -19,7 +19,8 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "review.list",
                 "List review items",
                 "Lists results of your calls that a human should look at, newest first. \
-                 Use it before building on doubtful results. An empty list means nothing waits.",
+                 Use it before building on doubtful results. An empty list means nothing waits. \
+                 Success: the items. Fails only where the state cannot be read.",
             )
             .sets(&["gate"]),
             list,
@@ -29,7 +30,8 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "review.show",
                 "Show a review item",
                 "Shows one review item: which call, why, and what the reviewer said. \
-                 Only a human resolves items, with `tollgate review resolve`. Unknown id: not_found.",
+                 Only a human resolves items, with `tollgate review resolve`. Unknown id: not_found. \
+                 Success: the item.",
             )
             .sets(&["gate"]),
             show,

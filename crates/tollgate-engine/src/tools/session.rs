@@ -6,14 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tollgate_core::{
-    BudgetLedger, CallContext, ProviderError, Tool, ToolSet,
+    BudgetLedger, CallContext, ErrorCode, ProviderError, Tool, ToolSet,
     store::{Batch, Change, Durability},
 };
 
 use super::{Handle, engine, from_store};
 use crate::{
     call::Inner,
-    session::{LIMIT_IS_SET, Lifetime, Opening, SessionState},
+    session::{LIMIT_IS_SET, Lifetime, Opening, SessionError, SessionState},
 };
 
 pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
@@ -23,7 +23,8 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "session.info",
                 "Show this session",
                 "Shows your session: its handle, profile and ledger (what was estimated, consumed, blocked, what is left). \
-                 Use it before expensive work.",
+                 Use it before expensive work. \
+                 Success: all of it. Fails only where the state cannot be read.",
             )
             .sets(&["gate"]),
             info,
@@ -34,7 +35,7 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "Set this session's budget limit",
                 "Sets how many units your session may consume in all, or lifts the limit with null. \
                  A human must approve: raising one's own budget is not a model's decision. \
-                 Without approval: confirmation_required with the id to approve.",
+                 Success: the new limit. Fails without approval: confirmation_required with the id to approve.",
             )
             .sets(&["gate"]),
             set_limit,
@@ -44,7 +45,8 @@ pub(super) fn add(tools: ToolSet<Handle>) -> ToolSet<Handle> {
                 "session.forget",
                 "Forget cached answers",
                 "Forgets every cached answer of your session, so that the next calls run again and cost again. \
-                 A human must approve. Use it only when the world has changed.",
+                 A human must approve. Use it only when the world has changed. \
+                 Success: how many were forgotten. Fails without approval.",
             )
             .sets(&["gate"]),
             forget,
@@ -97,12 +99,18 @@ pub(super) async fn own(
         lifetime: Lifetime::Process,
         limit: inner.settings.session_limit,
         at: inner.clock.now(),
+        budgets: inner.settings.budgets,
     };
-    inner
+    let opened = inner
         .sessions
         .open(inner.store.as_ref(), &cx.session, opening)
-        .await
-        .map_err(from_store)
+        .await;
+    opened.map_err(|error| match error {
+        SessionError::Full => {
+            ProviderError::new(ErrorCode::Overloaded, "too many sessions are in use")
+        }
+        SessionError::Store(error) => from_store(error),
+    })
 }
 
 async fn info(handle: Arc<Handle>, _: NoArgs, cx: CallContext) -> Result<Info, ProviderError> {

@@ -373,7 +373,8 @@ async fn open(directory: &Path, probe: Option<Arc<dyn StageProbe>>) -> World {
         .rules(
             r#"@id("granted") permit (principal, action == Action::"call", resource)
                 when { resource.toolsets.contains("granted") };
-            @id("sinks") permit (principal, action == Action::"call", resource)
+            @id("sinks") @lifts("human")
+            permit (principal, action == Action::"call", resource == Tool::"shelf.send")
                 when { resource.toolsets.contains("sinks") && !context.tainted };"#,
         );
     if let Some(probe) = probe {

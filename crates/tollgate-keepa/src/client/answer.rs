@@ -4,8 +4,12 @@ use std::{io::Read as _, time::Duration};
 
 use flate2::read::MultiGzDecoder;
 
-use super::{Bucket, Incoming, envelope::Envelope};
-use crate::{Error, Kind};
+use super::{
+    Bucket, Incoming,
+    envelope::Envelope,
+    subject::{Source, mismatch},
+};
+use crate::{Error, Kind, request::Request};
 
 /// What an answer may unpack to: a hundred products with all they have are about 60 MB.
 const MOST_BYTES: u64 = 128 << 20;
@@ -48,6 +52,26 @@ pub(super) enum Read {
 }
 
 impl Read {
+    /// The same, wrong if it is an answer to another question.
+    pub(super) fn about(self, request: &Request) -> Self {
+        let answer = match self {
+            Self::Fine(answer) => answer,
+            wrong @ Self::Wrong { .. } => return wrong,
+        };
+        let error = match &answer.body {
+            Body::Json(text) => mismatch(request, text, Source::Keepa),
+            Body::Picture { .. } => None,
+        };
+        match error {
+            None => Self::Fine(answer),
+            Some(error) => Self::Wrong {
+                error,
+                bucket: answer.bucket,
+                refill: None,
+            },
+        }
+    }
+
     pub(super) fn bucket(&self) -> Option<Bucket> {
         match self {
             Self::Fine(answer) => answer.bucket,

@@ -6,6 +6,7 @@
 mod answer;
 mod bucket;
 mod envelope;
+mod subject;
 mod wire;
 
 use std::{
@@ -16,6 +17,7 @@ use std::{
 pub use answer::{Answer, Body};
 pub use bucket::Bucket;
 pub(crate) use envelope::Envelope;
+pub(crate) use subject::{Source, asked, mismatch, stands_in};
 pub use wire::{Incoming, Outgoing, Wire, WireError};
 
 use serde_json::Value;
@@ -124,7 +126,7 @@ impl<W: Wire> Client<W> {
             Attempt::of(Error::new(Kind::NetworkOrParseError, message), None, again)
         })?;
         let status = incoming.status;
-        let read = answer::read(&incoming, request.is_binary);
+        let read = answer::read(&incoming, request.is_binary).about(request);
         let bucket = read.bucket();
         if bucket.is_some() {
             *self.last.lock().unwrap_or_else(PoisonError::into_inner) = bucket;

@@ -6,7 +6,7 @@ use crate::{Error, params::Params};
 /// Estimates a request for products.
 pub(super) fn products(params: &Params) -> Result<Budget, Error> {
     let by_code = params.list(&["code"]).len() as u64;
-    let products = (params.list(&["asin"]).len() as u64).max(by_code).max(1);
+    let products = (params.asins().len() as u64).max(by_code).max(1);
     let mut budget = Budget::default();
     let matches = u64::try_from(params.number("code_limit", 1)?)
         .unwrap_or(1)

@@ -202,7 +202,7 @@ pub fn compact_policy(params: &Params) -> Result<Value, Error> {
         })
         .collect();
     Ok(json!({
-        "view": "workflow_policy",
+        "view": "workflow_policy_resource",
         "command": "workflow.plan",
         "params": params.canonical(),
         "workflow_inputs": plan["workflow_inputs"],

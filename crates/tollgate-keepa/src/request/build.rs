@@ -45,7 +45,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
         Command::ProductsGet | Command::ProductsCompare => products(request, params, domain),
         Command::RequestGet => plain(params),
         Command::ChartsRender => {
-            let asins = several(params, &["asin"], MOST_COMPARED)?;
+            let asins = joined("asin", &params.asins(), MOST_COMPARED)?;
             let request = request.with("domain", domain.id());
             Ok(request.with("asin", asins).with("history", 1))
         }
@@ -158,7 +158,7 @@ pub fn build(command: Command, params: &Params) -> Result<Request, Error> {
 }
 
 fn products(mut request: Request, params: &Params, domain: Domain) -> Result<Request, Error> {
-    let asins = params.list(&["asin"]);
+    let asins = params.asins();
     let codes = params.list(&["code"]);
     let (name, all) = match (asins.is_empty(), codes.is_empty()) {
         (false, true) => ("asin", asins),
@@ -309,8 +309,11 @@ fn selecting(mut request: Request, selection: &Map<String, Value>) -> Request {
 
 /// A comma text of at least one and not too many.
 fn several(params: &Params, names: &[&str], most: usize) -> Result<String, Error> {
-    let all = params.list(names);
     let name = names.first().copied().unwrap_or_default();
+    joined(name, &params.list(names), most)
+}
+
+fn joined(name: &str, all: &[String], most: usize) -> Result<String, Error> {
     match all.len() {
         0 => Err(Error::argument(format!("{name} is required"))),
         len if len > most => Err(Error::argument(format!(

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::VERSION;
+use crate::resolve::CONTAINERS;
 use crate::tool::{Profile, RUNTIME_ARGUMENTS, TOOLS, Tool};
 
 pub(super) fn tools_index() -> Value {
@@ -112,18 +113,37 @@ pub(super) fn runtime_contract() -> Value {
         "argument_names": RUNTIME_ARGUMENTS,
         "tool_count": tools.len(),
         "tools": tools,
-        "source_shapes": {
-            "artifact": [
-                "an address", "a cache key", "a path",
-                "an object with payload, graph, output.path, resource_uri, path or cache_key",
-            ],
-            "workflow_context": {
-                "containers": ["steps", "outputs", "results", "step_outputs", "previous_outputs"],
-            },
-        },
+        "source_shapes": source_shapes(),
         "accepted_sources": RUNTIME_ARGUMENTS.map(accepted),
         "failure_kind": "missing_inputs",
         "success_field": "data.workflow_resolution",
+    })
+}
+
+/// How results look in each argument.
+fn source_shapes() -> Value {
+    let artifact = json!([
+        "keepa://research/{cache_key}",
+        "{cache_key}",
+        "{path}.json",
+        {"payload": {}},
+        {"graph": {"nodes": [], "edges": [], "entity_counts": {}}},
+        {"output": {"path": "{path}"}},
+        {"resource_uri": "keepa://…"},
+        {"path": "{path}"},
+        {"cache_key": "{cache_key}"},
+    ]);
+    // By name or in order; a step is an artifact itself or names some.
+    let step = json!({"artifact": "{artifact}", "artifacts": ["{artifact}"], "resource_uri": "keepa://…", "resource_uris": ["keepa://…"]});
+    let container = json!([{"{step_id}": step}, [step], [{"payload": {}}]]);
+    let containers = CONTAINERS.map(|name| (name.to_owned(), container.clone()));
+    json!({
+        "artifact": artifact,
+        "artifacts": [["{artifact}"], {"{name}": "{artifact}"}],
+        "resource_uri": ["keepa://…"],
+        "resource_uris": [["keepa://…"]],
+        "workflow_inputs": [{"{name}": {"value": "{artifact}"}}, {"{name}": "{artifact}"}],
+        "workflow_context": Value::Object(Map::from_iter(containers)),
     })
 }
 
@@ -139,11 +159,11 @@ fn accepted(argument: &str) -> Value {
         ],
         "workflow_inputs" => &["value that is an address, a key or a path"],
         "workflow_context" => &[
-            "steps",
-            "outputs",
-            "results",
-            "step_outputs",
-            "previous_outputs",
+            "workflow_context.steps",
+            "workflow_context.outputs",
+            "workflow_context.results",
+            "workflow_context.step_outputs",
+            "workflow_context.previous_outputs",
         ],
         _ => &["address", "cache_key", "path", "inline"],
     };

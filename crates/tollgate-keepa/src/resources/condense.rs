@@ -1,4 +1,4 @@
-//! An answer that refers to files, in short: what to read first, and the addresses of the rest.
+//! An answer in short: what to read first of its products, and the addresses of the files it refers to.
 //!
 //! Invariant: nothing is invented. What is left out lies whole in the answer itself or behind an address that is named.
 
@@ -46,14 +46,20 @@ const OF_BRIEF: [&str; 7] = [
     "confidence",
 ];
 /// What is left out of a row.
-const LONG: [&str; 3] = ["research_graph", "risk_taxonomy", "history_points"];
+const LONG: [&str; 2] = ["research_graph", "history_points"];
+/// What is kept of a row's risks.
+const OF_RISKS: [&str; 3] = ["codes", "highest_severity", "risk_count"];
 const DEEP: usize = 32;
 
-/// The answer in short and what it refers to; nothing if it refers to no files.
+/// The answer in short and what it refers to; nothing if it shows no products and refers to no files.
 pub fn condensed(data: &Value) -> Option<(Value, Vec<Value>)> {
     let mut found = Vec::new();
     collect(data, "data", false, 0, &mut found);
-    let all = data.as_object().filter(|_| !found.is_empty())?;
+    let shows_products = ["products", "rows"]
+        .iter()
+        .any(|name| data[*name].as_array().is_some_and(|all| !all.is_empty()));
+    let all = data.as_object();
+    let all = all.filter(|_| shows_products || !found.is_empty())?;
     let mut short = picked(all, &KEPT);
     if let Some(graph) = graph_summary(data) {
         short.insert("research_graph_summary".to_owned(), graph);
@@ -109,6 +115,11 @@ fn row(row: &Value) -> Value {
     let mut short = row.clone();
     if let Some(map) = short.as_object_mut() {
         map.retain(|name, _| !LONG.contains(&name.as_str()));
+        if let Some(risks) = map.get_mut("risk_taxonomy")
+            && let Some(all) = risks.as_object()
+        {
+            *risks = picked(all, &OF_RISKS).into();
+        }
     }
     if let Some(graph) = graph_summary(row) {
         short["research_graph_summary"] = graph;
@@ -203,7 +214,21 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_files_is_left_as_it_is() {
+    fn products_without_files_have_a_digest_too() {
+        let product = json!({"identity": {"asin": "B0KETTLE01"}, "pricing": {}, "risk_taxonomy": {"codes": ["data_missing"]}});
+        let (short, files) =
+            condensed(&json!({"view": "agent_product", "products": [product]})).unwrap();
+        assert_eq!(files, Vec::<Value>::new());
+        let wanted = json!({"identity": {"asin": "B0KETTLE01"}, "risk_taxonomy": {"codes": ["data_missing"]}});
+        assert_eq!(short["products"][0], wanted);
+        let row = json!({"asin": "B0KETTLE01", "risk_taxonomy": {"codes": [], "risk_count": 0, "items": [1]}, "history_points": {}});
+        let (short, _) = condensed(&json!({"rows": [row]})).unwrap();
+        let wanted = json!({"asin": "B0KETTLE01", "risk_taxonomy": {"codes": [], "risk_count": 0}});
+        assert_eq!(short["rows"][0], wanted);
+    }
+
+    #[test]
+    fn an_answer_without_files_and_products_is_left_as_it_is() {
         assert_eq!(condensed(&json!({"view": "x", "path": "a.b"})), None);
         assert_eq!(
             condensed(&json!({"body": {"path": "/x", "format": "json"}})),

@@ -45,6 +45,12 @@ pub const STATIC: &[(&str, &str, &str, &str)] = &[
         JSON,
     ),
     (
+        "keepa://schema/risk-taxonomy",
+        "risk-taxonomy",
+        "The shape and the codes of risks.",
+        JSON,
+    ),
+    (
         "keepa://fixtures/manifest",
         "fixtures",
         "Samples and evidence there is.",
@@ -500,7 +506,7 @@ mod tests {
 
     #[test]
     fn there_are_as_many_as_published() {
-        assert_eq!((STATIC.len(), TEMPLATES.len()), (12, 16));
+        assert_eq!((STATIC.len(), TEMPLATES.len()), (13, 16));
         for name in [
             "products-agent-view",
             "workflow-runtime-contract",

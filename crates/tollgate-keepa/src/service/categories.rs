@@ -407,10 +407,9 @@ async fn hydrated<W: World>(
         Ok(fetched) => fetched,
         Err(failure) => return Ok(unread(&top, &failure)),
     };
-    let text = fetched.text.as_deref().unwrap_or("{}");
-    let all = match Product::read_all(text) {
+    let all = match fetched.products() {
         Ok(all) => all,
-        Err(error) => return Ok(unread(&top, &fetched.failed(error))),
+        Err(failure) => return Ok(unread(&top, &failure)),
     };
     let shown = view::products(&all, options);
     let read: Vec<&str> = all.iter().map(Product::asin).collect();

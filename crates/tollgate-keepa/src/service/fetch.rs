@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Failure, Outcome, Place, Reuse, World, bucket_json, save};
 use crate::{
-    Command, Error, KeepaMinute, Kind, Params,
-    client::{Body, Bucket, Envelope},
+    Command, Error, KeepaMinute, Kind, Params, Product,
+    client::{Body, Bucket, Envelope, Source, asked, mismatch, stands_in},
     cost::estimate,
     request::{Request, build},
 };
@@ -22,6 +22,8 @@ pub(super) struct Fetched {
     /// A picture, where one was asked for.
     pub(super) picture: Option<(Vec<u8>, String)>,
     pub(super) warnings: Vec<&'static str>,
+    /// The products asked for by ASIN.
+    asked: Vec<String>,
 }
 
 impl Fetched {
@@ -57,6 +59,16 @@ impl Fetched {
                 Error::new(Kind::NetworkOrParseError, message)
             }),
         }
+    }
+
+    /// The products of the answer that were asked for: a sample may hold more.
+    pub(super) fn products(&self) -> Result<Vec<Product>, Failure> {
+        let text = self.text.as_deref().unwrap_or("{}");
+        let mut products = Product::read_all(text).map_err(|error| self.failed(error))?;
+        if !self.asked.is_empty() {
+            products.retain(|product| self.asked.iter().any(|asin| asin == product.asin()));
+        }
+        Ok(products)
     }
 
     pub(super) fn outcome(self, data: Value) -> Outcome {
@@ -99,6 +111,7 @@ pub(super) async fn fetch<W: World>(
         text: None,
         picture: None,
         warnings: request.warnings.clone(),
+        asked: asked(&request),
     };
     if is_dry_run {
         return Ok(fetched);
@@ -118,8 +131,13 @@ pub(super) async fn fetch<W: World>(
         fetched.provenance = provenance("fixture", &request);
         fetched.provenance["fixture"] = Value::from(name.as_str());
         fetched.fixture = Some(name);
-        if let Some(error) = envelope.error(200, envelope.refill()) {
+        let error = envelope.error(200, envelope.refill());
+        if let Some(error) = error.or_else(|| mismatch(&request, &text, Source::Sample)) {
             return Err(fetched.failed(error));
+        }
+        if stands_in(&request, &text) {
+            // It rehearses the call with other products, and says so.
+            fetched.provenance["stands_for"] = json!(std::mem::take(&mut fetched.asked));
         }
         fetched.text = Some(text);
         return Ok(fetched);

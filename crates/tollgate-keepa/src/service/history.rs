@@ -28,14 +28,14 @@ const WINDOWS: [i64; 3] = [30, 90, 180];
 const MINUTES_A_DAY: i64 = 1440;
 
 /// A product with histories, or why there is none.
-fn product(fetched: &Fetched) -> Result<Product, Error> {
-    let text = fetched.text.as_deref().unwrap_or("{}");
-    let product = Product::read_all(text)?.into_iter().next();
+fn product(fetched: &Fetched) -> Result<Product, Failure> {
+    let failed = |kind, message: &str| fetched.failed(Error::new(kind, message));
+    let product = fetched.products()?.into_iter().next();
     let product =
-        product.ok_or_else(|| Error::new(Kind::ProductNotFound, "Keepa knows no such product"))?;
+        product.ok_or_else(|| failed(Kind::ProductNotFound, "Keepa knows no such product"))?;
     if !product.has_histories() {
         let message = "the answer has no histories; they come with history=1";
-        return Err(Error::new(Kind::HistoryUnavailable, message));
+        return Err(failed(Kind::HistoryUnavailable, message));
     }
     Ok(product)
 }
@@ -77,7 +77,7 @@ pub(super) async fn export<W: World>(world: &W, params: &Params) -> Result<Outco
         let data = Value::Object(fetched.base());
         return Ok(fetched.outcome(data));
     }
-    let product = product(&fetched).map_err(|error| fetched.failed(error))?;
+    let product = product(&fetched)?;
     let keeps_missing = params.is_on("include_missing");
     let mut rows = Vec::new();
     for one in series {
@@ -145,7 +145,7 @@ pub(super) async fn trend<W: World>(world: &W, params: &Params) -> Result<Outcom
         let data = Value::Object(fetched.base());
         return Ok(fetched.outcome(data));
     }
-    let product = product(&fetched).map_err(|error| fetched.failed(error))?;
+    let product = product(&fetched)?;
     let mut shown = Map::new();
     for one in &series {
         let all: Vec<Point> = points(&product, *one)

@@ -80,7 +80,7 @@ pub(super) fn batch<W: World>(world: &W, params: &Params) -> Result<Value, Error
         if word.is_empty() {
             continue;
         }
-        if !super::context::is_asin(&upper) {
+        if !super::is_asin(&upper) {
             refused.push(word);
         } else if !asins.contains(&upper) {
             asins.push(upper);

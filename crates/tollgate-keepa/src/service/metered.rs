@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use super::{Failure, Outcome, Place, Reuse, Saved, Shelf, Target, Told, World};
-use crate::{Error, chart::Chart, client::Failed, cost::Budget, request::Request};
+use crate::{Error, chart::Chart, client::Failed, cost::Budget, request::Request, tool::Profile};
 
 /// What was asked so far.
 #[derive(Clone, Copy, Default)]
@@ -106,6 +106,10 @@ impl<W: World> World for Metered<'_, W> {
 
     fn has_key(&self) -> bool {
         self.world.has_key()
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.world.profile()
     }
 
     fn roots(&self) -> super::Roots {

@@ -19,16 +19,19 @@ mod rehearse;
 mod reports;
 mod research;
 mod selections;
+mod target;
 mod tokens;
 mod world;
 
 use serde_json::{Value, json};
 
 pub(crate) use context::manifest;
-pub use context::{is_asin, policy};
+pub use context::policy;
 pub(crate) use drawable::has_histories;
 pub use fetch::check_selection;
 pub use rehearse::rehearse;
+pub use target::is_asin;
+pub(crate) use target::{CATEGORY_DIGITS, is_number};
 pub use world::{Place, Reuse, Roots, Samples, Saved, Shelf, Target, Told, World, no_browser};
 
 use metered::Metered;
@@ -152,7 +155,7 @@ async fn dispatch<W: World>(
         Command::DocsIndex => Ok(Outcome::local(context::index(world))),
         Command::DocsRead => Ok(Outcome::local(context::read(world, params)?)),
         Command::ContextPolicy => Ok(Outcome::local(policy(world))),
-        Command::ResearchTargetResolve => Ok(Outcome::local(context::resolve(world, params)?)),
+        Command::ResearchTargetResolve => Ok(Outcome::local(target::resolve(world, params)?)),
         Command::ResearchContextQuery => Ok(Outcome::local(context::query(world, params)?)),
         Command::CassettesSanitize => Ok(Outcome::local(cassettes::sanitize(world, params)?)),
         Command::CassettesPromote => Ok(Outcome::local(cassettes::promote(world, params)?)),

@@ -36,7 +36,7 @@ pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outco
     };
     let wanted = params.text(&["out"]);
     let format = Drawing::wanted(params, wanted.as_deref())?;
-    let (asked, files) = (params.list(&["asin"]), params.list(&["input"]));
+    let (asked, files) = (params.asins(), params.list(&["input"]));
     if asked.is_empty() == files.is_empty() {
         return Err(Error::argument("give either asin or input").into());
     }
@@ -58,21 +58,14 @@ pub(super) async fn charts<W: World>(world: &W, params: &Params) -> Result<Outco
         return Ok(Outcome::local(data));
     }
     let fetched = fetch(world, Command::ChartsRender, params).await?;
-    let Some(text) = &fetched.text else {
+    if fetched.is_dry_run() {
         let data = Value::Object(fetched.base());
         return Ok(fetched.outcome(data));
-    };
-    let mut products = Product::read_all(text).map_err(|error| fetched.failed(error))?;
+    }
+    let products = fetched.products()?;
     if products.is_empty() {
         let error = Error::new(Kind::ProductNotFound, "Keepa knows no such product");
         return Err(fetched.failed(error));
-    }
-    // A sample may hold more than was asked for, or something else.
-    let is_asked = |product: &Product| asked.iter().any(|asin| asin == product.asin());
-    if products.iter().any(is_asked) {
-        products.retain(is_asked);
-    } else {
-        products.truncate(asked.len().max(1));
     }
     let drawing = drawn(world, &products, &only, format, wanted.as_deref()).await;
     let mut data = drawing.map_err(|error| fetched.failed(error))?;

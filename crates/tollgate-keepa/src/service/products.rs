@@ -9,7 +9,7 @@ use super::{
     save,
 };
 use crate::{
-    Command, Error, Kind, Params, Product, compare as compare_products,
+    Command, Error, Kind, Params, compare as compare_products,
     compare::{key_facts, one_line},
     compare_options, compare_with_points,
     cost::estimate,
@@ -50,7 +50,7 @@ pub(super) async fn get<W: World>(world: &W, params: &Params) -> Result<Outcome,
         put_body(world, Command::ProductsGet, params, &fetched, &mut data)?;
         return Ok(fetched.outcome(Value::Object(data)));
     };
-    let products = Product::read_all(text).map_err(|error| fetched.failed(error))?;
+    let products = fetched.products()?;
     if products.is_empty() {
         return Err(fetched.failed(none(params)));
     }
@@ -65,7 +65,7 @@ pub(super) async fn get<W: World>(world: &W, params: &Params) -> Result<Outcome,
 
 /// `products.compare`.
 pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outcome, Failure> {
-    let asins = params.list(&["asin"]);
+    let asins = params.asins();
     if asins.is_empty() {
         return Err(Error::argument("asin is required").into());
     }
@@ -82,9 +82,7 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
         let mut one = params.canonical().clone();
         one.insert("asin".to_owned(), json!(part));
         let fetched = fetch(world, Command::ProductsCompare, &one.into()).await?;
-        if let Some(text) = &fetched.text {
-            all.extend(Product::read_all(text).map_err(|error| fetched.failed(error))?);
-        }
+        all.extend(fetched.products()?);
         world.progress(all.len() as u64, total, "products read");
         first = Some(match first {
             None => fetched,
@@ -101,11 +99,6 @@ pub(super) async fn compare<W: World>(world: &W, params: &Params) -> Result<Outc
     if fetched.is_dry_run() {
         let data = Value::Object(fetched.base());
         return Ok(fetched.outcome(data));
-    }
-    // One sample stands for every part.
-    if fetched.fixture.is_some() && asins.len() > most {
-        let mut seen = std::collections::HashSet::new();
-        all.retain(|product| seen.insert(product.asin().to_owned()));
     }
     if all.is_empty() {
         return Err(fetched.failed(none(params)));

@@ -13,6 +13,7 @@ use crate::{
     chart::Chart,
     client::{Answer, Failed},
     request::Request,
+    tool::Profile,
 };
 
 /// Something to read.
@@ -131,6 +132,11 @@ pub trait World: Send + Sync {
 
     /// Whether a key is configured.
     fn has_key(&self) -> bool;
+
+    /// The profile in force, where there is one.
+    fn profile(&self) -> Option<Profile> {
+        None
+    }
 
     /// Folders that the caller can name files of.
     fn roots(&self) -> Roots {

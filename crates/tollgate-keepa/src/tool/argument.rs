@@ -19,16 +19,21 @@ pub(super) fn schema(command: Command, arguments: &'static str) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for (name, is_required) in arguments_of(arguments) {
-        properties.insert(name.to_owned(), argument_of(command, name));
+        properties.insert(name.to_owned(), bounded(name, argument_of(command, name)));
         if is_required {
             required.push(name);
         }
     }
-    // Other names for the same are taken, and say so by naming nothing.
+    // Other names for the same take the same values, and say so without its description.
     for (alias, name) in ALIASES {
-        let takes = arguments_of(arguments).any(|(one, _)| one == name);
-        if takes && ["asins", "output", "cache_ttl_seconds"].contains(&alias) {
-            properties.insert(alias.to_owned(), json!({}));
+        if !["asins", "output", "cache_ttl_seconds"].contains(&alias) {
+            continue;
+        }
+        if let Some(mut same) = properties.get(name).cloned() {
+            if let Some(fields) = same.as_object_mut() {
+                fields.shift_remove("description");
+            }
+            properties.insert(alias.to_owned(), same);
         }
     }
     let mut schema = json!({
@@ -42,7 +47,68 @@ pub(super) fn schema(command: Command, arguments: &'static str) -> Value {
     schema
 }
 
+/// The longest option, id or key.
+const OPTION: usize = 200;
+/// The longest question or heading.
+const WORDS: usize = 8000;
+/// The longest path.
+const PATH: usize = 4096;
+/// The longest address.
+const URL: usize = 8192;
+/// The longest list that is written as one text.
+const LIST: usize = 64 << 10;
+/// The longest result that is handed on as a text: what the largest message can hold.
+const BODY: usize = 256 << 20;
+/// The most entries of a list.
+const ENTRIES: usize = 10_000;
+
+/// The same schema, with a bound for every text and list it admits, by what the argument is.
+fn bounded(name: &str, mut schema: Value) -> Value {
+    let (text, entry) = match name {
+        "term" | "goal" | "title" | "label" | "name" | "id" | "root" | "prefer_source"
+        | "target_id" | "query" | "question" => (WORDS, WORDS),
+        "asin"
+        | "code"
+        | "seller"
+        | "category"
+        | "fields"
+        | "series"
+        | "window_days"
+        | "temporal_window_days" => (LIST, OPTION),
+        "input" => (LIST, PATH),
+        "out" | "out_dir" | "chunks_dir" | "fixture" | "product_fixture" | "selection_file"
+        | "tests_dir" | "package_dir" | "eval_dir" | "manifest" => (PATH, PATH),
+        "url" | "uri" | "endpoint" => (URL, URL),
+        "selection" | "target" | "commands" | "graph" | "payload" | "tracking" | "trackings"
+        | "artifact" | "artifacts" | "resource_uri" | "resource_uris" => (BODY, BODY),
+        _ => (OPTION, OPTION),
+    };
+    let admits = |schema: &Value, wanted: &str| {
+        let kind = &schema["type"];
+        let mut listed = kind.as_array().into_iter().flatten();
+        kind == wanted || listed.any(|one| one == wanted)
+    };
+    if admits(&schema, "string") {
+        schema["maxLength"] = json!(text);
+    }
+    if admits(&schema, "array") {
+        schema["maxItems"] = json!(ENTRIES);
+        if schema
+            .get("items")
+            .is_some_and(|items| admits(items, "string"))
+        {
+            schema["items"]["maxLength"] = json!(entry);
+        }
+    }
+    schema
+}
+
+/// An argument by which an earlier result is handed on.
 pub(super) fn runtime(name: &str) -> Value {
+    bounded(name, handed_on(name))
+}
+
+fn handed_on(name: &str) -> Value {
     let about = "An earlier result: a keepa:// address, cache key, file or the result itself.";
     match name {
         "resource_uri" => json!({"type": "string", "description": about}),
@@ -141,7 +207,7 @@ pub fn argument(name: &str) -> Value {
         | "rental"
         | "all"
         | "width"
-        | "height" => option("Sent to Keepa as it is."),
+        | "height" => option("As Keepa has it."),
         "yzoom" | "amazon" | "new" | "used" | "salesrank" | "bb" | "bbu" | "fba" | "fbm" | "ld"
         | "wd" => option("1 draws it, 0 does not."),
         "cBackground" | "cFont" | "cAmazon" | "cNew" | "cUsed" | "cSales" | "cFBA" | "cFBM"

@@ -32,7 +32,7 @@ pub const TOOLS: &[Tool] = &[
         ALWAYS,
         false,
         "from_cache",
-        "Says what may be done: profiles, tool sets, whether a key is set. Read it first. Costs nothing."
+        "Says what may be done here. Read it first. Success: profiles, tool sets, whether a key is set. Always succeeds. Costs nothing."
     ),
     tool!(
         ResearchTargetResolve,
@@ -41,7 +41,7 @@ pub const TOOLS: &[Tool] = &[
         HERE,
         false,
         "query* domain hint_type from_cache",
-        "Turns words into candidates: ASIN, code, seller, category, sample, keyword, each with a score. Success: `primary` and `next_actions`. Costs nothing."
+        "Turns words into candidates: ASIN, code, seller, category, sample, keyword, each with a score. Success: `primary` and `next_actions`. Fails without `query`. Costs nothing."
     ),
     tool!(
         ResearchContextQuery,
@@ -50,7 +50,7 @@ pub const TOOLS: &[Tool] = &[
         HERE,
         false,
         "query question target_type target_id target from_cache",
-        "Lists what can be read here about a target, in reading order. Costs nothing."
+        "Finds what can be read here about a target. Success: addresses in reading order. Fails without one. Costs nothing."
     ),
     tool!(
         WorkflowPlan,
@@ -59,7 +59,7 @@ pub const TOOLS: &[Tool] = &[
         HERE,
         false,
         "name* term asin domain goal hydrate_top from_cache",
-        "Makes a plan: category-research (term), product-research (asin), report-research or tracking-audit. Success: steps with prices, profiles and what they hand on. Costs nothing."
+        "Makes a plan: category-research (term), product-research (asin), report-research or tracking-audit. Success: steps with prices, profiles and what they hand on. Fails: missing_inputs. Costs nothing."
     ),
     tool!(
         ProductsGet,
@@ -68,7 +68,7 @@ pub const TOOLS: &[Tool] = &[
         LIVE,
         true,
         "asin code domain full agent_view view fields history_limit temporal_window_days stats_window history stats days offers only_live_offers code_limit rating buybox videos aplus update stock rental historical_variations fixture chunks_dir out no_cache cache_ttl dry_run yes from_cache",
-        "Reads products by ASIN or code: prices, demand, rating, risks, graph, next actions. 1 token each; offers cost 6 a page and ask first. Use view=summary to begin. No such product: product_not_found."
+        "Reads products by ASIN or code. Success: prices, demand, rating, risks, graph, next actions. 1 token each; offers cost 6 a page and ask first. Use view=summary to begin. Fails: product_not_found."
     ),
     tool!(
         ProductsCompare,
@@ -77,7 +77,7 @@ pub const TOOLS: &[Tool] = &[
         LIVE,
         true,
         "asin* domain full view fields history_limit temporal_window_days stats_window history stats days offers only_live_offers rating buybox videos aplus update stock rental historical_variations keep_history_points fixture chunks_dir no_cache cache_ttl dry_run yes from_cache",
-        "Puts products side by side, with risks and one graph. At least two ASINs; 1 token each."
+        "Compares at least two products. Success: rows, risks and one graph. 1 token each. Fails: product_not_found."
     ),
     tool!(
         CategoriesSearch,
@@ -86,7 +86,7 @@ pub const TOOLS: &[Tool] = &[
         PRICED,
         false,
         "term* domain fixture out no_cache cache_ttl dry_run from_cache",
-        "Finds categories by words of at least three letters. 1 token. Success: candidates with next actions."
+        "Finds categories by words of at least three letters. 1 token. Success: candidates with next actions. Fails: auth_missing."
     ),
     tool!(
         CategoriesProducts,
@@ -95,16 +95,16 @@ pub const TOOLS: &[Tool] = &[
         PRICED,
         true,
         "category* domain limit hydrate_top product_fixture history_limit temporal_window_days fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Lists the best sellers of a category as candidates. 50 tokens, so it asks first: send yes=true to accept."
+        "Lists the best sellers of a category. Success: candidates. Fails: confirmation_required, as it costs 50 tokens: send yes=true to accept."
     ),
     tool!(
         CategoriesFinderSelection,
         "Prepare a finder query",
         "research category finder",
-        PRICED,
+        ALWAYS,
         true,
         "category* domain per_page sales_rank_max min_reviews out from_cache",
-        "Makes a finder query for a category. Costs nothing."
+        "Makes a finder query for a category. Success: `selection`. Fails: no such category. Costs nothing."
     ),
     tool!(
         FinderQuery,
@@ -113,7 +113,7 @@ pub const TOOLS: &[Tool] = &[
         PRICED,
         false,
         "selection selection_file domain max_tokens stats fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Searches products by a selection. About 11 tokens, so it asks first. A field that does not exist is refused with the nearest that do."
+        "Searches products by a selection. Success: ASINs. Fails: confirmation_required, as it costs about 11 tokens; a field that does not exist is refused with the nearest that do."
     ),
     tool!(
         DealsQuery,
@@ -122,7 +122,7 @@ pub const TOOLS: &[Tool] = &[
         PRICED,
         false,
         "selection selection_file domain fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Finds recent price drops by a selection. 5 tokens a page of 150."
+        "Finds recent price drops by a selection. Success: deals, 5 tokens a page of 150. Fails: invalid_argument."
     ),
     tool!(
         SellersGet,
@@ -131,7 +131,7 @@ pub const TOOLS: &[Tool] = &[
         LIVE,
         false,
         "seller* domain storefront update fixture out no_cache cache_ttl dry_run from_cache",
-        "Reads sellers and, if wanted, what they sell. 1 token each, 9 more with the storefront."
+        "Reads sellers. Success: ratings and, if wanted, what they sell. 1 token each, 9 more with the storefront. Fails: auth_missing."
     ),
     tool!(
         BestsellersGet,
@@ -140,7 +140,7 @@ pub const TOOLS: &[Tool] = &[
         PRICED,
         false,
         "category* domain range month year variations sublist fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Reads the whole list of best sellers of a category. 50 tokens, so it asks first."
+        "Reads the best sellers of a category. Success: the whole list. Fails: confirmation_required, as it costs 50 tokens."
     ),
     tool!(
         TopsellersList,
@@ -149,7 +149,7 @@ pub const TOOLS: &[Tool] = &[
         PRICED,
         false,
         "category domain fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Reads the largest sellers of a marketplace. 50 tokens, so it asks first."
+        "Reads the largest sellers of a marketplace. Success: their ids. Fails: confirmation_required, as it costs 50 tokens."
     ),
     tool!(
         ResearchGraphMerge,
@@ -158,7 +158,7 @@ pub const TOOLS: &[Tool] = &[
         HERE,
         true,
         "input graph root label prefer_source out from_cache",
-        "Merges the graphs of earlier results, with duplicates, conflicts and how each was decided. Costs nothing."
+        "Merges the graphs of earlier results. Success: one graph, with conflicts and how each was decided. Fails without a graph. Costs nothing."
     ),
     tool!(
         ResearchBriefExport,
@@ -167,7 +167,7 @@ pub const TOOLS: &[Tool] = &[
         HERE,
         true,
         "input payload graph title id out from_cache",
-        "Gathers decisions, risks, next actions and evidence of earlier results into one brief. Costs nothing."
+        "Makes one brief of earlier results. Success: decisions, risks, next actions, evidence. Fails without results. Costs nothing."
     ),
     tool!(
         DocsIndex,
@@ -176,7 +176,7 @@ pub const TOOLS: &[Tool] = &[
         ALWAYS,
         false,
         "from_cache",
-        "Lists documents, samples and families of addresses. Costs nothing."
+        "Lists what can be read. Success: documents, samples, families of addresses. Always succeeds. Costs nothing."
     ),
     tool!(
         DocsRead,
@@ -185,7 +185,7 @@ pub const TOOLS: &[Tool] = &[
         ALWAYS,
         false,
         "uri page from_cache",
-        "Reads one of them by address or page. Costs nothing."
+        "Reads one of them by address or page. Success: its text. Fails: resource_not_found. Costs nothing."
     ),
     tool!(
         AuditCost,
@@ -194,7 +194,7 @@ pub const TOOLS: &[Tool] = &[
         ALWAYS,
         true,
         "target_command params commands from_cache",
-        "Says what commands would cost, part by part. Costs nothing."
+        "Says what commands would cost. Success: tokens, part by part. Fails: unsupported_command. Costs nothing."
     ),
     tool!(
         CassettesSanitize,
@@ -203,7 +203,7 @@ pub const TOOLS: &[Tool] = &[
         "olf",
         false,
         "input* out* from_cache",
-        "Takes secrets out of a recorded answer and writes it to a file."
+        "Takes secrets out of a recorded answer. Success: the file that was written. Fails: file_refused."
     ),
     tool!(
         CassettesPromote,
@@ -212,7 +212,7 @@ pub const TOOLS: &[Tool] = &[
         "lf",
         false,
         "input* name* tests_dir package_dir manifest title no_manifest dry_run from_cache",
-        "Cleans a recorded answer and writes it to both folders of samples."
+        "Makes a recorded answer a sample, without secrets. Success: both files that were written. Fails: file_refused."
     ),
     tool!(
         CassettesPromoteAndVerify,
@@ -221,7 +221,7 @@ pub const TOOLS: &[Tool] = &[
         "lf",
         false,
         "input* name* tests_dir package_dir eval_dir manifest title no_manifest run_eval dry_run from_cache",
-        "The same, and checks that both folders hold the same samples."
+        "The same, and compares both folders. Success: they hold the same. Fails: fixture_sync_failed."
     ),
     tool!(
         ReportsBuild,
@@ -230,7 +230,7 @@ pub const TOOLS: &[Tool] = &[
         HERE,
         true,
         "input* format out title from_cache",
-        "Makes a report of earlier results as Markdown, JSON or CSV. Costs nothing."
+        "Makes a report of earlier results as Markdown, JSON or CSV. Success: the report. Fails without results. Costs nothing."
     ),
     tool!(
         BrowseSnapshot,
@@ -239,7 +239,7 @@ pub const TOOLS: &[Tool] = &[
         HERE,
         true,
         "input* out_dir title from_cache",
-        "Makes a page with tables and charts that needs no network. Costs nothing."
+        "Makes a page with tables and charts that needs no network. Success: its files. Fails without results. Costs nothing."
     ),
     tool!(
         TrackingList,
@@ -248,7 +248,7 @@ pub const TOOLS: &[Tool] = &[
         "lt",
         false,
         "asins_only list page per_page domain fixture out dry_run from_cache",
-        "Lists what the account tracks. Costs nothing; changes nothing."
+        "Lists what the account tracks. Success: trackings. Fails: auth_missing. Costs nothing; changes nothing."
     ),
     tool!(
         TrackingListNames,
@@ -257,7 +257,7 @@ pub const TOOLS: &[Tool] = &[
         "lt",
         false,
         "asins_only domain fixture out dry_run from_cache",
-        "Names the account's lists of trackings. Costs nothing; changes nothing."
+        "Lists the account's lists of trackings. Success: their names. Fails: auth_missing. Costs nothing; changes nothing."
     ),
     tool!(
         TrackingGet,
@@ -266,7 +266,7 @@ pub const TOOLS: &[Tool] = &[
         "lt",
         true,
         "asin* list domain fixture dry_run from_cache",
-        "Reads one tracking. Costs nothing; changes nothing."
+        "Reads one tracking. Success: the tracking. Fails: it is not tracked. Costs nothing; changes nothing."
     ),
     tool!(
         TrackingNotifications,
@@ -275,7 +275,7 @@ pub const TOOLS: &[Tool] = &[
         "lt",
         false,
         "since revise list all domain fixture dry_run from_cache",
-        "Reads notifications without marking them read. Costs nothing; changes nothing."
+        "Reads notifications without marking them read. Success: notifications. Fails: auth_missing. Costs nothing; changes nothing."
     ),
 ];
 
@@ -287,132 +287,132 @@ const OTHERS: &[Other] = &[
     (
         Command::ProductsSearch,
         "term* domain page asins_only stats update history rating fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Searches products by words. 10 tokens a page of ten, 40 without a page number.",
+        "Searches products by words. Success: products; 10 tokens a page of ten, 40 without a page number. Fails: auth_missing.",
     ),
     (
         Command::CategoriesGet,
         "category* domain parents fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Reads up to ten categories by number; 0 is the roots. 1 token.",
+        "Reads up to ten categories by number; 0 is the roots. Success: categories. 1 token. Fails: auth_missing.",
     ),
     (
         Command::LightningdealsList,
         "asin domain fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Reads lightning deals: of one product for 1 token, all for 500.",
+        "Reads lightning deals. Success: those of one product for 1 token, all for 500. Fails: auth_missing.",
     ),
     (
         Command::GraphsImage,
         "asin* domain range width height title yzoom amazon new used salesrank bb bbu fba fbm ld wd cBackground cFont cAmazon cNew cUsed cSales cFBA cFBM cBB cBBU cLD cWD out dry_run yes from_cache",
-        "Fetches Keepa's own graph of a product as a picture. 1 token.",
+        "Fetches Keepa's own graph of a product. Success: a picture. 1 token. Fails: auth_missing.",
     ),
     (
         Command::HistoryExport,
         "asin* domain series format out include_missing fixture no_cache cache_ttl dry_run from_cache",
-        "Writes histories of a product as rows. 1 token.",
+        "Writes histories of a product as rows. Success: the file or the rows. 1 token. Fails: history_unavailable.",
     ),
     (
         Command::HistoryTrend,
         "asin* domain series window_days fixture no_cache cache_ttl dry_run from_cache",
-        "Sums histories of a product up, whole and by window. 1 token.",
+        "Sums histories of a product up. Success: the whole and each window. 1 token. Fails: history_unavailable.",
     ),
     (
         Command::ChartsRender,
         "asin input domain series format fixture out no_cache cache_ttl dry_run from_cache",
-        "Draws price, buy box, rank and offers with drops marked: of a product, or of up to eight side by side. 1 token each; products of an earlier answer (`input`) cost nothing.",
+        "Draws price, buy box, rank and offers with drops marked: of a product, or of up to eight side by side. 1 token each; products of an earlier answer (`input`) cost nothing. Success: the picture. Fails: history_empty.",
     ),
     (
         Command::TokensStatus,
         "fixture dry_run from_cache",
-        "Says how many tokens the account has. Costs nothing.",
+        "Says how many tokens the account has. Success: the balance. Fails: auth_missing. Costs nothing.",
     ),
     (
         Command::TokensPlan,
         "name term asin domain goal hydrate_top commands tokens_left refill_rate fixture dry_run",
-        "Says what a plan or commands cost, whether the balance can pay and when it could. Costs nothing; with a key the balance is read.",
+        "Says what a plan or commands cost, whether the balance can pay and when it could. Success: the steps with their prices. Fails: missing_inputs. Costs nothing; with a key the balance is read.",
     ),
     (
         Command::TrackingAdd,
         "trackings* list fixture dry_run yes",
-        "Adds trackings. 1 token each, and a slower refill as long as they live; a human agrees first.",
+        "Adds trackings. Success: they are there. 1 token each, and a slower refill as long as they live. Fails until a human agrees.",
     ),
     (
         Command::TrackingRemove,
         "asin* list fixture dry_run yes",
-        "Removes a tracking; a human agrees first.",
+        "Removes a tracking. Success: it is gone. Fails until a human agrees.",
     ),
     (
         Command::TrackingRemoveAll,
         "list fixture dry_run yes",
-        "Removes all trackings; a human agrees first.",
+        "Removes all trackings. Success: they are gone. Fails until a human agrees.",
     ),
     (
         Command::TrackingWebhook,
         "url* fixture dry_run yes",
-        "Says where notifications go; a human agrees first.",
+        "Sets where notifications go. Success: it is set. Fails until a human agrees.",
     ),
     (
         Command::RequestGet,
         "endpoint* params fixture out no_cache cache_ttl dry_run yes from_cache",
-        "Sends a plain request that only reads. Its price is Keepa's to say, so it asks first.",
+        "Sends a plain request that only reads. Success: Keepa's answer. Fails: confirmation_required, as its price is Keepa's to say.",
     ),
     (
         Command::BatchAsins,
         "input* domain view",
-        "Turns a file of ASINs into calls that each fit one request. Costs nothing.",
+        "Turns a file of ASINs into calls that each fit one request. Success: the calls. Fails: file_refused. Costs nothing.",
     ),
     (
         Command::TemplatesList,
         "",
-        "Lists parameters to begin with. Costs nothing.",
+        "Lists parameters to begin with. Success: their names. Always succeeds. Costs nothing.",
     ),
     (
         Command::TemplatesShow,
         "name*",
-        "Shows parameters to begin with. Costs nothing.",
+        "Shows parameters to begin with. Success: the parameters. Fails: no such name. Costs nothing.",
     ),
     (
         Command::SchemaGenerate,
         "name",
-        "Shows what commands take and answer, as schemas. Costs nothing.",
+        "Shows what commands take and answer. Success: schemas. Fails: unsupported_command. Costs nothing.",
     ),
     (
         Command::Capabilities,
         "",
-        "Lists all commands, tools, sets and profiles. Costs nothing.",
+        "Lists what there is. Success: all commands, tools, sets and profiles. Always succeeds. Costs nothing.",
     ),
     (
         Command::DomainsList,
         "",
-        "Lists the marketplaces with their currencies. Costs nothing.",
+        "Lists the marketplaces. Success: each with its currency. Always succeeds. Costs nothing.",
     ),
     (
         Command::CacheExplainKey,
         "command* params",
-        "Works out the session's key of a call. Costs nothing.",
+        "Works out the session's key of a call. Success: the key. Fails: unsupported_command. Costs nothing.",
     ),
     (
         Command::CacheExplain,
         "command* params",
-        "Says whether a call would be answered from what is kept. Costs nothing.",
+        "Says whether a call would be answered from what is kept. Success: yes or no, and why. Fails: unsupported_command. Costs nothing.",
     ),
     (
         Command::CacheStats,
         "",
-        "Counts answers of Keepa's that are kept. Costs nothing.",
+        "Counts answers of Keepa's that are kept. Success: the counts. Always succeeds. Costs nothing.",
     ),
     (
         Command::CacheInspect,
         "entry limit",
-        "Lists answers of Keepa's that are kept, or tells more of one. Costs nothing.",
+        "Lists answers of Keepa's that are kept, or tells more of one. Success: the entries. Fails: cache_miss. Costs nothing.",
     ),
     (
         Command::CachePruneExpired,
         "",
-        "Removes kept answers that have expired. Costs nothing.",
+        "Removes kept answers that have expired. Success: how many. Always succeeds. Costs nothing.",
     ),
     (
         Command::CacheClear,
         "",
-        "Removes all kept answers; a human agrees first.",
+        "Removes all kept answers. Success: how many. Fails until a human agrees.",
     ),
 ];
 

@@ -135,25 +135,66 @@ impl Flow {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "title: {}", quoted(title));
         }
-        let root = &self.steps[self.root()].name;
+        let names = self.names();
+        let root = &names.steps[self.root()];
         let _ = writeln!(out, "root: {}\nnodes:", quoted(root));
-        for step in &self.steps {
-            let _ = writeln!(out, "  {}:", quoted(&step.name));
-            field(&mut out, "    title", &step.title);
+        for (step, id) in self.steps.iter().zip(&names.steps) {
+            let _ = writeln!(out, "  {}:", quoted(id));
+            let is_renamed = *id != step.name && step.title.is_empty();
+            let title = if is_renamed {
+                &plain(&step.name)
+            } else {
+                &step.title
+            };
+            field(&mut out, "    title", title);
             field(&mut out, "    response", &step.text);
             if !step.keywords.is_empty() {
                 let _ = writeln!(out, "    keywords: {}", quoted(&step.keywords));
             }
-            self.ways(&mut out, step);
+            self.ways(&mut out, step, &names);
         }
         out
     }
 
-    fn ways(&self, out: &mut String, step: &Step) {
+    /// An id for every step, and for every name that none has: its own if that is ASCII, as
+    /// agents send ids back, else one that is made.
+    fn names(&self) -> Names {
+        let mut ids = Ids::default();
+        let ways = || self.steps.iter().flat_map(|step| &step.ways);
+        let lost = ways().filter_map(|way| match &way.to {
+            To::Name(name) => Some(name),
+            To::Step(_) | To::End => None,
+        });
+        let lost: HashSet<&String> = lost.collect();
+        let all = self
+            .steps
+            .iter()
+            .map(|step| &step.name)
+            .chain(lost.iter().copied());
+        ids.taken
+            .extend(all.filter(|name| name.is_ascii()).cloned());
+        let mut made = |name: &String, kind: &str| match name.is_ascii() {
+            true => name.clone(),
+            false => ids.free(slug(name), kind),
+        };
+        let own = self.steps.iter().map(|step| made(&step.name, "node"));
+        let steps = own.collect();
+        let mut lost: Vec<&String> = lost.into_iter().collect();
+        lost.sort_unstable();
+        let lost = lost
+            .into_iter()
+            .map(|name| (name.clone(), made(name, "missing")));
+        Names {
+            lost: lost.collect(),
+            steps,
+        }
+    }
+
+    fn ways(&self, out: &mut String, step: &Step, names: &Names) {
         if let [Way { label, to, .. }] = step.ways.as_slice()
             && label.is_empty()
         {
-            let _ = writeln!(out, "    next_node: {}", self.target(to));
+            let _ = writeln!(out, "    next_node: {}", names.target(to));
             return;
         }
         if !step.ways.is_empty() {
@@ -166,23 +207,15 @@ impl Flow {
             } else {
                 way.label.clone()
             };
-            let wanted = if way.id.is_empty() {
-                slug(shown.first().map_or("", |(_, text)| text))
-            } else {
-                way.id.clone()
+            let wanted = match way.id.as_str() {
+                "" => slug(shown.first().map_or("", |(_, text)| text)),
+                id if id.is_ascii() => id.to_owned(),
+                id => slug(id),
             };
-            let id = ids.free(wanted);
+            let id = ids.free(wanted, if shown.is_empty() { "next" } else { "option" });
             let _ = writeln!(out, "      - id: {}", quoted(&id));
             field(out, "        description", &shown);
-            let _ = writeln!(out, "        next_node: {}", self.target(&way.to));
-        }
-    }
-
-    fn target(&self, to: &To) -> String {
-        match to {
-            To::Step(at) => quoted(&self.steps[*at].name),
-            To::Name(name) => quoted(name),
-            To::End => "null".to_owned(),
+            let _ = writeln!(out, "        next_node: {}", names.target(&way.to));
         }
     }
 
@@ -227,11 +260,27 @@ fn field(out: &mut String, name: &str, said: &Said) {
     }
 }
 
-/// A short id of a text's letters and digits.
+/// The ids of steps, by their numbers, and of names that no step has.
+struct Names {
+    steps: Vec<String>,
+    lost: HashMap<String, String>,
+}
+
+impl Names {
+    fn target(&self, to: &To) -> String {
+        match to {
+            To::Step(at) => quoted(&self.steps[*at]),
+            To::Name(name) => quoted(self.lost.get(name).unwrap_or(name)),
+            To::End => "null".to_owned(),
+        }
+    }
+}
+
+/// A short id of a text's ASCII letters and digits.
 fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {
-        if c.is_alphanumeric() {
+        if c.is_ascii_alphanumeric() {
             slug.push(c);
         } else if !slug.is_empty() && !slug.ends_with('_') {
             slug.push('_');
@@ -252,12 +301,11 @@ struct Ids {
 }
 
 impl Ids {
-    /// The id itself, or with a number behind it if it is taken.
-    fn free(&mut self, wanted: String) -> String {
-        let wanted = if wanted.is_empty() {
-            "next".to_owned()
-        } else {
-            wanted
+    /// The id itself, or with a number behind it if it is taken; of an empty one the kind.
+    fn free(&mut self, wanted: String, kind: &str) -> String {
+        let wanted = match wanted.is_empty() {
+            true => kind.to_owned(),
+            false => wanted,
         };
         let mut id = wanted.clone();
         while !self.taken.insert(id.clone()) {

@@ -11,7 +11,7 @@ fn drafted(text: &str, format: ImportFormat) -> (String, Library) {
     let base = load_text("k", &imported.text, Format::Yaml).unwrap();
     let wrong: Vec<String> = lint(&base)
         .iter()
-        .filter(|one| one.code.as_str() != "no-fallback")
+        .filter(|one| !["no-fallback", "no-choose"].contains(&one.code.as_str()))
         .map(ToString::to_string)
         .collect();
     assert_eq!(wrong, Vec::<String>::new(), "{}", imported.text);
@@ -96,9 +96,9 @@ more text
     let (draft, library) = drafted(text, ImportFormat::Mermaid);
     assert!(draft.starts_with("title: \"上网\"\nroot: \"A\""), "{draft}");
     assert_eq!(path(&library, &[]), "B|开始\n上网\n\n灯亮吗 (\"1\")?|false");
-    assert_eq!(path(&library, &["是"]), "F|检查网线\n\n完成|true");
-    assert_eq!(path(&library, &["否"]), "F|插上电源\n\n完成|true");
-    assert_eq!(path(&library, &["不知道"]), "E|问客服|true");
+    assert_eq!(path(&library, &["option"]), "F|检查网线\n\n完成|true");
+    assert_eq!(path(&library, &["option_2"]), "F|插上电源\n\n完成|true");
+    assert_eq!(path(&library, &["option_3"]), "E|问客服|true");
 }
 
 #[test]
@@ -107,12 +107,12 @@ fn sheets_in_their_three_forms() {
     let (_, library) = drafted(long, ImportFormat::Csv);
     assert_eq!(path(&library, &[]), "q1|Is it on? \"really\"\nLook.|false");
     assert_eq!(path(&library, &["yes"]), "q3|Which?\n\nDone.|true");
-    assert_eq!(path(&library, &["no"]), "q1||true");
+    assert_eq!(path(&library, &["no"]), "q1|No|true");
 
     let wide = "编号,问题,选项1,下一步1,选项2,下一步2\r\n1,灯亮吗？,亮,2,不亮,3\r\n2,正常。,,,,\r\n3,请插电。,,,,\r\n";
     let (_, library) = drafted(wide, ImportFormat::Csv);
-    assert_eq!(path(&library, &["亮"]), "2|正常。|true");
-    assert_eq!(path(&library, &["不亮"]), "3|请插电。|true");
+    assert_eq!(path(&library, &["option"]), "2|正常。|true");
+    assert_eq!(path(&library, &["option_2"]), "3|请插电。|true");
 
     let answers = "question_en,question_zh,answer (en),answer (zh),keywords\nHow long?,多久？,Two days.,两天。,\"delay, wait\"\nHow much?,多少钱？,Ten.,十元。,\n";
     let (draft, library) = drafted(answers, ImportFormat::Csv);
@@ -258,4 +258,17 @@ fn the_name_of_a_file_says_what_it_is() {
     ] {
         assert_eq!(ImportFormat::of(Path::new(name)), wanted, "{name}");
     }
+}
+
+#[test]
+fn ids_that_are_made_are_ascii_and_lead_to_the_same_nodes() {
+    let drawing = "flowchart TD\n  开始 -->|是的| 结果\n  开始 -->|GPU 卡| gpu\n  开始 -->|不是| 其他\n  结果 --> 完成";
+    let (draft, library) = drafted(drawing, ImportFormat::Mermaid);
+    let base = &library.bases()[0];
+    let mut ids: Vec<&str> = base.node_ids().collect();
+    ids.extend(base.choices.iter().map(|choice| base.text(choice.id)));
+    assert!(ids.iter().all(|id| id.is_ascii()), "{draft}");
+    assert_eq!(path(&library, &["option"]), "node_4|结果\n\n完成|true");
+    assert_eq!(path(&library, &["gpu"]), "gpu|gpu|true");
+    assert_eq!(path(&library, &["option_2"]), "node_3|其他|true");
 }

@@ -13,6 +13,8 @@ use crate::{
     text,
 };
 
+/// Signs that look as if they separated keywords where they do not.
+const SEPARATORS: [char; 6] = [',', '，', '、', ';', '；', '|'];
 /// The most problems that are listed.
 const MOST: usize = 500;
 
@@ -27,10 +29,15 @@ pub fn lint(base: &Base) -> Vec<Problem> {
     spin::check(&mut linting);
     linting.languages();
     linting.keywords();
+    linting.separators();
     conditions::check(&mut linting);
     if base.sentences.fallback.is_none() {
         let message = "there is no `fallback`: a sentence for what is not understood";
         linting.at(ProblemCode::NoFallback, Spot::default(), message.to_owned());
+    }
+    if base.sentences.choose.is_none() && base.nodes.len() > 1 {
+        let message = "there is no `choose`: a sentence for a question that fits several nodes";
+        linting.at(ProblemCode::NoChoose, Spot::default(), message.to_owned());
     }
     let mut problems = linting.problems;
     problems.sort_by(|a, b| (&a.file, a.place, a.code).cmp(&(&b.file, b.place, b.code)));
@@ -135,6 +142,29 @@ impl Linting<'_> {
                         self.at(ProblemCode::SharedKeyword, choice.spot, message);
                     }
                 }
+            }
+        }
+    }
+}
+
+impl Linting<'_> {
+    /// Keywords that are several, written in a way that makes them one.
+    fn separators(&mut self) {
+        let base = self.base;
+        let top = std::iter::once((&base.keywords[..], Spot::default()));
+        let nodes = base.nodes.iter().map(|node| (node.words(), node.spot));
+        let choices = base
+            .choices
+            .iter()
+            .map(|choice| (choice.words(), choice.spot));
+        for (words, spot) in top.chain(nodes).chain(choices) {
+            let separates = |word: &&str| word.contains(SEPARATORS);
+            for word in base.keywords(words).filter(separates) {
+                let word = crate::short(word);
+                let message = format!(
+                    "the keyword `{word}` is one keyword; in a text `,`, `，` and `、` separate, in a list every entry is one"
+                );
+                self.at(ProblemCode::KeywordSeparator, spot, message);
             }
         }
     }

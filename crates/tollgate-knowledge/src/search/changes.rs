@@ -49,7 +49,11 @@ pub(super) fn same_nodes(now: &Base, before: &Base) -> Vec<NodeId> {
         choices.filter_map(spoken_for).for_each(&mut touch);
     }
     let is_same_root = numbers[now.root as usize] == before.root;
-    if !is_same_root || !same_words(now, &now.keywords, before, &before.keywords) {
+    let (title, title_before) = (now.sentences.title, before.sentences.title);
+    if !is_same_root
+        || !same_phrase(now, title, before, title_before)
+        || !same_words(now, &now.keywords, before, &before.keywords)
+    {
         touch(before.root);
         touched[now.root as usize] = true;
     }

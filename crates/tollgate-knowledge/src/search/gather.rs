@@ -20,7 +20,7 @@ const RESPONSE: u8 = 2;
 /// From this strength on, the node is named by the word and not only mentions it.
 pub(super) const NAMED: u8 = 4;
 /// The most options that speak for the node they lead to.
-const MOST_LEADS: usize = 8;
+pub(super) const MOST_LEADS: usize = 8;
 
 /// The node that an option speaks for.
 pub(super) fn spoken_for(choice: &Choice) -> Option<NodeId> {
@@ -92,6 +92,9 @@ impl Gather {
         }
         if is_root {
             // A word for the whole base gives way to a word for one of its nodes.
+            for phrase in base.spoken(base.sentences.title) {
+                self.add(base.text(phrase.text), LED_BY);
+            }
             for word in base.keywords(&base.keywords) {
                 self.add(word, LED_BY);
             }

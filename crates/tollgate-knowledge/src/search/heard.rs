@@ -4,6 +4,15 @@
 
 use crate::text::{self, Run, Stems};
 
+/// How much a word between spaces counts; a character without spaces counts as one.
+pub(super) const WORD: usize = 2;
+
+/// How much of a text was said, of how much.
+pub(super) struct Share {
+    pub(super) said: usize,
+    pub(super) all: usize,
+}
+
 /// Hears texts, one after the other, and knows which concepts of the question were in them.
 pub(crate) struct Heard {
     /// How many concepts the question itself has.
@@ -79,6 +88,67 @@ impl Heard {
         }
     }
 
+    /// The part of a text that was said, by its words that say something; a word of a script
+    /// without spaces counts by its characters.
+    pub(super) fn share(&mut self, words: &str) -> Share {
+        let mut folded = std::mem::take(&mut self.folded);
+        text::fold_into(&mut folded, words);
+        let (mut said, mut all) = (0_usize, 0_usize);
+        for run in text::runs(&folded) {
+            match run {
+                Run::Word(word) if text::is_empty_word(word) => {}
+                Run::Word(word) => {
+                    let is_said = self.begins.can_begin(word) && self.has(self.stems.key(word));
+                    said += if is_said { WORD } else { 0 };
+                    all += WORD;
+                }
+                Run::Dense(run) => {
+                    let (some, of) = self.dense_share(run);
+                    said += some;
+                    all += of;
+                }
+            }
+        }
+        self.folded = folded;
+        Share { said, all }
+    }
+
+    /// How many characters of a stretch were said, and how many say something.
+    fn dense_share(&self, run: &str) -> (usize, usize) {
+        let characters: Vec<char> = run.chars().collect();
+        let mut said = vec![false; characters.len()];
+        for (at, &first) in characters.iter().enumerate() {
+            if !self.begins.can_have(first) {
+                continue;
+            }
+            said[at] |= self.has(text::pair_key(first, None));
+            let second = characters.get(at + 1).copied();
+            if second.is_some() && self.has(text::pair_key(first, second)) {
+                said[at] = true;
+                said[at + 1] = true;
+            }
+        }
+        let count = said.iter().filter(|is_said| **is_said).count();
+        if count == 0 || count == said.len() {
+            return (count, said.len());
+        }
+        let (mut at, mut all) = (0, 0);
+        for word in text::words(run) {
+            let length = word.chars().count();
+            let is_silent = said[at..at + length].iter().all(|is_said| !is_said);
+            all += match is_silent && text::is_empty_word(word) {
+                true => 0,
+                false => length,
+            };
+            at += length;
+        }
+        (count, all)
+    }
+
+    fn has(&self, key: u64) -> bool {
+        self.keys.binary_search(&key).is_ok()
+    }
+
     fn key(&mut self, key: u64) {
         if let Ok(at) = self.keys.binary_search(&key) {
             self.has[at] = true;
@@ -88,15 +158,26 @@ impl Heard {
 
     /// How many concepts were heard whole.
     pub(crate) fn concepts(&self) -> usize {
-        if !self.has_any {
-            return 0;
-        }
-        let has = |key: &u64| {
+        self.whole().count()
+    }
+
+    /// Which concepts were heard whole, a bit for each in the order of the question.
+    pub(super) fn which(&self) -> u64 {
+        self.whole().fold(0, |bits, at| bits | super::bit(at))
+    }
+
+    /// The places of the concepts that were heard whole.
+    fn whole(&self) -> impl Iterator<Item = usize> {
+        let has = move |key: &u64| {
             let at = self.keys.binary_search(key);
             at.is_ok_and(|at| self.has[at])
         };
-        let is_heard = |ways: &&Vec<Vec<u64>>| ways.iter().any(|keys| keys.iter().all(has));
-        self.concepts.iter().filter(is_heard).count()
+        let is_heard = move |ways: &Vec<Vec<u64>>| {
+            self.has_any && ways.iter().any(|keys| keys.iter().all(has))
+        };
+        let all = self.concepts.iter().enumerate();
+        all.filter(move |(_, ways)| is_heard(ways))
+            .map(|(at, _)| at)
     }
 }
 

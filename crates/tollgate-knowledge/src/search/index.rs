@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 
 use super::{
     changes::{NONE, same_nodes},
-    gather::{each_node, leads},
+    gather::{MOST_LEADS, each_node, leads},
     moves::Moves,
     words::{LONG, Term, Words, best_of, each_word},
 };
@@ -46,6 +46,8 @@ pub struct Index {
     best: HashTable<Best>,
     lengths: Vec<u16>,
     usual_length: f32,
+    /// Which options speak for which nodes, in the order of nodes.
+    leads: Box<[(NodeId, u32)]>,
 }
 
 /// The nodes that a word says most about, in order.
@@ -101,6 +103,7 @@ impl Index {
             main: Arc::new(words),
             size: count,
             lengths,
+            leads: leads.into_boxed_slice(),
             ..Self::default()
         };
         index.finished()
@@ -124,7 +127,9 @@ impl Index {
             .map(|&number| old.lengths.get(number as usize).copied().unwrap_or(0))
             .collect();
         let mut words = Words::default();
-        let own = leads(base, |node| moved[node as usize] == NONE);
+        let all = leads(base, |_| true);
+        let is_late = |(node, _): &&(NodeId, u32)| moved[*node as usize] == NONE;
+        let own: Vec<(NodeId, u32)> = all.iter().filter(is_late).copied().collect();
         let changed = (0..).zip(&moved).filter(|(_, number)| **number == NONE);
         each_node(base, &own, changed.map(|(node, _)| node), |node, said| {
             lengths[node as usize] = length(said);
@@ -139,6 +144,7 @@ impl Index {
             gone: old.gone_since(before, &moves),
             moves: Some(moves),
             lengths,
+            leads: all.into_boxed_slice(),
             ..Self::default()
         };
         index.finished()
@@ -191,6 +197,14 @@ impl Index {
             self.best.insert_unique(key, best, |one| one.key);
         }
         self
+    }
+
+    /// The options that speak for a node, by their places in the base.
+    pub(super) fn leads_to(&self, node: NodeId) -> impl Iterator<Item = usize> {
+        let from = self.leads.partition_point(|(target, _)| *target < node);
+        let own = self.leads[from..].iter().take(MOST_LEADS);
+        own.take_while(move |(target, _)| *target == node)
+            .map(|(_, choice)| *choice as usize)
     }
 
     /// How many nodes it covers.

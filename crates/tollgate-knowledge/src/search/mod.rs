@@ -5,6 +5,7 @@
 //! stands in more nodes than may be looked at, those count that it says most about.
 
 mod changes;
+mod fit;
 mod gather;
 mod heard;
 mod index;
@@ -13,6 +14,7 @@ mod query;
 mod synonyms;
 mod words;
 
+pub(crate) use fit::{Fit, Fitting, undominated};
 pub(crate) use heard::Heard;
 pub use index::Index;
 use index::{Looked, cost, frequency};
@@ -23,6 +25,8 @@ use crate::base::{Base, NodeId};
 
 /// How many nodes are asked for the words whose nodes were not all looked at.
 const COMPLETED: usize = 16;
+/// How much sooner the search ends behind a node that was not named whole.
+const MAY_BE_BEHIND: usize = 8;
 /// How many hits are put in order first; mostly one of them is it.
 const FEW: usize = 8;
 
@@ -74,6 +78,12 @@ pub(crate) struct Hit {
     pub(crate) base: usize,
     pub(crate) node: NodeId,
     pub(crate) score: f32,
+    /// The part of the question's weight that it accounts for.
+    pub(crate) covered: f32,
+    /// Which of the concepts it has, in the order of the question.
+    has: u64,
+    /// Whether any of them stands in one of its names.
+    named: bool,
 }
 
 /// What a node that has some of the words is worth.
@@ -99,6 +109,8 @@ impl Tally {
 /// Something that was said.
 struct Concept<'i> {
     weight: f32,
+    /// Its place in the question.
+    place: usize,
     bit: u64,
     /// The ways to say it, each as words that belong together.
     ways: Vec<Vec<Looked<'i>>>,
@@ -106,44 +118,59 @@ struct Concept<'i> {
     is_cut: bool,
 }
 
-/// The nodes that are close to the question, best first.
+/// The nodes that are close to the question, best first; roots also if many are closer, as a
+/// word for the whole base may have been said.
 pub(crate) fn search(bases: &[&Base], query: &Query, enough: Enough, most: usize) -> Vec<Hit> {
     let hits = hits(bases, query, enough);
+    let is_root = |hit: &&Hit| bases[hit.base].root == hit.node;
+    let roots: Vec<Hit> = hits.iter().filter(is_root).copied().collect();
     let mut found = Vec::new();
+    let is_entry = |hit: &Hit| bases[hit.base].at(hit.node).is_entry();
     in_order(hits, most, |hit| {
-        if bases[hit.base].at(hit.node).is_entry() {
+        if is_entry(&hit) {
             found.push(hit);
         }
         found.len() == most
     });
+    let missing = |root: &Hit| is_entry(root) && !found.contains(root);
+    let missing: Vec<Hit> = roots.into_iter().filter(missing).collect();
+    found.extend(missing);
     found
 }
 
 /// The best node of a base that is wanted, of the first few that fit.
 ///
 /// Whether one is wanted is asked in order and only until one is: a node is far away in
-/// memory, and most of those that have some of the words are not among the best.
+/// memory, and most of those that have some of the words are not among the best. One that
+/// was named whole goes before a better one that was not.
 pub(crate) fn first(
     base: &Base,
     query: &Query,
     enough: Enough,
     most: usize,
-    mut wanted: impl FnMut(NodeId) -> Option<bool>,
+    mut wanted: impl FnMut(NodeId, Fit) -> Option<bool>,
 ) -> Option<NodeId> {
-    let (mut found, mut asked) = (None, 0);
+    let mut fitting = Fitting::new(base, query);
+    let (mut found, mut asked): (Option<(Hit, Fit)>, _) = (None, 0);
     in_order(hits(&[base], query, enough), FEW, |hit| {
         if !base.at(hit.node).is_entry() {
             return false;
         }
-        match wanted(hit.node) {
+        let fit = fitting.of(&hit);
+        let is_behind = |(best, _): &(Hit, Fit)| !fit.goes_before(&hit, best);
+        if found.as_ref().is_some_and(is_behind) {
+            asked += MAY_BE_BEHIND;
+            return asked >= most;
+        }
+        match wanted(hit.node, fit) {
             // It does not count.
             None => return false,
-            Some(true) => found = Some(hit.node),
+            Some(true) => found = Some((hit, fit)),
             Some(false) => asked += 1,
         }
-        found.is_some() || asked == most
+        found.as_ref().is_some_and(|(_, fit)| fit.is_whole()) || asked >= most
     });
-    found
+    found.map(|(hit, _)| hit.node)
 }
 
 /// Every node that has enough of the question, in no order.
@@ -161,11 +188,13 @@ fn hits(bases: &[&Base], query: &Query, enough: Enough) -> Vec<Hit> {
         let mut concepts: Vec<Concept<'_>> = query
             .for_base(base)
             .iter()
-            .map(|ways| {
+            .enumerate()
+            .map(|(place, ways)| {
                 let (weights, ways): (Vec<f32>, Vec<_>) =
                     ways.iter().map(|keys| weigh(keys)).unzip();
                 Concept {
                     weight: weights.into_iter().fold(f32::MAX, f32::min),
+                    place,
                     bit: 0,
                     ways,
                     is_cut: false,
@@ -175,12 +204,16 @@ fn hits(bases: &[&Base], query: &Query, enough: Enough) -> Vec<Hit> {
         concepts.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let total: f32 = concepts.iter().map(|concept| concept.weight).sum();
         let total = total.max(f32::MIN_POSITIVE);
+        let places: Vec<usize> = concepts.iter().map(|concept| concept.place).collect();
         for tally in tallies(indexes[number], concepts, enough, total) {
             if tally.covered / total >= enough.least(tally.named) {
                 hits.push(Hit {
                     base: number,
                     node: tally.node,
                     score: tally.score,
+                    covered: tally.covered / total,
+                    has: in_places(tally.has, &places),
+                    named: tally.named,
                 });
             }
         }
@@ -274,6 +307,13 @@ fn tallies(
 /// Stands for a concept, as far as there are bits.
 fn bit(concept: usize) -> u64 {
     u32::try_from(concept).map_or(0, |at| 1_u64.checked_shl(at).unwrap_or(0))
+}
+
+/// The bits of concepts that are in another order than the question, in its order.
+fn in_places(has: u64, places: &[usize]) -> u64 {
+    let all = places.iter().enumerate();
+    let had = all.filter(|(at, _)| has & bit(*at) != 0);
+    had.fold(0, |bits, (_, place)| bits | bit(*place))
 }
 
 /// The postings of the next node, and those behind them.
@@ -430,6 +470,7 @@ mod tests {
         let tallied = |work| {
             let concept = |ways: &Vec<Vec<u64>>| Concept {
                 weight: 1.0,
+                place: 0,
                 bit: 0,
                 ways: ways.iter().map(|keys| base.index().look(keys)).collect(),
                 is_cut: false,

@@ -187,6 +187,15 @@ pub(crate) fn segment(run: &str) -> Vec<&str> {
     tokens.into_iter().map(|token| token.word).collect()
 }
 
+/// The real words of a dense stretch, one after the other.
+pub(crate) fn words(run: &str) -> Vec<&str> {
+    if run.chars().nth(2).is_none() {
+        return vec![run];
+    }
+    let tokens = DICTIONARY.get_or_init(Jieba::new).cut(run, true);
+    tokens.into_iter().map(|token| token.word).collect()
+}
+
 /// Whether a word stands in a text; a Latin one only as a whole.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
     if word.is_empty() {

@@ -38,21 +38,27 @@ fn close_candidates_are_options_also_without_a_sentence_for_it() {
     let library = of(&[("k", text)]);
     let (session, view) = library.start("my printers fail").unwrap();
     assert_eq!(view.matched, Some(Matched::Several));
-    assert_eq!((view.response.as_str(), ids(&view)), ("", vec!["a", "b"]));
+    assert_eq!((view.response.as_str(), ids(&view)), ("Hi", vec!["a", "b"]));
     let (chosen, _) = library.step(&session, "b", None).unwrap();
     assert_eq!(chosen.node, "b");
 }
 
 #[test]
-fn the_documents_base_lets_the_user_choose() {
-    let text = include_str!("../../tests/fixtures/document.json");
-    let library = of(&[("document", text)]);
-    let (_, view) = library.start("GPU").unwrap();
-    assert_eq!(view.matched, Some(Matched::Several), "{view:?}");
-    assert!(
-        view.options.len() > 1 && view.response.is_empty(),
-        "{view:?}"
-    );
+fn words_choose_among_candidates() {
+    let library = of(&[(
+        "k",
+        r#"{"choose": "Which?", "nodes": {"root": {"response": "Hi"},
+          "a": {"title": "Printer paper"}, "b": {"title": "Printer toner"},
+          "c": {"title": "Toner bin", "options": [{"id": "end", "next_node": null}]}}}"#,
+    )]);
+    let (session, view) = library.start("my printers fail").unwrap();
+    assert_eq!(ids(&view), ["a", "b"]);
+    for (words, wanted) in [("the toner", "b"), ("2", "b"), ("toner bin", "c")] {
+        let (chosen, _) = library
+            .step(&session, "provide_more_info", Some(words))
+            .unwrap();
+        assert_eq!(chosen.node, wanted, "{words}");
+    }
 }
 
 #[test]

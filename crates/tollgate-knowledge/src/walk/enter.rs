@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Library, Matched, Offer, Session, StepError, View, free::number, session::Candidate,
+    Library, Matched, Offer, Session, StepError, View,
+    free::{best, number},
+    session::Candidate,
     settle::Walk,
 };
 use crate::{
     base::{Base, NodeId, Word},
-    search::{self, Enough, Hit, Query},
+    search::{self, Enough, Fit, Fitting, Hit, Query},
     text::Said,
 };
 
+/// How many of the nodes that have some of the words are compared with the question.
+const MOST_COMPARED: usize = 64;
 /// The most candidates to choose from.
 const MOST_CANDIDATES: usize = 5;
 /// How near to the best one a candidate has to be.
@@ -30,7 +34,7 @@ impl Library {
     fn start_among(&self, bases: &[&Base], query: &str) -> Result<(Session, View), StepError> {
         let first = *bases.first().ok_or(StepError::NoBase)?;
         let said = Query::new(query);
-        let hits = search::search(bases, &said, Enough::ENTRY, MOST_CANDIDATES);
+        let hits = fitting(bases, &said);
         let root = || begin(first, first.root, query, Matched::Root);
         match close(&hits) {
             [] if bases.len() > 1 => {
@@ -46,19 +50,44 @@ impl Library {
                 }
             }
             [] => Ok(root()),
-            [only] => Ok(begin(bases[only.base], only.node, query, Matched::Node)),
-            several @ [best, ..] => {
-                let nodes: Vec<(&Base, NodeId)> = several
-                    .iter()
-                    .map(|hit| (bases[hit.base], hit.node))
-                    .collect();
-                let mut asking = nodes.iter().map(|(base, _)| *base);
-                let asking = asking.find(|base| can_ask(base));
-                let asking = asking.unwrap_or(bases[best.base]);
-                let session = choosing(asking, &nodes, query, Matched::Several);
-                self.choice(&session, Some(Matched::Several))
+            [(only, fit)] if fit.is_clear() || goes_on(bases[only.base], only.node, query) => {
+                Ok(begin(bases[only.base], only.node, query, Matched::Node))
+            }
+            several => {
+                let node = |(hit, fit): &(Hit, Fit)| (bases[hit.base], hit.node, *fit);
+                self.offer(several.iter().map(node).collect(), query)
             }
         }
+    }
+
+    /// Lets the user choose among nodes that may be meant. Where no base has a sentence for
+    /// that, the one that asks something and of whose names the most was said is entered; else
+    /// the root's own words ask.
+    fn offer(
+        &self,
+        mut fitting: Vec<(&Base, NodeId, Fit)>,
+        query: &str,
+    ) -> Result<(Session, View), StepError> {
+        let has_sentence = fitting.iter().any(|(base, ..)| can_ask(base));
+        if !has_sentence {
+            fitting.sort_by(|one, other| other.2.part().total_cmp(&one.2.part()));
+            let asks = |(base, node, _): &&(&Base, NodeId, Fit)| goes_on(base, *node, query);
+            if let Some((base, node, _)) = fitting.iter().find(asks) {
+                return Ok(begin(base, *node, query, Matched::Node));
+            }
+        }
+        let nodes = fitting.iter().map(|(base, node, _)| (*base, *node));
+        let mut nodes: Vec<(&Base, NodeId)> = nodes.collect();
+        let asking = nodes.iter().find(|(base, _)| can_ask(base));
+        let asking = asking.or(nodes.first()).ok_or(StepError::NoBase)?.0;
+        if let [(base, node)] = nodes[..]
+            && node != base.root
+        {
+            // One thing to choose from is no choice.
+            nodes.push((base, base.root));
+        }
+        let session = choosing(asking, &nodes, query, Matched::Several);
+        self.choice(&session, Some(Matched::Several))
     }
 
     /// Moves a session that has not chosen its node yet.
@@ -85,7 +114,16 @@ impl Library {
                     let same = |offer: &Offer| said.is(&offer.description);
                     pairs.find_map(|(offer, one)| same(offer).then_some(one))
                 };
-                match by_id(words).or_else(by_label).or(by_number) {
+                let meant = || {
+                    let asking = self.base_of(session).ok()?;
+                    let said = Query::new(words);
+                    let (at, part) = best(asking, &said, &view.options, |offer, heard| {
+                        heard.text(&offer.description);
+                    })?;
+                    candidates.get(at).filter(|_| part >= 1.0)
+                };
+                let outright = by_id(words).or_else(by_label).or(by_number);
+                match outright.or_else(meant) {
                     Some(candidate) => self.enter_candidate(session, candidate),
                     // What it was asked in counts on, whatever the files say by now.
                     None => self.start_among(&self.bases_of(session), words),
@@ -159,26 +197,44 @@ impl Library {
                 description,
             });
         }
+        let sentences = &asking.sentences;
+        let asks = [sentences.choose, asking.at(asking.root).response];
+        let choose = asks.into_iter().find(|phrase| !phrase.is_none());
+        let choose = choose.unwrap_or(sentences.fallback);
         let view = View {
-            response: asking.say(asking.sentences.choose, language).to_owned(),
+            response: asking.say(choose, language).to_owned(),
             current_step: asking.title(language).to_owned(),
             options,
             is_complete: false,
             knowledge_base: asking.id.clone(),
             version: asking.version.clone(),
             matched,
+            warning: None,
             path: Vec::new(),
         };
         Ok((session.clone(), view))
     }
 }
 
-fn close(hits: &[Hit]) -> &[Hit] {
-    let Some(best) = hits.first() else {
+/// The nodes that a question may be about, best first.
+fn fitting(bases: &[&Base], said: &Query) -> Vec<(Hit, Fit)> {
+    let mut fitting: Vec<Option<Fitting<'_>>> = bases.iter().map(|_| None).collect();
+    let hits = search::search(bases, said, Enough::ENTRY, MOST_COMPARED);
+    let fit = |hit: Hit| {
+        let base = bases[hit.base];
+        let fitting = fitting[hit.base].get_or_insert_with(|| Fitting::new(base, said));
+        (hit, fitting.of(&hit))
+    };
+    search::undominated(hits.into_iter().map(fit).collect())
+}
+
+fn close(hits: &[(Hit, Fit)]) -> &[(Hit, Fit)] {
+    let Some((best, _)) = hits.first() else {
         return hits;
     };
-    let far = hits.iter().position(|hit| hit.score < best.score * CLOSE);
-    &hits[..far.unwrap_or(hits.len())]
+    let is_far = |(hit, _): &(Hit, Fit)| hit.score < best.score * CLOSE;
+    let far = hits.iter().position(is_far).unwrap_or(hits.len());
+    &hits[..far.min(MOST_CANDIDATES)]
 }
 
 fn fresh(base: &Base, language: &str) -> Session {
@@ -201,6 +257,11 @@ fn begin(base: &Base, node: NodeId, query: &str, matched: Matched) -> (Session, 
     walk.matched = Some(matched);
     walk.enter(node);
     walk.done()
+}
+
+/// Whether a session that enters a node still has something to answer there.
+fn goes_on(base: &Base, node: NodeId, query: &str) -> bool {
+    !Walk::new(base, fresh(base, base.language_for(query))).ends_at(node)
 }
 
 /// Whether a base has a sentence for a choice.

@@ -186,15 +186,17 @@ impl Walk<'_> {
         Some((visible[at], part))
     }
 
-    /// The best node among those that can still be reached.
+    /// The best node among those that can still be reached; one where the session would end
+    /// only if it is clearly meant.
     fn ahead(&self, here: NodeId, query: &Query) -> Option<NodeId> {
         let enough = match self.base.asked(self.base.at(here)) {
             Some(_) => Enough::INSTEAD,
             None => Enough::ONWARD,
         };
         let mut ahead = Ahead::new(self.base, here, MOST_STEPS);
-        search::first(self.base, query, enough, MOST_AHEAD, |node| {
-            (node != here).then(|| ahead.leads_to(node, &self.facts()))
+        search::first(self.base, query, enough, MOST_AHEAD, |node, fit| {
+            let may_enter = || fit.is_clear() || !self.ends_at(node);
+            (node != here).then(|| may_enter() && ahead.leads_to(node, &self.facts()))
         })
     }
 }
@@ -208,7 +210,7 @@ fn said_by<'b>(base: &'b Base, phrase: Phrase, words: &'b [Text]) -> impl Iterat
 
 /// The place of the one whose texts account for the most of what was said, if it is one, and
 /// how much that is.
-fn best<T>(
+pub(super) fn best<T>(
     base: &Base,
     query: &Query,
     all: &[T],

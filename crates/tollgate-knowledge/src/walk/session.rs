@@ -100,6 +100,9 @@ pub struct View {
     /// What the words of the user were understood as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matched: Option<Matched>,
+    /// What is wrong with the base at this step, for whoever looks after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// The nodes so far, this one last.
     pub path: Vec<String>,
 }

@@ -11,8 +11,14 @@ const MAX_HOPS: usize = 64;
 /// What stands between the texts of nodes that are passed.
 const BETWEEN: &str = "\n\n";
 
-/// A link whose author left open where it leads.
-pub(super) struct Nowhere;
+/// Why a link cannot be followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nowhere {
+    /// Its author named a node that does not exist.
+    Missing,
+    /// Too many sub-flows are inside each other.
+    TooDeep,
+}
 
 /// A session on its way through one base.
 pub(super) struct Walk<'a> {
@@ -20,6 +26,8 @@ pub(super) struct Walk<'a> {
     pub(super) session: Session,
     pub(super) said: Vec<String>,
     pub(super) matched: Option<Matched>,
+    /// What is wrong with the base, found on the way.
+    pub(super) warning: Option<String>,
 }
 
 impl<'a> Walk<'a> {
@@ -29,6 +37,7 @@ impl<'a> Walk<'a> {
             session,
             said: Vec::new(),
             matched: None,
+            warning: None,
         }
     }
 
@@ -66,8 +75,16 @@ impl<'a> Walk<'a> {
             let next = match link.map(|link| self.towards(link)) {
                 None => self.finish(),
                 Some(Ok(next)) => next,
-                Some(Err(Nowhere)) => {
-                    self.fall_back();
+                Some(Err(why)) => {
+                    if why == Nowhere::Missing {
+                        let id = crate::short(self.base.id_of(node));
+                        self.miss(
+                            None,
+                            format!("`{id}` leads on to a node that does not exist"),
+                        );
+                    } else {
+                        self.fall_back();
+                    }
                     self.session.complete = true;
                     None
                 }
@@ -84,11 +101,18 @@ impl<'a> Walk<'a> {
         self.session.complete = true;
     }
 
+    /// Whether the session would be over once it has entered a node.
+    pub(super) fn ends_at(&self, node: NodeId) -> bool {
+        let mut ahead = Self::new(self.base, self.session.clone());
+        ahead.enter(node);
+        ahead.session.complete
+    }
+
     /// The node that a link leads to now; none if something ends with it.
     pub(super) fn towards(&mut self, link: Link) -> Result<Option<NodeId>, Nowhere> {
         let link = link.resolve(self.base, &self.facts());
         match link.target {
-            Target::Broken | Target::Branches(_) => Err(Nowhere),
+            Target::Broken | Target::Branches(_) => Err(Nowhere::Missing),
             Target::End => {
                 let returned = self.finish();
                 if returned.is_none() {
@@ -99,7 +123,7 @@ impl<'a> Walk<'a> {
             Target::Node(node) => {
                 if let Some(then) = link.then {
                     if self.session.returns.len() >= MAX_RETURNS {
-                        return Err(Nowhere);
+                        return Err(Nowhere::TooDeep);
                     }
                     self.session.returns.push(self.base.id_of(then).to_owned());
                 }
@@ -133,6 +157,51 @@ impl<'a> Walk<'a> {
         let own = node.more.as_ref().map(|more| more.fallback);
         let own = own.filter(|phrase| !phrase.is_none());
         self.say(own.unwrap_or(self.base.sentences.fallback));
+    }
+
+    /// Says that there is nothing where a link leads: in the author's words if there are any,
+    /// else in the only sentence of ours, as an answer that says nothing would be none.
+    pub(super) fn miss(&mut self, option: Option<&str>, warning: String) {
+        self.warning = Some(warning);
+        let before = self.said.len();
+        self.fall_back();
+        if self.said.len() > before {
+            return;
+        }
+        let around = self
+            .base
+            .say(self.base.at(self.here()).response, &self.session.language);
+        let sentence = match (option, has_han(option.unwrap_or(around))) {
+            (Some(option), true) => format!("“{option}”还没有内容，请选择其他选项。"),
+            (Some(option), false) => {
+                format!("There is nothing behind “{option}” yet. Please choose another option.")
+            }
+            (None, true) => "后面还没有内容。".to_owned(),
+            (None, false) => "There is nothing further here yet.".to_owned(),
+        };
+        self.said.push(sentence);
+    }
+
+    /// Takes out the options that lead nowhere, and offers a way out where none is left.
+    fn only_working(&self, node: NodeId, offers: &mut Vec<Offer>) {
+        let base = self.base;
+        let leads_nowhere = |offer: &Offer| {
+            let mut choices = base.choices(base.at(node)).iter();
+            let choice = choices.find(|choice| base.text(choice.id) == offer.id);
+            let target = choice.map(|choice| choice.link.resolve(base, &self.facts()).target);
+            target == Some(Target::Broken)
+        };
+        offers.retain(|offer| !leads_nowhere(offer));
+        if !offers.is_empty() || self.session.complete {
+            return;
+        }
+        for word in [Word::Back, Word::Restart] {
+            if self.makes_sense(word, node) {
+                let id = word.as_str().to_owned();
+                let description = id.clone();
+                offers.push(Offer { id, description });
+            }
+        }
     }
 
     /// Puts answers in the place of `{slot}`.
@@ -256,18 +325,29 @@ impl<'a> Walk<'a> {
         if !self.session.complete || path.last() != Some(&self.session.node) {
             path.push(self.session.node.clone());
         }
+        let mut options = self.offers(node);
+        if self.warning.is_some() {
+            self.only_working(node, &mut options);
+        }
         let view = View {
             response: self.said.join(BETWEEN),
             current_step: self.base.step_name(node, &self.session.language).to_owned(),
-            options: self.offers(node),
+            options,
             is_complete: self.session.complete,
             knowledge_base: self.base.id.clone(),
             version: self.base.version.clone(),
             matched: self.matched,
+            warning: self.warning,
             path,
         };
         let mut session = self.session;
         session.version.clone_from(&view.version);
         (session, view)
     }
+}
+
+/// Whether a text has Chinese characters.
+fn has_han(text: &str) -> bool {
+    let is_han = |c: char| matches!(c, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3ffff}');
+    text.chars().any(is_han)
 }

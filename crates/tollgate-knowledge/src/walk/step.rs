@@ -85,15 +85,31 @@ impl<'a> Walk<'a> {
         {
             self.session.set(&slot.name, value);
         }
-        self.go(choice.link, before);
+        let id = self.base.text(choice.id);
+        let label = match self.base.say(choice.description, &self.session.language) {
+            "" => id,
+            description => description,
+        };
+        self.go(choice.link, before, (id, label));
+        if self.session.complete && self.said.is_empty() {
+            // Without a closing sentence, what was chosen is the last word.
+            self.said.push(label.to_owned());
+        }
     }
 
-    /// Goes on along a link; one that leads nowhere leaves the session as it was.
-    fn go(&mut self, link: Link, before: Session) {
+    /// Goes on along a link; one that leads nowhere leaves the session as it was, and the answer
+    /// says so. `chosen` is what led to it: its id, and what users see of it.
+    fn go(&mut self, link: Link, before: Session, chosen: (&str, &str)) {
         match self.towards(link) {
             Ok(Some(node)) => self.enter(node),
             Ok(None) => {}
-            Err(Nowhere) => {
+            Err(Nowhere::Missing) => {
+                self.session = before;
+                let (id, node) = (crate::short(chosen.0), crate::short(&self.session.node));
+                let what = format!("`{id}` of `{node}` leads to a node that does not exist");
+                self.miss(Some(chosen.1), what);
+            }
+            Err(Nowhere::TooDeep) => {
                 self.session = before;
                 self.fall_back();
                 if self.said.is_empty() {
@@ -138,7 +154,7 @@ impl<'a> Walk<'a> {
             target: Target::End,
             then: None,
         });
-        self.go(link, before);
+        self.go(link, before, (option, &said));
     }
 
     /// Back to the question before this one; from the first one to the choice it came from,

@@ -105,17 +105,55 @@ fn null_ends_with_the_closing_text_and_a_leaf_with_its_own() {
 #[test]
 fn a_link_to_nowhere_answers_the_fallback_and_stays() {
     assert_eq!(said(&["你好", "lost"]), "root|没听懂|false");
+    let (_, view) = walk(&["你好", "lost"]);
+    let told = view.warning.as_deref();
+    assert_eq!(
+        told,
+        Some("`lost` of `root` leads to a node that does not exist")
+    );
+    let ids: Vec<&str> = view.options.iter().map(|offer| offer.id.as_str()).collect();
+    assert_eq!(ids, ["hw", "net"], "only options that work");
+    assert_eq!(walk(&["你好", "lost", "hw"]).1.warning, None);
 }
 
 #[test]
-fn a_link_to_nowhere_without_a_sentence_for_it_says_the_node_again() {
+fn a_node_that_leads_on_to_nowhere_says_so_and_ends() {
+    let text = r#"{"nodes": {"root": {"response": "您好", "next_node": "x"}}}"#;
+    let (_, view) = of(&[("one", text)]).start("anything").unwrap();
+    assert_eq!(view.response, "您好\n\n后面还没有内容。");
+    assert!(view.is_complete && view.warning.is_some(), "{view:?}");
+}
+
+#[test]
+fn where_nothing_works_there_is_a_way_back() {
+    let text = r#"{"nodes": {"root": {"response": "Here", "options": [{"id": "on", "next_node": "two"}]},
+      "two": {"response": "There", "options": [{"id": "lost", "description": "On", "next_node": "x"}]}}}"#;
+    let library = of(&[("one", text)]);
+    let (session, _) = library.start("anything").unwrap();
+    let (session, _) = library.step(&session, "on", None).unwrap();
+    let (session, view) = library.step(&session, "lost", None).unwrap();
+    let ids: Vec<&str> = view.options.iter().map(|offer| offer.id.as_str()).collect();
+    assert_eq!(ids, ["back", "restart"]);
+    assert_eq!(
+        view.response,
+        "There is nothing behind “On” yet. Please choose another option."
+    );
+    let (back, _) = library.step(&session, "back", None).unwrap();
+    assert_eq!(back.node, "root");
+}
+
+#[test]
+fn a_link_to_nowhere_without_a_sentence_for_it_says_so() {
     let text = r#"{"nodes": {"root": {"response": "Here", "options": [{"id": "lost", "next_node": "x"}]}}}"#;
     let library = of(&[("one", text)]);
     let (session, _) = library.start("anything").unwrap();
     let (after, view) = library.step(&session, "lost", None).unwrap();
     assert_eq!(
         (after.node.as_str(), view.response.as_str()),
-        ("root", "Here")
+        (
+            "root",
+            "There is nothing behind “lost” yet. Please choose another option."
+        )
     );
 }
 
@@ -543,6 +581,7 @@ fn planted_faults_are_found() {
             "missing-language",
             "never-true",
             "no-branch",
+            "no-choose",
             "no-exit",
             "no-fallback",
             "shared-keyword",
@@ -553,6 +592,7 @@ fn planted_faults_are_found() {
     assert!(
         lint(&base)
             .iter()
-            .all(|one| one.place.line > 0 || one.code.as_str() == "no-fallback")
+            .all(|one| one.place.line > 0
+                || ["no-fallback", "no-choose"].contains(&one.code.as_str()))
     );
 }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tollgate_browser::{Clicked, Dialog, Stroke};
 use tollgate_core::{
-    CallContext, ErrorCode, Payload, ProviderError, Status, ToolResult, Warning, toolset::Output,
+    CallContext, ErrorCode, Payload, ProviderError, Status, ToolResult, Warning,
+    toolset::{Output, bounds},
 };
 
 use super::{
@@ -28,9 +29,11 @@ const SCRIPT: Duration = Duration::from_secs(20);
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct ClickArgs {
+    #[schemars(length(max = bounds::ID))]
     pub(super) element_id: String,
     /// The page you mean; elsewhere nothing is done.
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     pub(super) url: Option<String>,
     #[serde(flatten)]
     pub(super) place: Place,
@@ -87,6 +90,7 @@ pub(super) async fn click(
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct TypeArgs {
+    #[schemars(length(max = bounds::ID))]
     element_id: String,
     #[schemars(length(max = 100_000), extend("x-secret-if" = {"element_id": "secret_"}))]
     text: String,
@@ -94,6 +98,7 @@ pub(super) struct TypeArgs {
     #[serde(default)]
     submit: bool,
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     url: Option<String>,
     #[serde(flatten)]
     place: Place,
@@ -116,11 +121,13 @@ pub(super) async fn type_text(
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct SelectArgs {
+    #[schemars(length(max = bounds::ID))]
     element_id: String,
     /// The option's value or name.
     #[schemars(length(max = 1000))]
     value: String,
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     url: Option<String>,
     #[serde(flatten)]
     place: Place,
@@ -142,12 +149,14 @@ pub(super) async fn select_option(
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct SetArgs {
+    #[schemars(length(max = bounds::ID))]
     element_id: String,
     #[schemars(length(max = 100_000), extend("x-secret-if" = {"element_id": "secret_"}))]
     value: String,
     #[serde(default, rename = "isHtml")]
     is_html: bool,
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     url: Option<String>,
     #[serde(flatten)]
     place: Place,
@@ -175,9 +184,10 @@ pub(super) struct KeyArgs {
     key: String,
     /// `Control`, `Shift`, `Alt`, `Meta`.
     #[serde(default)]
-    #[schemars(length(max = 4))]
+    #[schemars(length(max = 4), inner(length(max = bounds::NAME)))]
     modifiers: Vec<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     url: Option<String>,
     #[serde(flatten)]
     place: Place,
@@ -213,6 +223,7 @@ pub(super) struct DialogArgs {
     #[schemars(length(max = 10_000))]
     text: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     url: Option<String>,
     #[serde(flatten)]
     place: Place,
@@ -321,12 +332,14 @@ pub(super) async fn execute_javascript(
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct UploadArgs {
+    #[schemars(length(max = bounds::ID))]
     element_id: String,
     /// A file below one of the operator's folders.
     #[serde(rename = "filePath")]
     #[schemars(length(min = 1, max = 4096))]
     file_path: String,
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     url: Option<String>,
     #[serde(flatten)]
     place: Place,

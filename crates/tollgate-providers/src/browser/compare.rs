@@ -8,7 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use tollgate_core::{CallContext, ProviderError};
+use tollgate_core::{CallContext, ProviderError, toolset::bounds};
 
 use super::desk::Desk;
 
@@ -24,6 +24,7 @@ pub(super) struct CompareArgs {
     pages: Vec<Seen>,
     /// What is compared; all if unset.
     #[serde(default)]
+    #[schemars(length(max = bounds::ITEMS))]
     fields: Option<Vec<Field>>,
     /// How many sections, 3 if unset.
     #[serde(default)]
@@ -38,16 +39,22 @@ pub(super) struct CompareArgs {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Seen {
+    #[schemars(length(max = bounds::URL))]
     url: String,
     #[serde(default)]
+    #[schemars(length(max = bounds::TITLE))]
     title: Option<String>,
     #[serde(default)]
     element_count: Option<u64>,
     #[serde(default)]
+    #[schemars(length(max = bounds::ITEMS))]
     sections: Option<Vec<Text>>,
     #[serde(default = "yes")]
     success: bool,
     #[serde(default)]
+    skipped: bool,
+    #[serde(default)]
+    #[schemars(with = "Option<Map<String, Value>>")]
     error: Option<Value>,
 }
 
@@ -57,6 +64,7 @@ fn yes() -> bool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Text {
+    #[schemars(length(max = bounds::TEXT))]
     text: String,
 }
 
@@ -85,6 +93,9 @@ struct Snapshot {
     element_count: Option<u64>,
     top_sections: Vec<String>,
     success: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
+    skipped: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }
@@ -135,6 +146,7 @@ impl Seen {
             element_count: self.element_count,
             top_sections: sections.into_iter().take(most).map(|it| it.text).collect(),
             success: self.success,
+            skipped: self.skipped,
             error: self.error,
         }
     }
@@ -217,6 +229,7 @@ mod tests {
             element_count: Some(count),
             top_sections: sections.iter().map(|&it| it.to_owned()).collect(),
             success: true,
+            skipped: false,
             error: None,
         }
     }

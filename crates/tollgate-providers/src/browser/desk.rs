@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use tollgate_browser::{Browser, Error, Keeper as _, Options, Owner, Session, Tab, Target, origin};
-use tollgate_core::{CallContext, Principal, ProviderError, SessionKey, ToolCall, TrustLevel};
+use tollgate_core::{
+    CallContext, Principal, ProviderError, SessionKey, ToolCall, TrustLevel, toolset::bounds,
+};
 
 use super::{
     Settings,
@@ -34,8 +36,10 @@ pub(super) struct Desk {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Place {
     #[serde(default)]
+    #[schemars(length(max = bounds::ID))]
     pub(super) session_id: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::ID))]
     pub(super) tab_id: Option<String>,
 }
 

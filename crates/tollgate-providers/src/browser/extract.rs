@@ -115,9 +115,10 @@ async fn extract(
     let hand = desk.hand(cx, &place).await?;
     let most = if args.new_tab { DIALOGS } else { 0 };
     let stability = hushed(&hand.tab, most).await.map_err(told)?;
+    // Scripts name a page and lead on until it rests.
+    navigated.page = hand.page().await?;
     if args.new_tab && navigated.dialog.take().is_some() {
         navigated.partial = stability.load_state != "complete";
-        navigated.page = hand.page().await?;
     }
     let with_elements = args.page_info && args.max_elements.is_none();
     let budget = BUDGET - if with_elements { ELEMENTS_BESIDE } else { 0 };
@@ -140,6 +141,10 @@ async fn extract(
         let view = views::info(&hand.tab, &wanted).await?;
         whole.extend(view.whole.map(|all| ("pageInfo".to_owned(), all)));
         page_info = Some(view.shown);
+    }
+    if args.new_tab {
+        content.iter_mut().for_each(PageContent::of_closed_tab);
+        page_info.iter_mut().for_each(PageInfo::of_closed_tab);
     }
     let shown = Extracted {
         engine: "browser",

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tollgate_browser::{Error, WaitFor};
-use tollgate_core::{CallContext, ProviderError};
+use tollgate_core::{CallContext, ProviderError, toolset::bounds};
 
 use super::{
     act::{Acted, ClickArgs, acted, invalid},
@@ -17,6 +17,7 @@ use super::{
 
 #[derive(Deserialize, JsonSchema)]
 struct Field {
+    #[schemars(length(max = bounds::ID))]
     element_id: String,
     /// A field's text, an option's name, or `true` and `false` for a box to tick.
     #[schemars(length(max = 100_000), extend("x-secret-if" = {"element_id": "secret_"}))]
@@ -30,8 +31,10 @@ pub(super) struct FormArgs {
     fields: Vec<Field>,
     /// Clicked when all fields are filled in.
     #[serde(default)]
+    #[schemars(length(max = bounds::ID))]
     submit_id: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     url: Option<String>,
     #[serde(flatten)]
     place: Place,

@@ -7,9 +7,10 @@ use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::time::sleep;
 use tollgate_browser::{Element, Error, Tab, WaitFor, find_elements};
-use tollgate_core::{CallContext, ErrorCode, ProviderError};
+use tollgate_core::{CallContext, ErrorCode, ProviderError, toolset::bounds};
 
 use super::{
     act::invalid,
@@ -52,6 +53,7 @@ pub(super) struct LoginArgs {
     success_indicator: Option<Indicator>,
     /// The page you mean; elsewhere nothing is done.
     #[serde(default)]
+    #[schemars(length(max = bounds::URL))]
     url: Option<String>,
     #[serde(flatten)]
     place: Place,
@@ -73,16 +75,22 @@ struct Fields {
     #[serde(default)]
     mode: Mode,
     #[serde(default)]
+    #[schemars(length(max = bounds::SELECTOR))]
     username_selector: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::SELECTOR))]
     password_selector: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::SELECTOR))]
     submit_selector: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::WORDS))]
     username_query: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::WORDS))]
     password_query: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::WORDS))]
     submit_query: Option<String>,
 }
 
@@ -126,7 +134,7 @@ pub(super) struct LoggedIn {
 enum State {
     /// The sign of success is there.
     Authenticated,
-    /// Nobody said what success looks like.
+    /// Nobody said what success looks like, and nothing says that it failed.
     Unknown,
 }
 
@@ -153,16 +161,62 @@ pub(super) async fn log_in(
     }
     .map_err(told)?;
     let login_state = match wanted {
-        Some(sign) => {
-            tab.wait_for(&sign, PATIENCE).await.map_err(told)?;
-            State::Authenticated
-        }
+        Some(sign) => match tab.wait_for(&sign, PATIENCE).await {
+            Ok(()) => State::Authenticated,
+            Err(Error::Timeout(why)) => {
+                let why = format!("the sign of success did not come: {why}");
+                return Err(refused(&hand, &args.credentials, &why).await?);
+            }
+            Err(error) => return Err(told(error)),
+        },
         None => {
             tab.wait_for_stable(PATIENCE, QUIET).await.map_err(told)?;
+            if let Some(why) = unwelcome(tab).await? {
+                return Err(refused(&hand, &args.credentials, &why).await?);
+            }
             State::Unknown
         }
     };
     done(&hand, &args.credentials, login_state).await
+}
+
+/// Why the page that came after the form is none for those who are logged in, if it tells: its
+/// server refused, or it still asks for a password.
+async fn unwelcome(tab: &Tab) -> Result<Option<String>, ProviderError> {
+    if let Some(status) = tab.status().filter(|status| *status >= 400) {
+        return Ok(Some(format!("the server answered {status}")));
+    }
+    let field = tab.selected(PASSWORD).await.map_err(told)?;
+    let asks = field.is_some_and(|field| field.state.visible);
+    Ok(asks.then(|| "the page still asks for a password".to_owned()))
+}
+
+/// A login that did not work, with the page that came instead.
+async fn refused(
+    hand: &Hand,
+    credentials: &Credentials,
+    why: &str,
+) -> Result<ProviderError, ProviderError> {
+    let page = hand.page().await?;
+    let (title, url) = (
+        credentials.hidden(&page.title),
+        credentials.hidden_in_address(&page.url),
+    );
+    let message =
+        format!("the login did not work: {why}; the page is \u{201c}{title}\u{201d} at {url}");
+    let mut error = ProviderError::new(ErrorCode::ToolFailed, message);
+    error.document_code = Some("EXECUTION_ERROR".to_owned());
+    error.suggestion = Some(
+        "Check name and password; where the page after the login has a field for a password, say with \
+         `successIndicator` what shows that it worked."
+            .to_owned(),
+    );
+    let status = hand.tab.status();
+    error.details.insert(
+        "page".to_owned(),
+        json!({"url": url, "title": title, "statusCode": status}),
+    );
+    Ok(error)
 }
 
 /// What is shown of the page it ended at; a form that puts what it was given into its address
@@ -355,7 +409,7 @@ fn is_text(element: &Element) -> bool {
 fn not_found(field: &str) -> ProviderError {
     let message = format!("the page has no field for the {field} that could be found");
     let mut error = ProviderError::new(ErrorCode::NotFound, message);
-    error.document_code = Some("TPL_LOGIN_FIELD_NOT_FOUND".to_owned());
+    error.document_code = Some("ELEMENT_NOT_FOUND".to_owned());
     error.suggestion = Some("Name the fields with selectors.".to_owned());
     error.details.insert("field".to_owned(), field.into());
     error

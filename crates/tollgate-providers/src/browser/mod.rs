@@ -33,15 +33,15 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use tollgate_browser::Browser;
 use tollgate_core::{
-    Answer, CallContext, Health, Notice, NoticeSink, Provider, ProviderError, SessionKey, ToolCall,
-    ToolName, ToolSet, ToolSpec, TrustLevel, Warning,
+    Answer, CallContext, ErrorCodes, Health, Notice, NoticeSink, Provider, ProviderError,
+    SessionKey, ToolCall, ToolName, ToolSet, ToolSpec, TrustLevel, Warning,
 };
 
 use asked::Question;
 pub use desk::profile_owner;
 use desk::{Desk, Place};
 pub use paint::paint;
-pub use settings::{Handover, Settings};
+pub use settings::{Handover, Names, Settings};
 pub use tollgate_browser::{INSTALL, Limits, Whereabouts};
 
 /// How long a browser that is missing is not looked for.
@@ -52,6 +52,38 @@ const LOCAL: &[&str] = &[
     "browser.execute_javascript",
     "browser.log_in",
     "browser.upload_file",
+];
+
+/// Tools that document 004 knows, by the names it gives them.
+const OF_THE_DOCUMENT: [&str; 28] = [
+    "create_session",
+    "close_session",
+    "navigate",
+    "get_page_info",
+    "get_page_content",
+    "click",
+    "type_text",
+    "scroll",
+    "press_key",
+    "go_back",
+    "find_element",
+    "wait",
+    "execute_javascript",
+    "select_option",
+    "hover",
+    "create_tab",
+    "list_tabs",
+    "switch_tab",
+    "close_tab",
+    "screenshot",
+    "set_value",
+    "handle_dialog",
+    "get_dialog_info",
+    "wait_for_stable",
+    "get_network_logs",
+    "get_console_logs",
+    "upload_file",
+    "get_downloads",
 ];
 
 /// Offers `browser.*`.
@@ -85,7 +117,11 @@ impl Provider for Tools {
         for spec in &mut specs {
             let bare = spec.name.as_str().trim_start_matches("browser.");
             spec.aliases = ToolName::new(bare).into_iter().collect();
+            if self.desk.settings.names == Names::Document && OF_THE_DOCUMENT.contains(&bare) {
+                spec.telling.listed_as = spec.aliases.first().cloned();
+            }
             spec.inactive.clone_from(&inactive);
+            spec.telling.error_codes = ErrorCodes::Document004;
             if LOCAL.contains(&spec.name.as_str()) {
                 spec.trust = vec![TrustLevel::Local];
             }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tollgate_browser::{Candidate, Dialog, Direction, Format, Turn, WaitFor, find_elements};
 use tollgate_core::{
-    Block, CallContext, Payload, ProviderError, Status, ToolResult, Warning, toolset::Output,
+    Block, CallContext, Payload, ProviderError, Status, ToolResult, Warning,
+    toolset::{Output, bounds},
 };
 
 use super::{
@@ -107,9 +108,11 @@ pub(super) struct InfoArgs {
     visible_only: Option<bool>,
     /// `nextCursor` of an earlier answer.
     #[serde(default)]
+    #[schemars(length(max = bounds::ID))]
     cursor: Option<String>,
     /// `view` of an earlier answer: only what changed since.
     #[serde(default)]
+    #[schemars(length(max = bounds::ID))]
     since: Option<String>,
     #[serde(flatten)]
     place: Place,
@@ -140,8 +143,10 @@ pub(super) struct ContentArgs {
     #[schemars(range(min = 1, max = 50_000))]
     max_length: Option<usize>,
     #[serde(default)]
+    #[schemars(length(max = bounds::ID))]
     cursor: Option<String>,
     #[serde(default)]
+    #[schemars(length(max = bounds::ID))]
     since: Option<String>,
     #[serde(flatten)]
     place: Place,
@@ -342,6 +347,7 @@ pub(super) struct ShotArgs {
     #[serde(default, rename = "fullPage")]
     full_page: bool,
     #[serde(default)]
+    #[schemars(length(max = bounds::ID))]
     element_id: Option<String>,
     #[serde(default)]
     format: Kind,
@@ -404,6 +410,7 @@ pub(super) async fn screenshot(
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(super) struct HoverArgs {
+    #[schemars(length(max = bounds::ID))]
     element_id: String,
     #[serde(flatten)]
     place: Place,

@@ -13,11 +13,23 @@ use tollgate_core::Artifacts;
 
 use super::profiles::Vault;
 
+/// How the tools that document 004 names are called in lists for clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Names {
+    /// By their canonical ids, `browser.navigate`.
+    #[default]
+    Canonical,
+    /// As the document calls them, `navigate`.
+    Document,
+}
+
 /// What an operator decides.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Whether there are such tools at all.
     pub is_enabled: bool,
+    /// How its tools are called where they are listed.
+    pub names: Names,
     /// Where Chromium is.
     pub whereabouts: Whereabouts,
     /// The folder for what browsers write while they run, and for downloads.

@@ -37,7 +37,7 @@ pub(super) struct CreateArgs {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Created {
-    #[schemars(extend("x-identifier" = true))]
+    #[schemars(extend("x-identifier" = true, "x-volatile" = true))]
     session_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<Profile>,

@@ -83,6 +83,7 @@ pub(super) struct PageInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// Names this view, for `since`.
+    #[serde(skip_serializing_if = "String::is_empty")]
     view: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
@@ -280,6 +281,7 @@ pub(super) struct PageContent {
     truncated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
     view: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<String>,
@@ -299,6 +301,22 @@ pub(super) struct PageContent {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     search_cut: bool,
+}
+
+impl PageInfo {
+    /// What is left of it when its tab is closed: nobody can go on.
+    pub(super) fn of_closed_tab(&mut self) {
+        self.view.clear();
+        self.next_cursor = None;
+    }
+}
+
+impl PageContent {
+    /// The same for the text.
+    pub(super) fn of_closed_tab(&mut self) {
+        self.view.clear();
+        self.next_cursor = None;
+    }
 }
 
 /// The page's text; `most` characters of it if that is said.

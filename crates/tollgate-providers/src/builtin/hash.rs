@@ -17,7 +17,7 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
                 "hash.digest",
                 "Hash a text",
                 "Computes the SHA-2 digest of a text's UTF-8 bytes in hex. \
-                 Use it to compare or to name content. Always succeeds.",
+                 Use it to compare or to name content. Always succeeds. Success: the digest.",
             )
             .sets(&["gate"])
             .cached(),
@@ -28,7 +28,8 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
                 "hash.encode",
                 "Encode or decode a text",
                 "Turns text into base64, base64url or hex, or back. \
-                 Decoding something that is not valid, or not UTF-8, is rejected with the reason.",
+                 Decoding something that is not valid, or not UTF-8, is rejected with the reason. \
+                 Success: the other form.",
             )
             .sets(&["gate"])
             .cached(),

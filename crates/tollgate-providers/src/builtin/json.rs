@@ -16,7 +16,8 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
             "Read a place of a JSON document",
             "Reads the value at a JSON pointer (RFC 6901) of a JSON text. \
              Use it to pick one field out of a large answer. \
-             Nothing there: `found` is false and the keys nearby are listed.",
+             Nothing there: `found` is false and the keys nearby are listed. \
+             Success: the value. Fails: the text is no JSON.",
         )
         .sets(&["gate"])
         .cached(),

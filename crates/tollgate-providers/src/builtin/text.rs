@@ -19,7 +19,7 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
                 "Count text",
                 "Counts characters, bytes, words and lines of a text. \
                  Use it to check lengths before sending text on. \
-                 Always succeeds; an empty text counts zero.",
+                 Always succeeds; an empty text counts zero. Success: the counts.",
             )
             .sets(&["gate"])
             .cached(),
@@ -31,7 +31,8 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
                 "Take lines of a text",
                 "Returns some lines of a text with their numbers. \
                  Use it to quote or to page through long text. \
-                 A start past the end gives no lines and says how many there are.",
+                 A start past the end gives no lines and says how many there are. \
+                 Success: the lines. Always succeeds.",
             )
             .sets(&["gate"])
             .cached(),
@@ -43,7 +44,7 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
                 "Find in a text",
                 "Finds a literal text or a regular expression (linear time, no look-around) and says where each match is. \
                  No match gives an empty list. \
-                 A pattern that cannot be compiled is rejected with the reason.",
+                 A pattern that cannot be compiled is rejected with the reason. Success: the matches.",
             )
             .sets(&["gate"])
             .cached(),
@@ -54,7 +55,8 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
                 "text.replace",
                 "Replace in a text",
                 "Replaces every occurrence of a literal text or regular expression and returns the new text and the count. \
-                 Writes nothing anywhere.",
+                 Writes nothing anywhere. \
+                 Success: the new text. A pattern that cannot be compiled is rejected.",
             )
             .sets(&["gate"])
             .cached(),

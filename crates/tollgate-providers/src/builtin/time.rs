@@ -14,7 +14,7 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
             "time.now",
             "Tell the time",
             "Tells the current date and time in UTC, and at an offset from it if you give one. \
-             Use it instead of guessing the date. Always succeeds.",
+             Use it instead of guessing the date. Always succeeds. Success: the time.",
         )
         .sets(&["gate"]),
         now,
@@ -33,10 +33,14 @@ struct NowArgs {
 #[derive(Serialize, JsonSchema)]
 struct Now {
     /// RFC 3339, UTC.
+    #[schemars(extend("x-volatile" = true))]
     utc: String,
     /// RFC 3339 at the offset.
+    #[schemars(extend("x-volatile" = true))]
     local: String,
+    #[schemars(extend("x-volatile" = true))]
     unix_ms: i64,
+    #[schemars(extend("x-volatile" = true))]
     weekday: &'static str,
 }
 

@@ -75,6 +75,7 @@ pub(super) fn all(more_prompts: bool) -> Offers {
         prompts,
         completes: true,
         open_world: false,
+        instructions: None,
     }
 }
 

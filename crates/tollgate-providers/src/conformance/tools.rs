@@ -213,6 +213,7 @@ fn spec(name: &str, about: &str, input_schema: Value) -> Result<ToolSpec, Provid
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Native,
+        upstream: None,
         page: None,
         spelled: Spelled::default(),
         more: serde_json::Map::new(),

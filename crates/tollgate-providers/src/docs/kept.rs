@@ -187,6 +187,9 @@ fn failed(error: StoreError) -> ProviderError {
             "others are writing at the same time",
         ),
         StoreError::Full
+        | StoreError::Held(_)
+        | StoreError::Unsynced
+        | StoreError::NotAcknowledged(_)
         | StoreError::ReadOnly
         | StoreError::Failed(_)
         | StoreError::Corrupt(_)

@@ -2,8 +2,9 @@
 //!
 //! Invariants: nothing outside a folder is opened; a file is replaced whole or not at all,
 //! and only if it is still the version that whoever agreed has seen. The new version changes
-//! places with the old one in a single step, and the old one is looked at afterwards: an
-//! editor that saved in between loses nothing, its version is put back.
+//! places with the old one in a single step, and the old one is looked at afterwards, when
+//! nobody can open it any more: an editor that saved in between, or has it open for writing,
+//! loses nothing, its version is put back. Where a file system cannot tell, the answer says so.
 
 use std::{
     collections::BTreeMap,
@@ -46,6 +47,9 @@ pub(super) enum PlaceError {
     /// It is not the version that was meant.
     #[error("`{0}` has changed since")]
     Changed(String),
+    /// Another program has it open for writing.
+    #[error("another program has `{0}` open for writing")]
+    Busy(String),
     /// Somebody saved it while it was replaced, and that version could not be put back.
     #[error(
         "`{0}` was saved by somebody else meanwhile; that version is kept beside it, in a file whose name begins with `.tollgate-`"
@@ -152,8 +156,9 @@ impl Place {
         }))
     }
 
-    /// Puts `text` in the place of the version `known`, or of no file if it is nothing.
-    pub(super) fn put(&self, text: &str, known: Option<&Content>) -> Result<(), PlaceError> {
+    /// Puts `text` in the place of the version `known`, or of no file if it is nothing. Says
+    /// whether it is certain that nobody else was writing the file.
+    pub(super) fn put(&self, text: &str, known: Option<&Content>) -> Result<bool, PlaceError> {
         let folder = Folder::open(&self.folder).map_err(PlaceError::Io)?;
         let spare = spare_name()?;
         let put = self.put_by(&folder, &spare, text, known);
@@ -161,8 +166,9 @@ impl Place {
             // The spare name holds what nobody needs any more.
             folder.remove(&spare);
         }
-        put?;
-        folder.sync().map_err(PlaceError::Io)
+        let is_certain = put?;
+        folder.sync().map_err(PlaceError::Io)?;
+        Ok(is_certain)
     }
 
     fn put_by(
@@ -171,7 +177,7 @@ impl Place {
         spare: &Path,
         text: &str,
         known: Option<&Content>,
-    ) -> Result<(), PlaceError> {
+    ) -> Result<bool, PlaceError> {
         let mut file = folder.create(spare).map_err(PlaceError::Io)?;
         file.write_all(text.as_bytes()).map_err(PlaceError::Io)?;
         if let Some(known) = known {
@@ -184,50 +190,75 @@ impl Place {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     Err(PlaceError::Changed(self.file.clone()))
                 }
-                renamed => renamed.map_err(PlaceError::Io),
+                renamed => renamed.map(|()| true).map_err(PlaceError::Io),
             };
         };
-        self.is_still(folder, &self.name, known)?;
-        folder
+        self.is_still(folder, &self.name, &known.text)?;
+        let is_one_step = folder
             .exchange(spare, &self.name)
             .map_err(|error| self.failed(error))?;
-        self.is_still(folder, spare, known).map_err(|changed| {
-            match folder.exchange(spare, &self.name) {
-                Ok(()) => changed,
-                Err(error) => PlaceError::Stranded(self.file.clone(), error),
-            }
-        })
+        match self.is_left_alone(folder, spare, &known.text) {
+            Ok(is_certain) => Ok(is_certain && is_one_step),
+            Err(refused) => Err(self.undo(folder, spare, text, refused)),
+        }
     }
 
-    /// Takes the file away if it is still the version `known`.
-    pub(super) fn remove(&self, known: &Content) -> Result<(), PlaceError> {
+    /// Puts the old version back under its name. Whoever wrote into the new one meanwhile loses
+    /// nothing either: it stays beside the file then.
+    fn undo(&self, folder: &Folder, spare: &Path, text: &str, refused: PlaceError) -> PlaceError {
+        let stranded = |error| PlaceError::Stranded(self.file.clone(), error);
+        if let Err(error) = folder.exchange(spare, &self.name) {
+            return stranded(error);
+        }
+        match self.is_left_alone(folder, spare, text) {
+            Ok(_) => refused,
+            Err(error) => stranded(io::Error::other(error)),
+        }
+    }
+
+    /// Whether nobody has written or is writing a version whose name only we know; false if its
+    /// file system cannot tell the latter. Nobody can open it any more, so who does not have it
+    /// open now never will, and the text is compared after that.
+    fn is_left_alone(&self, folder: &Folder, spare: &Path, text: &str) -> Result<bool, PlaceError> {
+        let has_writer = folder.has_writer(spare).map_err(PlaceError::Io)?;
+        if has_writer == Some(true) {
+            return Err(PlaceError::Busy(self.file.clone()));
+        }
+        self.is_still(folder, spare, text)?;
+        Ok(has_writer == Some(false))
+    }
+
+    /// Takes the file away if it is still the version `known`. Says whether it is certain that
+    /// nobody else was writing it.
+    pub(super) fn remove(&self, known: &Content) -> Result<bool, PlaceError> {
         let folder = Folder::open(&self.folder).map_err(PlaceError::Io)?;
         let spare = spare_name()?;
-        self.is_still(&folder, &self.name, known)?;
+        self.is_still(&folder, &self.name, &known.text)?;
         folder
             .rename_new(&self.name, &spare)
             .map_err(|error| self.failed(error))?;
-        self.is_still(&folder, &spare, known).map_err(|changed| {
-            match folder.rename_new(&spare, &self.name) {
-                Ok(()) => changed,
+        let is_certain = self
+            .is_left_alone(&folder, &spare, &known.text)
+            .map_err(|refused| match folder.rename_new(&spare, &self.name) {
+                Ok(()) => refused,
                 Err(error) => PlaceError::Stranded(self.file.clone(), error),
-            }
-        })?;
+            })?;
         folder.remove(&spare);
-        folder.sync().map_err(PlaceError::Io)
+        folder.sync().map_err(PlaceError::Io)?;
+        Ok(is_certain)
     }
 
     /// Whether what stands under a name is this version of the file.
-    fn is_still(&self, folder: &Folder, name: &Path, known: &Content) -> Result<(), PlaceError> {
+    fn is_still(&self, folder: &Folder, name: &Path, text: &str) -> Result<(), PlaceError> {
         let changed = || PlaceError::Changed(self.file.clone());
         let opened = folder.open_file(name).map_err(|error| self.failed(error))?;
         let file = opened.ok_or_else(changed)?;
-        let limit = known.text.len() as u64 + 1;
+        let limit = text.len() as u64 + 1;
         let mut bytes = Vec::new();
         file.take(limit)
             .read_to_end(&mut bytes)
             .map_err(PlaceError::Io)?;
-        if bytes == known.text.as_bytes() {
+        if bytes == text.as_bytes() {
             Ok(())
         } else {
             Err(changed())

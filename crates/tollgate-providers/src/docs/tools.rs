@@ -64,8 +64,8 @@ pub(super) fn all(desk: Arc<Desk>) -> ToolSet<Desk> {
             APPLY,
             "Apply a proposed edit",
             "Makes exactly the change that docs.propose_edit has shown, after a human has agreed to that diff. \
-             Success: the file is the new version, and docs.revert can take it back. The file has changed since: \
-             nothing is written; propose the edit anew. An unknown proposal has ended or is somebody else's.",
+             Success: the file is the new version, and docs.revert can take it back. Fails if the file has \
+             changed since: nothing is written; propose the edit anew. An unknown proposal has ended or is somebody else's.",
         )
         .sets(&["documents"])
     };
@@ -75,8 +75,8 @@ pub(super) fn all(desk: Arc<Desk>) -> ToolSet<Desk> {
             REVERT,
             "Take an applied edit back",
             "Puts back the version that was there before docs.apply_edit, after a human has agreed. Success: the \
-             file is what it was. The file has changed since it was applied: nothing is written; propose an edit \
-             instead.",
+             file is what it was. Fails if the file has changed since it was applied: nothing is written; propose \
+             an edit instead.",
         )
         .sets(&["documents"])
     };
@@ -107,7 +107,7 @@ struct ProposeArgs {
 #[derive(Serialize, JsonSchema)]
 struct Proposed {
     /// What docs.apply_edit wants; absent if there are conflicts.
-    #[schemars(extend("x-identifier" = true))]
+    #[schemars(extend("x-identifier" = true, "x-volatile" = true))]
     proposal_id: Option<String>,
     /// The file, links followed.
     file: String,
@@ -137,7 +137,7 @@ struct ApplyArgs {
 #[derive(Serialize, JsonSchema)]
 struct Changed {
     /// What docs.revert wants.
-    #[schemars(extend("x-identifier" = true))]
+    #[schemars(extend("x-identifier" = true, "x-volatile" = true))]
     proposal_id: String,
     /// The file.
     file: String,
@@ -152,6 +152,10 @@ struct Changed {
     /// The SHA-256 of the version now; absent if there is no file any more.
     #[schemars(extend("x-identifier" = true))]
     new_digest: Option<String>,
+    /// If this call changed it: whether it is certain that no other program was writing the file
+    /// at that moment. False where its file system cannot tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exclusive: Option<bool>,
 }
 
 async fn propose_edit(
@@ -322,6 +326,7 @@ async fn apply_edit(
         digest: proposal.digest.clone(),
         old_digest: proposal.base.clone(),
         new_digest: Some(proposal.made.clone()),
+        exclusive: None,
     };
     if standing.digest() != Some(proposal.made.as_str()) {
         let old = standing
@@ -332,7 +337,7 @@ async fn apply_edit(
         // The old version is kept before it is replaced, never after.
         let now = desk.settings.clock.now();
         desk.versions().put(&cx, &id, &applied, now).await?;
-        write(standing, Some(applied.proposal.text)).await?;
+        answer.exclusive = Some(write(standing, Some(applied.proposal.text)).await?);
         answer.changed = true;
     }
     // The file is that version, whatever becomes of the proposal; it ends by itself.
@@ -349,28 +354,30 @@ async fn revert_edit(
     let id = args.proposal_id;
     let (applied, standing) = made(&desk, &cx, &id).await?;
     let is_back = standing.digest() == applied.proposal.base.as_deref();
-    let answer = Changed {
+    let mut answer = Changed {
         proposal_id: id,
         file: applied.proposal.file.clone(),
         changed: !is_back,
         digest: hex_digest(applied.reverse_diff().as_bytes()),
         old_digest: Some(applied.proposal.made.clone()),
         new_digest: applied.proposal.base.clone(),
+        exclusive: None,
     };
     if !is_back {
-        write(standing, applied.old).await?;
+        answer.exclusive = Some(write(standing, applied.old).await?);
     }
     Ok(answer)
 }
 
-/// Replaces the version that was looked at.
-async fn write(standing: Standing, text: Option<String>) -> Result<(), ProviderError> {
+/// Replaces the version that was looked at; says whether it is certain that nobody else was
+/// writing the file.
+async fn write(standing: Standing, text: Option<String>) -> Result<bool, ProviderError> {
     let write = tokio::task::spawn_blocking(move || {
         let Standing { place, content } = standing;
         match (text, &content) {
             (Some(text), content) => place.put(&text, content.as_ref()),
             (None, Some(content)) => place.remove(content),
-            (None, None) => Ok(()),
+            (None, None) => Ok(true),
         }
     });
     let written = write.await.map_err(ProviderError::unavailable)?;
@@ -459,6 +466,11 @@ fn refused(error: PlaceError) -> ProviderError {
             rejected,
             "file_changed",
             "Nothing was written. Read the file again and propose the edit anew.",
+        ),
+        PlaceError::Busy(_) => (
+            rejected,
+            "file_busy",
+            "Nothing was written. Close the file in the program that has it open, then repeat this call.",
         ),
         PlaceError::Stranded(..) => (ErrorCode::Unavailable, "stranded", "Tell the user."),
         PlaceError::Io(cause) if is_full(cause) => (

@@ -34,6 +34,7 @@ pub(super) struct Files {
     promote_dirs: Vec<PathBuf>,
     output_dir: PathBuf,
     working_dir: Option<PathBuf>,
+    reads_working_dir: bool,
 }
 
 impl Files {
@@ -46,6 +47,7 @@ impl Files {
             promote_dirs: settings.promote_dirs.clone(),
             output_dir: settings.output_dir.clone(),
             working_dir: settings.working_dir.clone(),
+            reads_working_dir: settings.reads_working_dir,
         }
     }
 
@@ -61,7 +63,7 @@ impl Files {
             };
         }
         let promoted = || self.promote_dirs.iter().map(text);
-        let named = self.named().map(text);
+        let named = self.named(cx.trust).map(text);
         Roots {
             repo_root: self.working_dir.as_ref().map(text),
             read_roots: [own.clone()].into_iter().chain(named).collect(),
@@ -69,10 +71,13 @@ impl Files {
         }
     }
 
-    /// The folders of an operator's whose files every caller may read.
-    fn named(&self) -> impl Iterator<Item = &PathBuf> {
+    /// The folders of an operator's whose files callers may read: where Tollgate was started only on this machine.
+    fn named(&self, trust: TrustLevel) -> impl Iterator<Item = &PathBuf> {
         let folders = self.fixture_dirs.iter().chain(&self.evidence_dir);
-        folders.chain(&self.promote_dirs)
+        let working = self.working_dir.iter();
+        let is_open = self.reads_working_dir && trust == TrustLevel::Local;
+        let working = working.filter(move |_| is_open);
+        folders.chain(&self.promote_dirs).chain(working)
     }
 
     /// A folder that was named and is not there.
@@ -224,7 +229,7 @@ impl Files {
     fn readable(&self, path: &str, memory: &Memory, cx: &CallContext) -> Result<PathBuf, Error> {
         let resolved = fs::canonicalize(path).map_err(|_| unreadable(path))?;
         let is_named = || {
-            let mut folders = self.named();
+            let mut folders = self.named(cx.trust);
             folders.any(|folder| below(folder, &resolved).is_some())
         };
         // A person at a shell can read all of this without us.

@@ -62,6 +62,8 @@ pub struct Settings {
     pub output_dir: PathBuf,
     /// Where whoever started the gate works.
     pub working_dir: Option<PathBuf>,
+    /// Whether callers on this machine may read what lies below the folder that is worked in.
+    pub reads_working_dir: bool,
     /// For how long an answer of Keepa's is used again.
     pub cache_ttl: Duration,
     /// Runs specs, where somebody can.
@@ -84,6 +86,7 @@ impl Default for Settings {
             promote_dirs: Vec::new(),
             output_dir: std::env::temp_dir().join("tollgate-keepa"),
             working_dir: None,
+            reads_working_dir: false,
             cache_ttl: Duration::from_secs(3600),
             evaluator: None,
             painter: None,

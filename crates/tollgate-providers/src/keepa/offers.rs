@@ -35,6 +35,7 @@ pub(super) fn all() -> Offers {
         completes: true,
         // Samples and answers hold texts from listings.
         open_world: true,
+        instructions: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tollgate_core::{
     Answer, CallContext, ErrorCode, Payload, ProviderError, ServiceInfo, ToolCall, ToolResult,
-    Usage, Warning,
+    Transport, Usage, Warning,
 };
 use tollgate_keepa::{
     Command, Error, Kind, Params,
@@ -31,13 +31,12 @@ pub(super) async fn run(
         .as_object()
         .cloned()
         .unwrap_or_default();
-    let world = CallWorld::new(shared, &cx);
+    let mut world = CallWorld::new(shared, &cx);
     // Whatever names were used, from here on there is one for each.
     let named = Params::from(given.clone()).canonical().clone();
+    let said = named.get("profile").and_then(Value::as_str);
+    world.said_profile = said.and_then(Profile::named);
     let prepared = prepare(&world, command, named).map_err(|error| shown(error.into()))?;
-    if let Some(answer) = recalled(&world, command, &prepared.arguments) {
-        return answer.map_err(|error| shown(error.into()));
-    }
     let params = Params::from(prepared.arguments.clone());
     let about = kept::about(command, &params, &cx, &shared.settings).await;
     let outcome = match about {
@@ -161,7 +160,7 @@ fn prepare(
     }
     if command == Command::ProductsCompare {
         let params = Params::from(resolved.arguments.clone());
-        if params.list(&["asin"]).len() < 2 && params.get(&["from_cache"]).is_none() {
+        if params.asins().len() < 2 {
             return Err(Error::argument("a comparison needs at least two products"));
         }
     }
@@ -189,41 +188,6 @@ fn check(tool: &Tool, profile: Profile, params: &Params) -> Result<(), Error> {
     }
 }
 
-/// The answer of this session that `from_cache` names by its key.
-fn recalled(
-    world: &CallWorld<'_>,
-    command: Command,
-    arguments: &Map<String, Value>,
-) -> Option<Result<Answer, Error>> {
-    use tollgate_keepa::service::World as _;
-    let key = arguments.get("from_cache")?.as_str()?;
-    let is_its = key
-        .strip_prefix(command.name())
-        .is_some_and(|rest| rest.starts_with(':'));
-    let kept = world.recall(key).filter(|_| is_its);
-    Some(match kept {
-        None => {
-            let message = format!("this session has no answer {key:?}");
-            let error = Error::new(Kind::CacheMiss, message);
-            Err(error.with("available_cache_keys", world.recalled()))
-        }
-        Some(kept) => {
-            let mut data = kept["data"].clone();
-            if let Some(mcp) = data.pointer_mut("/provenance/mcp") {
-                mcp["cache_hit"] = Value::Bool(true);
-            }
-            let mut result = ToolResult::ok(Payload::from(data));
-            result.usage = Usage { consumed: Some(0) };
-            result.warnings = vec![Warning::UsedCache];
-            result.service = Some(Box::new(ServiceInfo {
-                request: kept["request"].clone(),
-                token_bucket: json!({"cache_hit": true, "tokens_consumed": 0}),
-            }));
-            Ok(Answer::Done(result))
-        }
-    })
-}
-
 fn finished(
     shared: &Shared,
     cx: &CallContext,
@@ -233,7 +197,11 @@ fn finished(
     outcome: Outcome,
 ) -> ToolResult {
     let mut data = outcome.data;
-    let key = cache_key(command.name(), &prepared.arguments);
+    let as_sent = cache_key(command.name(), given);
+    // What results came to is what the call was about; the profile is not.
+    let is_sent = prepared.account.is_none() && !given.contains_key("profile");
+    let resolved = cache_key(command.name(), &prepared.arguments);
+    let key = if is_sent { &as_sent } else { &resolved };
     if let Some(map) = data.as_object_mut() {
         if let Some(account) = prepared.account {
             map.insert("workflow_resolution".to_owned(), account);
@@ -242,17 +210,14 @@ fn finished(
         provenance["mcp"] = json!({
             "server": "keepa",
             "tool": Tool::of(command).map(Tool::name),
-            "transport": cx.surface.as_str(),
-            "session_cache_key": key,
+            "transport": cx.transport.as_str(),
+            "session_cache_key": key.as_str(),
             "cache_hit": false,
         });
     }
     // The gate knows the call by what was sent, later steps by what it came to.
-    let mut keys = vec![key];
-    let as_sent = cache_key(command.name(), given);
-    if !keys.contains(&as_sent) {
-        keys.insert(0, as_sent);
-    }
+    let mut keys = vec![as_sent.clone(), resolved.clone()];
+    keys.dedup();
     let payload = Payload::from(data.clone());
     let kept = json!({
         "command": command.name(),
@@ -273,8 +238,19 @@ fn finished(
     result.service = Some(Box::new(ServiceInfo {
         request: outcome.request,
         token_bucket: outcome.token_bucket,
+        cache_key: (!is_sent).then_some(resolved),
     }));
     result
+}
+
+/// A cached answer as it is given to another call: it was a hit, and came this way.
+pub(super) fn restated(data: &Value, transport: Transport) -> Option<Value> {
+    data.pointer("/provenance/mcp")?.as_object()?;
+    let mut restated = data.clone();
+    let mcp = &mut restated["provenance"]["mcp"];
+    mcp["cache_hit"] = Value::Bool(true);
+    mcp["transport"] = Value::from(transport.as_str());
+    Some(restated)
 }
 
 /// A failure as the gate tells it.
@@ -312,12 +288,7 @@ pub(super) fn shown(failure: Failure) -> ProviderError {
 fn advice(kind: Kind) -> (ErrorCode, Option<&'static str>) {
     match kind {
         Kind::InvalidArgument | Kind::FileRefused => (ErrorCode::InputRejected, None),
-        Kind::MissingInputs => (
-            ErrorCode::InputRejected,
-            Some(
-                "Give the fields in `details.missing_inputs`, or hand on an earlier result that has them.",
-            ),
-        ),
+        Kind::MissingInputs => (ErrorCode::MissingInputs, None),
         Kind::UnsupportedCommand => (ErrorCode::Unsupported, None),
         Kind::AuthMissing => (
             ErrorCode::Unauthorized,

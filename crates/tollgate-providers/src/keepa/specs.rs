@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Map, Value, json};
 use tollgate_core::{
     Annotations, Caching, Capability, Condensed, Cost, Estimate, ProviderError, Raise, Rehearsal,
-    Schema, ServiceInfo, Shape, Spelled, Surface, Telling, ToolName, ToolSpec, TrustLevel,
+    Reuse, Schema, ServiceInfo, Shape, Spelled, Surface, Telling, ToolName, ToolSpec, TrustLevel,
 };
 use tollgate_keepa::{
     Command, Effect, Params,
@@ -16,7 +16,7 @@ use tollgate_keepa::{
     tool::{self, Spelling, Tool},
 };
 
-use super::serve::shown;
+use super::serve::{restated, shown};
 
 const TIMEOUT_MS: u64 = 120_000;
 /// The pack's groups that are sets of the gate.
@@ -25,6 +25,28 @@ const SETS: [&str; 5] = ["research", "docs", "audit", "reports", "tracking-reado
 const PATHS: [&str; 4] = ["out", "output", "out_dir", "chunks_dir"];
 /// Arguments that name files a caller may change between two equal calls.
 const FILES: [&str; 2] = ["input", "selection_file"];
+/// Commands about what Keepa knows of the account.
+const OF_THE_ACCOUNT: [Command; 6] = [
+    Command::TokensStatus,
+    Command::TokensPlan,
+    Command::TrackingList,
+    Command::TrackingListNames,
+    Command::TrackingGet,
+    Command::TrackingNotifications,
+];
+/// Commands about what is here, which may change between two equal calls.
+const OF_WHAT_IS_HERE: [Command; 3] = [
+    Command::DocsRead,
+    Command::ResearchContextQuery,
+    Command::ContextPolicy,
+];
+/// Commands about the kept answers of Keepa's.
+const KEPT_STATE: [Command; 4] = [
+    Command::CacheStats,
+    Command::CacheInspect,
+    Command::CacheExplain,
+    Command::CachePruneExpired,
+];
 /// Commands that write or remove something here, every time.
 const WRITING: [Command; 4] = [
     Command::CassettesSanitize,
@@ -112,7 +134,7 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
             (None, false) => vec![Surface::Cli, Surface::Jsonl],
             (None, true) => vec![Surface::Cli],
         },
-        caching: if writes || is_about_now(command) {
+        caching: if writes || KEPT_STATE.contains(&command) {
             Caching::Never
         } else {
             Caching::Session
@@ -122,6 +144,7 @@ fn spec(command: Command) -> Result<ToolSpec, ProviderError> {
         aliases: Vec::new(),
         service_command: Some(command.name().to_owned()),
         shape: Shape::Data,
+        upstream: None,
         page: None,
         spelled: Spelled::default(),
         more: tool.map(own_marks).unwrap_or_default(),
@@ -140,24 +163,20 @@ fn own_marks(tool: &Tool) -> Map<String, Value> {
     Map::from_iter([("x-keepa".to_owned(), marks)])
 }
 
-/// What tells the state of things, not an answer that holds for a while.
-fn is_about_now(command: Command) -> bool {
-    let about_now = [
-        Command::TokensStatus,
-        Command::TokensPlan,
-        Command::CacheStats,
-        Command::CacheInspect,
-        Command::CacheExplain,
-        Command::CachePruneExpired,
-        Command::TrackingList,
-        Command::TrackingListNames,
-        Command::TrackingGet,
-        Command::TrackingNotifications,
-        Command::DocsRead,
-        Command::ResearchContextQuery,
-        Command::ContextPolicy,
-    ];
-    about_now.contains(&command)
+/// How the answer to a call may be used again. What Keepa tells of the account is true at that moment only; a sample of it
+/// stays what it is.
+fn reuse(command: Command, params: &Params) -> Reuse {
+    let has = |name: &&str| params.get(&[*name]).is_some();
+    if OF_THE_ACCOUNT.contains(&command) && !params.is_free() {
+        Reuse::Never
+    } else if OF_WHAT_IS_HERE.contains(&command)
+        || FILES.iter().any(has)
+        || params.is_on("no_cache")
+    {
+        Reuse::OnRequest
+    } else {
+        Reuse::Always
+    }
 }
 
 /// Names may be written with dashes; dry runs show the request and what would come of it; answers that refer to files
@@ -173,6 +192,7 @@ fn telling(command: Command, input: Schema) -> Telling {
             service: Some(ServiceInfo {
                 request: outcome.request,
                 token_bucket: outcome.token_bucket,
+                cache_key: None,
             }),
         }))
     };
@@ -181,13 +201,13 @@ fn telling(command: Command, input: Schema) -> Telling {
         |data: &Value| condensed(data).map(|(data, resources)| Condensed { data, resources });
     Telling {
         respell: Some(Arc::new(move |name: &str| spelling.own(name))),
-        moment: Some(Arc::new(|arguments: &Map<String, Value>| {
-            let has = |name: &str| arguments.contains_key(name);
-            let is_fresh = || Params::from(arguments.clone()).is_on("no_cache");
-            FILES.into_iter().any(has) || (has("no_cache") && is_fresh())
+        reuse: Some(Arc::new(move |arguments: &Map<String, Value>| {
+            reuse(command, &Params::from(arguments.clone()))
         })),
+        restate: Some(Arc::new(restated)),
         rehearse: Some(Arc::new(rehearse)),
         condense: Some(Arc::new(condense)),
+        ..Telling::default()
     }
 }
 

@@ -16,6 +16,7 @@ use tollgate_keepa::{
     client::{Body, Client, Failed},
     request::Request,
     service::{Place, Reuse, Roots, Samples, Saved, Shelf, Target, Told, World, no_browser},
+    tool::Profile,
 };
 
 use super::{Shared, kept};
@@ -25,6 +26,8 @@ pub(super) struct CallWorld<'a> {
     pub(super) cx: &'a CallContext,
     /// All questions of a call share its time.
     deadline: Instant,
+    /// What the call itself says its profile is.
+    pub(super) said_profile: Option<Profile>,
     /// When the first of the answers it is made of stops being true; nothing live has an end.
     ends: AtomicI64,
 }
@@ -35,6 +38,7 @@ impl<'a> CallWorld<'a> {
             shared,
             cx,
             deadline: Instant::now() + cx.time_left,
+            said_profile: None,
             ends: AtomicI64::new(i64::MAX),
         }
     }
@@ -154,6 +158,16 @@ impl World for CallWorld<'_> {
 
     fn now_ms(&self) -> i64 {
         self.shared.settings.clock.now().0
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        let in_force = self.cx.profile.as_deref().and_then(Profile::named);
+        // A call narrows the session's profile; whoever allows live reads narrows nothing.
+        let narrows = |profile: &Profile| *profile != Profile::LiveReadAllowed;
+        self.said_profile
+            .filter(narrows)
+            .or(in_force)
+            .or(self.said_profile)
     }
 
     fn roots(&self) -> Roots {

@@ -99,6 +99,7 @@ pub(super) fn all(library: &Library) -> Offers {
         }],
         completes: true,
         open_world: false,
+        instructions: None,
     }
 }
 

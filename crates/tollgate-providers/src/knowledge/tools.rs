@@ -5,8 +5,10 @@ use std::{fmt::Write as _, sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
-    CallContext, Clock, ErrorCode, Event, LogLevel, ProviderError, Tool, ToolSet,
+    CallContext, Clock, ErrorCode, Event, LogLevel, Payload, ProviderError, Status, Tool,
+    ToolResult, ToolSet, Warning,
     store::{StoreError, Versioned},
+    toolset::Output,
 };
 use tollgate_knowledge::{Session, StepError, View};
 
@@ -34,7 +36,7 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
         "Begins a guided consultation that an expert has prepared. Call it with the user's question, \
          word for word, when a new topic begins. Show `response` to the user and offer `options` as a \
          numbered list; then call navigate_session with what the user chose. Stop when `is_complete` \
-         is true. Add no facts of your own.",
+         is true. Add no facts of your own. Success: the state. Fails: the question is empty.",
     );
     let navigate = Tool::read(
         NAVIGATE,
@@ -42,9 +44,12 @@ pub(super) fn add(tools: ToolSet<Shared>) -> ToolSet<Shared> {
         "Takes the next step. `selected_option_id` is the `id` of the option the user means; if none \
          fits, send `provide_more_info` with the user's words in `user_input`. `back`, `restart` and \
          `why` (the path so far) always work. Show `response` and `options` as before. An unknown \
-         session: begin a new one. Another step came first: look at that answer.",
+         session: begin a new one. Another step came first: look at that answer. \
+         Success: the state. Fails: unknown option, with those there are.",
     );
-    tools.tool(own(initiate), begin).tool(own(navigate), go_on)
+    tools
+        .shaped(own(initiate), begin)
+        .shaped(own(navigate), go_on)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -74,7 +79,7 @@ struct NavigateArgs {
 #[derive(Serialize, JsonSchema)]
 struct SessionState {
     /// What to send with the next step.
-    #[schemars(extend("x-identifier" = true))]
+    #[schemars(extend("x-identifier" = true, "x-volatile" = true))]
     session_id: String,
     /// What to tell the user.
     response: String,
@@ -92,6 +97,9 @@ struct SessionState {
     /// What the user's words were taken for.
     #[serde(skip_serializing_if = "Option::is_none")]
     matched: Option<&'static str>,
+    /// What is wrong with the knowledge base at this step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
     /// The nodes so far, this one last.
     path: Vec<String>,
 }
@@ -119,8 +127,23 @@ impl SessionState {
             knowledge_base: view.knowledge_base,
             version: view.version,
             matched: view.matched.map(tollgate_knowledge::Matched::as_str),
+            warning: view.warning,
             path: view.path,
         }
+    }
+
+    /// The answer; one that met a fault of the base says so in its status, too.
+    fn answer(self) -> Result<Output<Self>, ProviderError> {
+        if self.warning.is_none() {
+            return Ok(Output::Data(self));
+        }
+        let payload = Payload::from_serialize(&self).map_err(ProviderError::unavailable)?;
+        let result = ToolResult {
+            status: Status::Degraded,
+            warnings: vec![Warning::BrokenLink],
+            ..ToolResult::ok(payload)
+        };
+        Ok(Output::Result(Box::new(result)))
     }
 }
 
@@ -128,21 +151,21 @@ async fn begin(
     shared: Arc<Shared>,
     args: InitiateArgs,
     cx: CallContext,
-) -> Result<SessionState, ProviderError> {
+) -> Result<Output<SessionState>, ProviderError> {
     let library = shared.shelf.current(&cx).await?;
     let found = tokio::task::spawn_blocking(move || library.start(&args.user_query));
     let found = found.await.map_err(ProviderError::unavailable)?;
     let (session, view) = found.map_err(|error| refusal(&error))?;
     let id = fresh_id()?;
     shared.keep(&cx, &id, None, &session).await?;
-    Ok(SessionState::new(id, view))
+    SessionState::new(id, view).answer()
 }
 
 async fn go_on(
     shared: Arc<Shared>,
     args: NavigateArgs,
     cx: CallContext,
-) -> Result<SessionState, ProviderError> {
+) -> Result<Output<SessionState>, ProviderError> {
     let kept = cx.state.get(&key(&args.session_id)).await;
     let kept = kept.map_err(ProviderError::unavailable)?;
     let Versioned { value, version } = kept.ok_or_else(|| no_session(&args.session_id))?;
@@ -163,7 +186,7 @@ async fn go_on(
     shared
         .keep(&cx, &args.session_id, Some(version), &session)
         .await?;
-    Ok(SessionState::new(args.session_id, view))
+    SessionState::new(args.session_id, view).answer()
 }
 
 impl Shared {

@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tollgate_core::{CallContext, ProviderError};
+use tollgate_core::{CallContext, ProviderError, toolset::bounds};
 use tollgate_sandbox::{Entry, EntryKind, Purpose, Workspace};
 
 use super::work::{Work, hex, misuse};
@@ -35,9 +35,11 @@ struct NewFile {
     path: String,
     /// The content, as text.
     #[serde(default)]
+    #[schemars(length(max = bounds::TEXT))]
     content: Option<String>,
     /// The content, as base64.
     #[serde(default)]
+    #[schemars(length(max = bounds::TEXT))]
     base64: Option<String>,
     /// Whether it can be run as a program.
     #[serde(default)]

@@ -35,7 +35,7 @@ pub(super) fn all(settings: &Settings) -> ToolSet<Work> {
              read, and only the workspace (`/workspace`, where it starts), which is kept between calls of this \
              session, and `/tmp` can be written. Success: `exit_code`, `stdout`, `stderr`, and the `tier` of the \
              sandbox. An `exit_code` other than 0 is the program's own failure: read `stderr`. `limits_reached` \
-             says what it had too much of. No sandbox works here: unsupported, and nothing was run.",
+             says what it had too much of. Fails where no sandbox works: unsupported, and nothing was run.",
         )
         .sets(&["sandbox"])
     };
@@ -53,7 +53,8 @@ pub(super) fn all(settings: &Settings) -> ToolSet<Work> {
         "See what is in the workspace",
         "Lists the files of this session's workspace with size and digest, and gives their contents: text as it \
          is, everything else as base64. Use it after `sandbox.exec`. `paths` chooses files, or folders by a \
-         trailing `/`; `offset` goes on in a file that was cut. Links are listed and never followed.",
+         trailing `/`; `offset` goes on in a file that was cut. Links are listed and never followed. \
+         Success: the files. A path that leads out is rejected.",
     )
     .sets(&["sandbox"]);
     let mut online = Tool {
@@ -61,8 +62,8 @@ pub(super) fn all(settings: &Settings) -> ToolSet<Work> {
         title: "Run code in a sandbox with the network",
         description: "Like sandbox.exec, and the program can call whomever the host can reach, loopback included, by \
                       TCP and UDP; nobody can call it. Use it only if the program has to fetch or send something. It \
-                      exists only where a rule of the operator's permits it; a human agrees to each call. Success and \
-                      failures: as sandbox.exec; `missing` then names `network_shared`.",
+                      exists only where a rule of the operator's permits it; a human agrees to each call. Success: as \
+                      sandbox.exec. Fails: as sandbox.exec; `missing` then names `network_shared`.",
         ..exec.clone()
     };
     online.annotations.open_world = true;
@@ -145,6 +146,7 @@ struct Ran {
     /// What this sandbox did not guarantee.
     missing: Vec<&'static str>,
     /// What it used.
+    #[schemars(extend("x-volatile" = true))]
     usage: Used,
 }
 

@@ -1,16 +1,21 @@
 //! Deterministic answers for every name it is given, for offline work and rehearsals.
 //!
 //! The answer depends on the tool and its arguments only, so a rehearsal of a plan
-//! gives the same picture every time.
+//! gives the same picture every time. Invariant: a stand-in for a tool of ours takes what that
+//! tool takes and answers within its output schema; a plan that works with stand-ins reads what
+//! it will read.
 
-use std::time::Duration;
+mod example;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
+use tokio::sync::OnceCell;
 use tollgate_core::{
     Annotations, Answer, Caching, CallContext, Capability, Cost, ErrorCode, Estimate, Payload,
-    Provider, ProviderError, Raise, Spelled, Surface, Telling, ToolCall, ToolName, ToolResult,
-    ToolSpec, TrustLevel, Usage,
+    Provider, ProviderError, Raise, Schema, Spelled, Surface, Telling, ToolCall, ToolName,
+    ToolResult, ToolSpec, TrustLevel, Usage,
     canonical::{Form, Node, hex_digest},
 };
 
@@ -54,12 +59,57 @@ impl StubTool {
 
 struct Stub {
     tools: Vec<StubTool>,
+    originals: Vec<Arc<dyn Provider>>,
+    /// What the tools are that it stands in for, as far as anybody here offers them.
+    known: OnceCell<HashMap<ToolName, Original>>,
 }
 
-/// Offers whatever it is told to.
-pub fn provider(settings: Settings) -> impl Provider {
+/// What a stand-in has of the tool it stands in for.
+struct Original {
+    description: String,
+    input_schema: Schema,
+    output_schema: Option<Schema>,
+    telling: Telling,
+}
+
+/// Offers whatever it is told to; `originals` may offer the real tools.
+pub fn provider(settings: Settings, originals: Vec<Arc<dyn Provider>>) -> impl Provider {
     Stub {
         tools: settings.tools,
+        originals,
+        known: OnceCell::new(),
+    }
+}
+
+impl Stub {
+    async fn original(&self, name: &ToolName) -> Option<&Original> {
+        let known = self.known.get_or_init(|| async { self.look_up().await });
+        known.await.get(name)
+    }
+
+    /// Asks who offers the real tools; a provider that cannot say has none.
+    async fn look_up(&self) -> HashMap<ToolName, Original> {
+        let mut known = HashMap::new();
+        if self.tools.is_empty() {
+            return known;
+        }
+        for provider in &self.originals {
+            for spec in provider.tools().await.unwrap_or_default() {
+                if self.tools.iter().any(|tool| tool.name == spec.name) {
+                    let original = Original {
+                        description: spec.description,
+                        input_schema: spec.input_schema,
+                        output_schema: spec.output_schema,
+                        telling: Telling {
+                            respell: spec.telling.respell,
+                            ..Telling::default()
+                        },
+                    };
+                    known.entry(spec.name).or_insert(original);
+                }
+            }
+        }
+        known
     }
 }
 
@@ -70,7 +120,11 @@ impl Provider for Stub {
     }
 
     async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
-        Ok(self.tools.iter().map(spec).collect())
+        let mut specs = Vec::with_capacity(self.tools.len());
+        for tool in &self.tools {
+            specs.push(spec(tool, self.original(&tool.name).await));
+        }
+        Ok(specs)
     }
 
     async fn call(&self, call: ToolCall, cx: CallContext) -> Result<Answer, ProviderError> {
@@ -89,18 +143,19 @@ impl Provider for Stub {
                 )),
             }
         }
-        let data = match &tool.answer {
-            Some(answer) => Value::Object(answer.clone()),
-            None => {
-                let canonical = Node::of(&call.arguments).map(|node| node.print(Form::Jcs));
-                let seed = format!("{}\n{}", call.tool, canonical.unwrap_or_default());
-                json!({
-                    "stub": true,
-                    "tool": call.tool.as_str(),
-                    "arguments": call.arguments.value(),
-                    "answer_id": &hex_digest(seed.as_bytes())[..16],
-                })
-            }
+        let original = self.original(&call.tool).await;
+        let schema = original.and_then(|original| original.output_schema.as_ref());
+        let canonical = Node::of(&call.arguments).map(|node| node.print(Form::Jcs));
+        let seed = format!("{}\n{}", call.tool, canonical.unwrap_or_default());
+        let data = match (&tool.answer, schema) {
+            (Some(answer), _) => Value::Object(answer.clone()),
+            (None, Some(schema)) => example::of(schema, &seed),
+            (None, None) => json!({
+                "stub": true,
+                "tool": call.tool.as_str(),
+                "arguments": call.arguments.value(),
+                "answer_id": &hex_digest(seed.as_bytes())[..16],
+            }),
         };
         let mut result = ToolResult::ok(Payload::from(data));
         result.usage = Usage {
@@ -110,18 +165,27 @@ impl Provider for Stub {
     }
 }
 
-fn spec(tool: &StubTool) -> ToolSpec {
+fn spec(tool: &StubTool, original: Option<&Original>) -> ToolSpec {
     let reads = tool.capability == Capability::L0;
+    let anything = || Schema::from(json!({"type": "object"}));
+    let about = original.map_or("", |original| original.description.as_str());
+    // A fixed answer is the operator's own.
+    let output = match (original, &tool.answer) {
+        (Some(original), None) => original.output_schema.clone(),
+        (Some(_), Some(_)) | (None, _) => None,
+    };
     ToolSpec {
         name: tool.name.clone(),
         title: format!("Stand-in for {}", tool.name),
         description: format!(
             "Answers like `{}` would, without doing anything: the same arguments always give the same answer. \
-             Use it to rehearse offline.",
+             Use it to rehearse offline. {about}",
             tool.name
-        ),
-        input_schema: json!({"type": "object"}).into(),
-        output_schema: Some(json!({"type": "object"}).into()),
+        )
+        .trim_end()
+        .to_owned(),
+        input_schema: original.map_or_else(anything, |original| original.input_schema.clone()),
+        output_schema: Some(output.unwrap_or_else(anything)),
         annotations: Annotations {
             read_only: reads,
             idempotent: reads,
@@ -129,7 +193,7 @@ fn spec(tool: &StubTool) -> ToolSpec {
         },
         capability: tool.capability,
         raise: Raise::default(),
-        telling: Telling::default(),
+        telling: original.map_or_else(Telling::default, |original| original.telling.clone()),
         provider_id: "stub".to_owned(),
         requires_confirm: false,
         timeout_ms: 5_000,
@@ -154,6 +218,7 @@ fn spec(tool: &StubTool) -> ToolSpec {
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        upstream: None,
         page: None,
         spelled: Spelled::default(),
         more: Map::new(),

@@ -8,6 +8,7 @@
 //! another's, however often the server is started again.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     hash::{BuildHasher, Hasher, RandomState},
     sync::{
@@ -19,7 +20,7 @@ use std::{
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tollgate_core::{
@@ -345,7 +346,7 @@ impl Upstream {
         responses: &InputResponses,
     ) -> Result<Resumed, ProviderError> {
         let message = match responses.answers.values().next() {
-            Some(answer) => rpc::answer(&held.question, answer.raw()),
+            Some(answer) => rpc::answer(&held.question, &without_meta(answer)),
             None => rpc::refusal(&held.question, -32603, "nobody answered"),
         };
         let sent = held.peer.link.send(message).await;
@@ -451,12 +452,40 @@ impl Upstream {
     }
 }
 
+/// An answer without what its client says beside it, at every depth: nobody sees or approves that.
+fn without_meta(answer: &Payload) -> Cow<'_, str> {
+    fn strip(value: &mut Value) -> bool {
+        match value {
+            Value::Object(fields) => {
+                let had = fields.remove("_meta").is_some();
+                fields
+                    .values_mut()
+                    .fold(had, |found, value| strip(value) | found)
+            }
+            Value::Array(items) => items
+                .iter_mut()
+                .fold(false, |found, value| strip(value) | found),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
+    }
+    let raw = answer.raw();
+    // A name can be spelled with escapes.
+    if !raw.contains("_meta") && !raw.contains('\\') {
+        return Cow::Borrowed(raw);
+    }
+    let mut value = answer.value().clone();
+    match strip(&mut value) {
+        true => Cow::Owned(value.to_string()),
+        false => Cow::Borrowed(raw),
+    }
+}
+
 /// The answers and the state as a modern server wants them back.
 pub(super) fn fields(responses: &InputResponses, state: Option<&str>) -> String {
     let answers: Vec<String> = responses
         .answers
         .iter()
-        .map(|(id, answer)| format!("{}:{}", rpc::quoted(id), answer.raw()))
+        .map(|(id, answer)| format!("{}:{}", rpc::quoted(id), without_meta(answer)))
         .collect();
     let mut fields = String::new();
     if !answers.is_empty() {

@@ -4,17 +4,15 @@
 //! limit the gate sets for the whole of it. Whoever gives up says so to the server.
 
 use std::{
-    sync::{Arc, LazyLock, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use memchr::memmem;
-use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 use tollgate_core::{
     Answer, CallContext, ErrorCode, Event, InputRequest, LogLevel, Payload, ProviderError, Shape,
-    Status, ToolCall, ToolResult, offer,
+    ToolCall, ToolResult, offer,
 };
 
 use super::{
@@ -22,7 +20,9 @@ use super::{
     known::Entry,
     life::Phase,
     link::{Exchange, LinkError, Next},
-    mirror, pages,
+    mirror,
+    outcome::{self, is_error},
+    pages,
     patience::Patience,
     peer::{Extras, Peer},
     rewrite,
@@ -108,7 +108,7 @@ impl Upstream {
             let (modern, tasks) = (peer.modern, job.tasks);
             return match self.run(job, peer, turn, cx).await {
                 Ok(ask::Reached::Asks(request)) => Ok(Answer::NeedsInput(request)),
-                Ok(ask::Reached::Answer(payload)) => Ok(Answer::Done(self.result(payload))),
+                Ok(ask::Reached::Answer(payload)) => self.result(payload).map(Answer::Done),
                 Err(error) if modern && !tasks && tasks::are_wanted(&error) => {
                     entry.tasks.store(true, Ordering::Relaxed);
                     continue;
@@ -166,18 +166,18 @@ impl Upstream {
         }
     }
 
-    fn result(&self, payload: Payload) -> ToolResult {
-        let failed = is_error(&payload);
-        let payload = rewrite::links(&self.names, payload);
-        ToolResult {
+    fn result(&self, payload: Payload) -> Result<ToolResult, ProviderError> {
+        let reader = outcome::Reader {
+            server: &self.settings.name,
+            names: &self.names,
+            format: self.settings.result_format,
             shape: if self.settings.envelope {
-                Shape::Data
+                Shape::Wrapped
             } else {
                 Shape::Native
             },
-            status: if failed { Status::Error } else { Status::Ok },
-            ..ToolResult::ok(payload)
-        }
+        };
+        reader.outcome(rewrite::links(&self.names, payload))
     }
 
     /// Reads a resource, takes a prompt or completes an argument.
@@ -374,7 +374,7 @@ impl Upstream {
                         return Ok(Step::Asked(Box::new(running), question));
                     }
                     // Some do without; if this one fails then, that is why.
-                    Box::pin(running.peer.brush_off(&id, &method, &params)).await;
+                    Box::pin(running.peer.decline(&id, &method, &params)).await;
                     let server = &self.settings.name;
                     unasked = unasked.or_else(|| ask::unasked(server, &method, params));
                 }
@@ -498,49 +498,9 @@ fn level(name: &str) -> LogLevel {
     }
 }
 
-/// Whether a result says of itself that it is a failure; most need no second look.
-fn is_error(payload: &Payload) -> bool {
-    #[derive(Deserialize)]
-    struct Says {
-        #[serde(default, rename = "isError")]
-        is_error: Value,
-    }
-    static NAME: LazyLock<memmem::Finder<'_>> =
-        LazyLock::new(|| memmem::Finder::new("\"isError\""));
-    let raw = payload.raw().as_bytes();
-    let said = |place: usize| &raw[place + NAME.needle().len()..];
-    let may_be = |place: usize| !said(place).starts_with(b":false");
-    NAME.find_iter(raw).any(may_be)
-        && serde_json::from_str::<Says>(payload.raw()).is_ok_and(|says| says.is_error == true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_result_that_says_so_itself_is_a_failure() {
-        for (text, failed) in [
-            (r#"{"content":[]}"#, false),
-            (r#"{"content":[],"isError":false}"#, false),
-            (r#"{"content":[],"isError":true}"#, true),
-            (r#"{"content":[],"isError" : true}"#, true),
-            (r#"{"content":[],"isError": false}"#, false),
-            (
-                r#"{"structuredContent":{"isError":true},"isError":false}"#,
-                false,
-            ),
-            (
-                r#"{"structuredContent":{"isError":false},"isError":true}"#,
-                true,
-            ),
-            (r#"{"structuredContent":{"isError":true}}"#, false),
-            (r#"{"content":[{"text":"\"isError\":true"}]}"#, false),
-        ] {
-            let payload = Payload::parse(text.to_owned()).unwrap();
-            assert_eq!(is_error(&payload), failed, "{text}");
-        }
-    }
 
     #[test]
     fn what_is_added_to_an_error_is_cut_to_what_somebody_reads() {

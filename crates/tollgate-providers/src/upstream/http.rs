@@ -39,6 +39,8 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// The longest time that a server is left alone because it asks for that.
+const LONGEST_REST: Duration = Duration::from_secs(3600);
 const BROKEN: &str = "the stream broke before the answer";
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -64,6 +66,8 @@ pub(super) struct Http {
     tokens: Option<Box<Tokens>>,
     /// When it last said something.
     heard: Arc<Pulse>,
+    /// Until when it wants to be left alone.
+    rests: Mutex<Option<Instant>>,
     /// What is under way at an older server.
     pub(super) calls: Calls,
 }
@@ -138,6 +142,7 @@ impl Http {
             garbage,
             lost: watch::channel(None).0,
             heard: Arc::new(Pulse(Mutex::new(Instant::now()))),
+            rests: Mutex::new(None),
             calls: Calls::default(),
         })
     }
@@ -171,10 +176,19 @@ impl Http {
 
     /// Sends a request and waits for the beginning of its answer.
     pub(super) async fn exchange(&self, letter: Letter, id: u64) -> Result<Exchange, LinkError> {
+        // Lists have a pace of their own.
+        let is_call = rpc::is_call(&letter.body);
+        if is_call {
+            self.check_rest()?;
+        }
         let response = self.allowed(letter).await?;
         self.remember_session(&response);
         if !response.status.is_success() {
-            return Box::pin(self.refused(response)).await;
+            let refused = Box::pin(self.refused(response)).await;
+            if let (true, Err(LinkError::RateLimited(wait))) = (is_call, &refused) {
+                self.rest(*wait);
+            }
+            return refused;
         }
         if is_stream(&response) {
             return Ok(Exchange::Stream {
@@ -352,13 +366,31 @@ impl Http {
         let arrival = self.wire.send(letter).await.map_err(|error| {
             let why = error.to_string();
             match error {
-                WireError::Unreachable => drop(self.lost.send_replace(Some(why.clone()))),
+                WireError::Unreachable | WireError::Certificate(_) => {
+                    drop(self.lost.send_replace(Some(why.clone())));
+                }
                 WireError::Broken(_) => {}
             }
             LinkError::Lost(why)
         })?;
         self.heard.beat();
         Ok(arrival)
+    }
+
+    /// Sends nothing before the time that it asked for is over.
+    fn check_rest(&self) -> Result<(), LinkError> {
+        let rests = *self.rests.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = rests.and_then(|until| until.checked_duration_since(Instant::now()));
+        match left.filter(|left| !left.is_zero()) {
+            Some(left) => Err(LinkError::RateLimited(Some(left.as_secs() + 1))),
+            None => Ok(()),
+        }
+    }
+
+    fn rest(&self, seconds: Option<u64>) {
+        let seconds = seconds.map(|seconds| Duration::from_secs(seconds).min(LONGEST_REST));
+        let until = seconds.and_then(|seconds| Instant::now().checked_add(seconds));
+        *self.rests.lock().unwrap_or_else(PoisonError::into_inner) = until;
     }
 
     /// For how long it has said nothing.

@@ -13,21 +13,25 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::Semaphore;
 use tollgate_core::{Offers, ToolSpec};
+use tollgate_sanitize::visible;
 
 use super::{
     Upstream, excerpt,
-    lock::{Lock, Offering, Pinned, Stamp, Standing, Standings, Told, oddities},
+    lock::{Definitions, INSTRUCTIONS, Lock, Offering, Pinned, Stamp, Standing, Standings, Told},
     mirror,
     offered::{self, Offered},
     peer::Listed,
     readable::{LARGEST, Readable, cut, readable},
     settings::Transport,
     specs::{self, Definition},
+    suspect::oddities,
 };
 
+/// The most that is passed on of a server's instructions, in bytes.
+const MOST_INSTRUCTIONS: usize = 2048;
 /// Odd things of one server that an operator is told of.
 const MOST_TOLD: usize = 1000;
 
@@ -64,6 +68,7 @@ pub(super) struct Studied {
     /// Later lists have higher numbers.
     number: u64,
     tools: Vec<(String, Told)>,
+    instructions: Option<Told>,
     offers: Offers,
     offering: Offering,
 }
@@ -74,6 +79,11 @@ pub(super) struct Taken {
     studied: Option<Arc<Studied>>,
     /// The file of pins it was compared with.
     pins: Option<Stamp>,
+}
+
+/// Instructions as they were said.
+fn text(told: &Told) -> Option<String> {
+    serde_json::from_str(told.definition.get()).ok()
 }
 
 impl Upstream {
@@ -113,9 +123,25 @@ impl Upstream {
         Studied {
             number,
             tools,
+            instructions: self.study_instructions(listed),
             offers,
             offering,
         }
+    }
+
+    /// What of its instructions can be passed on: the beginning, without what it hides.
+    fn study_instructions(&self, listed: &Listed) -> Option<Told> {
+        let said = listed.instructions.as_deref()?;
+        let whole = to_raw_value(said).ok()?;
+        self.look_twice(INSTRUCTIONS, whole.get());
+        let shown = visible(said);
+        let shown = shown.trim();
+        let end = shown.floor_char_boundary(MOST_INSTRUCTIONS);
+        let shown = match shown.get(..end) {
+            Some(beginning) if end < shown.len() => format!("{beginning}…"),
+            Some(_) | None => shown.to_owned(),
+        };
+        (!shown.is_empty()).then(|| Told::of_text(&shown))?
     }
 
     fn study_tools(&self, listed: &Listed) -> Vec<(String, Told)> {
@@ -172,7 +198,10 @@ impl Upstream {
         let before = self.known().filter(|_| last == studied.number);
         let known = Known {
             tools: self.reviewed(studied, standings.as_ref(), before.as_deref()),
-            offers: studied.offers.clone(),
+            offers: Offers {
+                instructions: self.standing_instructions(studied, standings.as_ref()),
+                ..studied.offers.clone()
+            },
             reads: false,
         };
         let mut place = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,6 +209,21 @@ impl Upstream {
         drop(place);
         taken.studied = Some(Arc::clone(studied));
         taken.pins = pins;
+    }
+
+    /// Its instructions, unless they are not what was accepted.
+    fn standing_instructions(
+        &self,
+        studied: &Studied,
+        standings: Option<&Standings>,
+    ) -> Option<String> {
+        let told = studied.instructions.as_ref()?;
+        let standing = standings.and_then(|standings| standings.get(INSTRUCTIONS));
+        let is_accepted = match standing {
+            Some(standing) => *standing == Standing::Accepted,
+            None => self.lock.is_none(),
+        };
+        is_accepted.then(|| text(told))?
     }
 
     /// Tells the operator of a tool that hides something or commands, once in this process.
@@ -235,12 +279,19 @@ impl Upstream {
         });
         let tools = self.by_name(entries);
         let offered = pinned.offered.as_ref().map(Offered::listed);
+        let reads = pinned.offers && offered.is_none();
+        let offers = offered.map_or_else(Offers::default, |listed| {
+            readable(&self.names, &listed).offers
+        });
+        let instructions = pinned.instructions.as_ref();
+        let instructions = instructions.and_then(|pin| pin.accepted.as_ref());
         let known = Known {
             tools,
-            reads: pinned.offers && offered.is_none(),
-            offers: offered.map_or_else(Offers::default, |listed| {
-                readable(&self.names, &listed).offers
-            }),
+            reads,
+            offers: Offers {
+                instructions: instructions.and_then(text),
+                ..offers
+            },
         };
         // Tools that wait are only listed once the server has told of them again.
         let is_only_read = pinned.tools.is_empty() && !known.offers.is_empty();
@@ -257,7 +308,11 @@ impl Upstream {
             return (None, None);
         };
         let server = &self.settings;
-        let compared = lock.review(&server.name, &studied.tools, server.pin, &studied.offering);
+        let said = Definitions {
+            tools: &studied.tools,
+            instructions: studied.instructions.as_ref(),
+        };
+        let compared = lock.review(&server.name, &said, server.pin, &studied.offering);
         match compared {
             Ok((standings, stamp)) => (Some(standings), stamp),
             Err(error) => {
@@ -359,6 +414,9 @@ fn aside(standing: Standing, server: &str) -> Option<String> {
     let what = match standing {
         Standing::Accepted => return None,
         Standing::New => "nobody has accepted it yet",
+        Standing::Suspect => {
+            "what it says of itself could mislead a model, and nobody has accepted it"
+        }
         Standing::Changed => "it is not what was accepted",
     };
     Some(format!(

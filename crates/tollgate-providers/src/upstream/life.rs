@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     sync::{Arc, PoisonError},
     time::Duration,
 };
@@ -15,7 +16,7 @@ use tollgate_core::{ErrorCode, Notice};
 use tollgate_sandbox::{Program, spawn_supervised};
 
 use super::{
-    Upstream,
+    Upstream, causes,
     chatter::{self, Chatter, Hears, Word},
     control::Control,
     excerpt,
@@ -264,6 +265,9 @@ impl Upstream {
         let count = self.known().map_or(0, |known| known.tools.len());
         let ready = format!("it speaks {} and offers {count} tools", peer.version);
         self.journal("mcp.ready", &ready);
+        if let Some(journal) = &self.journal {
+            journal.recovered(&self.settings.name);
+        }
         self.stall.forget();
         self.set(Phase::Up(Arc::clone(peer)));
         *up = Some(Instant::now());
@@ -401,9 +405,15 @@ impl Upstream {
                 if cwd.as_ref().is_some_and(|folder| !folder.is_dir()) {
                     return Err(failed("the folder it starts in is not there".to_owned()));
                 }
+                let path = env.get("PATH").map(OsString::from);
+                let started = causes::Started {
+                    command,
+                    cwd: cwd.as_deref(),
+                    path: path.as_deref(),
+                };
                 let child = spawn_supervised(program)
                     .await
-                    .map_err(|error| failed(format!("`{command}` cannot be started: {error}")))?;
+                    .map_err(|error| failed(causes::of_start(&started, &error)))?;
                 self.hear(&child.watch);
                 let stdio = Stdio::new(child, limit, chatter, garbage);
                 Ok(Arc::new(Link::Stdio(stdio)))
@@ -430,7 +440,9 @@ fn stillborn(link: &Link, why: &str) -> Trouble {
     let mut reason = why.to_owned();
     if let Link::Stdio(stdio) = link {
         let said = stdio.watch.stderr().text();
-        if let Some(last) = said.lines().rev().find(|line| !line.trim().is_empty()) {
+        if let Some(cause) = causes::told(&said) {
+            reason = format!("{reason}; {cause}");
+        } else if let Some(last) = said.lines().rev().find(|line| !line.trim().is_empty()) {
             let last = excerpt::of(last, LAST_WORDS);
             reason = format!("{reason}; it said: {last}");
         }

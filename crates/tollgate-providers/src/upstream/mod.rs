@@ -7,6 +7,7 @@
 mod ask;
 mod backlog;
 mod call;
+mod causes;
 mod chatter;
 mod control;
 mod excerpt;
@@ -24,6 +25,7 @@ mod names;
 mod oauth;
 mod offered;
 mod older;
+mod outcome;
 mod pace;
 mod pages;
 mod patience;
@@ -38,6 +40,7 @@ mod spoken;
 mod sse;
 mod stall;
 mod stdio;
+mod suspect;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -66,11 +69,14 @@ use tollgate_core::{
 };
 
 pub use control::{Restarted, restart};
-pub use lock::{Lock, Pin, Pinned, Pins, Told, oddities};
+pub use lock::{INSTRUCTIONS, Lock, Pin, Pinned, Pins, Told};
 pub use names::refused_bare;
 pub use offered::{OddOffer, Offered};
-pub use settings::{Era, Journal, OAuth, Pinning, SecretSource, Server, Settings, Tool, Transport};
+pub use settings::{
+    Era, Journal, OAuth, Pinning, ResultFormat, SecretSource, Server, Settings, Tool, Transport,
+};
 pub use specs::proposed;
+pub use suspect::oddities;
 
 use self::{
     control::Control,
@@ -323,9 +329,32 @@ impl Upstream {
 
     /// Waits until something is known of it (anew, if that is wanted), it failed, or patience is
     /// at its end.
-    async fn acquaint(self: &Arc<Self>) -> Option<String> {
+    async fn acquaint(self: &Arc<Self>, patience: Duration) -> Option<String> {
+        let trouble = self.waited_for(patience).await;
+        if let (Some(journal), Some(why)) = (&self.journal, &trouble) {
+            let settings = self.settings.digest();
+            journal.failed(&self.settings.name, &settings, why);
+        }
+        trouble
+    }
+
+    /// Why nobody waits for it: somebody did a short while ago, in vain.
+    fn last_failure(&self) -> Option<String> {
+        let journal = self.journal.as_ref()?;
+        journal.last_failure(&self.settings.name, &self.settings.digest())
+    }
+
+    /// Whether a tool of this name could be its own, though it is not known.
+    fn may_offer(&self, tool: &str) -> bool {
+        let is_alias = |own: &Tool| own.alias.as_deref() == Some(tool);
+        !self.settings.prefix
+            || self.names.is_own(tool)
+            || self.settings.tools.values().any(is_alias)
+    }
+
+    async fn waited_for(self: &Arc<Self>, patience: Duration) -> Option<String> {
         let mut changed = self.changed.subscribe();
-        let deadline = tokio::time::sleep(self.patience);
+        let deadline = tokio::time::sleep(patience);
         tokio::pin!(deadline);
         self.begin();
         loop {
@@ -339,7 +368,12 @@ impl Upstream {
             }
             tokio::select! {
                 _ = changed.changed() => {}
-                () = &mut deadline => return Some(STARTING.to_owned()),
+                () = &mut deadline => {
+                    let waited = patience.as_secs_f32();
+                    return Some(format!(
+                        "it did not say what it offers within {waited} s; `tollgate mcp status` waits longer"
+                    ));
+                }
             }
         }
     }
@@ -368,13 +402,20 @@ impl Provider for Handle {
         &self.0.id
     }
 
+    fn forwards_meta(&self) -> &[String] {
+        &self.0.settings.forward_meta
+    }
+
     async fn tools(&self) -> Result<Vec<ToolSpec>, ProviderError> {
         let server = &self.0;
         let is_asked = server.afresh || server.known().is_none();
-        let trouble = if is_asked && !server.patience.is_zero() {
-            server.acquaint().await
-        } else {
+        let trouble = if !is_asked || server.patience.is_zero() {
             None
+        } else {
+            match server.last_failure().filter(|_| !server.afresh) {
+                Some(why) => Some(why),
+                None => server.acquaint(server.patience).await,
+            }
         };
         let Some(known) = server.known() else {
             return match trouble {
@@ -396,6 +437,20 @@ impl Provider for Handle {
             .values()
             .map(|entry| with_state(entry))
             .collect())
+    }
+
+    async fn acquaint(&self, tool: Option<&str>, patience: Duration) -> bool {
+        let server = &self.0;
+        let is_wanted = match tool {
+            Some(tool) => server.may_offer(tool),
+            None => server.last_failure().is_none(),
+        };
+        if !is_wanted || server.known().is_some() {
+            return false;
+        }
+        // Why it is not there is told by whoever asks for one of its tools.
+        let _trouble = server.acquaint(patience).await;
+        server.known().is_some()
     }
 
     async fn offers(&self) -> Result<Offers, ProviderError> {

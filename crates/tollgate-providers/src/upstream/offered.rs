@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{lock::oddities, peer::Listed};
+use super::{peer::Listed, suspect::oddities};
 
 /// The most that is kept of one server, in bytes.
 const MOST: usize = 256 << 10;

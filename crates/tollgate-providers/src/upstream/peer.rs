@@ -49,6 +49,8 @@ pub(super) struct Peer {
     pub(super) modern: bool,
     pub(super) version: String,
     pub(super) capabilities: Value,
+    /// How it wants to be used, in its own words.
+    instructions: Option<String>,
     /// Ends whatever listens to it.
     pub(super) over: CancellationToken,
     next: AtomicU64,
@@ -98,6 +100,7 @@ pub(super) struct Listed {
     pub(super) templates: Vec<Box<RawValue>>,
     pub(super) prompts: Vec<Box<RawValue>>,
     pub(super) completes: bool,
+    pub(super) instructions: Option<String>,
     /// Lists beside that of its tools that could not be read, and why.
     pub(super) unread: Vec<(&'static str, AskError)>,
 }
@@ -144,6 +147,7 @@ impl Peer {
             modern: true,
             version: MODERN.to_owned(),
             capabilities: said.value()["capabilities"].clone(),
+            instructions: instructions(said),
             over: CancellationToken::new(),
             next: AtomicU64::new(100),
         }
@@ -257,6 +261,16 @@ impl Peer {
         brush_off(&self.link, id, method, params).await;
     }
 
+    /// Answers a question of a call whose client cannot be asked it. A client that has no roots
+    /// has none to tell; outside of a call nobody knows whether there are any.
+    pub(super) async fn decline(&self, id: &RawValue, method: &str, params: &Payload) {
+        if method == "roots/list" {
+            drop(self.link.send(rpc::answer(id, r#"{"roots":[]}"#)).await);
+        } else {
+            self.brush_off(id, method, params).await;
+        }
+    }
+
     /// Whether it still answers at all.
     pub(super) async fn is_awake(&self, patience: Duration) -> bool {
         let method = if self.modern {
@@ -279,6 +293,7 @@ impl Peer {
         let can = |what: &str| self.capabilities.get(what).is_some_and(Value::is_object);
         let mut listed = Listed {
             completes: can("completions"),
+            instructions: self.instructions.clone(),
             ..Listed::default()
         };
         listed.tools = match self.pages("tools/list", patience).await {
@@ -382,7 +397,6 @@ impl Peer {
 pub(super) async fn brush_off(link: &Link, id: &RawValue, method: &str, params: &Payload) {
     let message = match method {
         "ping" => rpc::answer(id, "{}"),
-        "roots/list" => rpc::answer(id, r#"{"roots":[]}"#),
         _ if ask::is_page(method, params) => rpc::refusal(
             id,
             RpcError::INVALID_PARAMS,
@@ -546,6 +560,10 @@ async fn once(link: &Link, id: u64, method: &str, params: String) -> Result<Payl
     }
 }
 
+fn instructions(said: &Payload) -> Option<String> {
+    said.value()["instructions"].as_str().map(str::to_owned)
+}
+
 /// The handshake of older servers.
 async fn initialize(link: &Arc<Link>) -> Result<Peer, AskError> {
     let version = env!("CARGO_PKG_VERSION");
@@ -568,6 +586,7 @@ async fn initialize(link: &Arc<Link>) -> Result<Peer, AskError> {
         modern: false,
         version: version.to_owned(),
         capabilities: said.value()["capabilities"].clone(),
+        instructions: instructions(&said),
         over: CancellationToken::new(),
         next: AtomicU64::new(100),
     })

@@ -79,6 +79,7 @@ pub(super) fn readable(names: &Names, listed: &Listed) -> Readable {
         base: names.rewrites().then(|| names.uri("")),
         completes: listed.completes,
         open_world: true,
+        instructions: None,
     };
     Readable { offers, refused }
 }

@@ -145,6 +145,13 @@ pub(super) fn request(id: u64, method: &str, params: &str) -> String {
     [open, &id, named, method, with, params, "}"].concat()
 }
 
+/// Whether a request that [`request`] printed is a call of a tool.
+pub(super) fn is_call(printed: &[u8]) -> bool {
+    const CALL: &[u8] = br#","method":"tools/call","#;
+    let begins = printed.get(..64).unwrap_or(printed);
+    begins.windows(CALL.len()).any(|part| part == CALL)
+}
+
 /// Prints a notification; `params` is an object already.
 pub(super) fn notification(method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#)

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use tollgate_core::{Capability, Secret};
+use tollgate_core::{Capability, Secret, canonical::hex_digest};
 
 /// Everything about upstream servers.
 #[derive(Clone, Default)]
@@ -38,6 +38,17 @@ pub trait Journal: Send + Sync {
     /// Takes one event; must not block.
     fn note(&self, event: &'static str, server: &str, message: &str);
 
+    /// Takes why a server could not be reached when somebody waited for it, for processes that
+    /// come later; `settings` is a digest of how it is reached.
+    fn failed(&self, server: &str, settings: &str, reason: &str);
+
+    /// Takes that a server can be reached.
+    fn recovered(&self, server: &str);
+
+    /// Why a server that is reached in this way could not be reached a short while ago, in this
+    /// process or another.
+    fn last_failure(&self, server: &str, settings: &str) -> Option<String>;
+
     /// Takes what a process of a server said on standard error, after `missed` bytes that
     /// came too fast to be kept; may wait for a disk.
     fn said(&self, server: &str, process: u32, missed: u64, text: &str);
@@ -72,12 +83,16 @@ pub struct Server {
     pub prefix: bool,
     /// Whether what its tools say about themselves may lower their risk.
     pub trust_annotations: bool,
+    /// The keys of a caller's `_meta` that it is forwarded.
+    pub forward_meta: Vec<String>,
     /// What its tools can do unless something says otherwise.
     pub default_capability: Option<Capability>,
     /// Whether a tool that was never seen may be called at once.
     pub pin: Pinning,
     /// Whether results are wrapped like those of other tools.
     pub envelope: bool,
+    /// How its results tell of success and failure.
+    pub result_format: ResultFormat,
     /// What is said about single tools, by the server's own names.
     pub tools: BTreeMap<String, Tool>,
 }
@@ -160,6 +175,16 @@ pub enum Pinning {
     Off,
 }
 
+/// How the results of a server tell of success and failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ResultFormat {
+    /// By `isError`, and by the `status` of what has all five fields of a unified result.
+    #[default]
+    Auto,
+    /// By the `status` of a unified result (`status, data, warnings, error, meta`), always.
+    ToolResult,
+}
+
 /// What an operator says about one tool.
 #[derive(Debug, Clone, Default)]
 pub struct Tool {
@@ -173,6 +198,8 @@ pub struct Tool {
     pub hidden: bool,
     /// Another name it answers to.
     pub alias: Option<String>,
+    /// The argument that names what it reads or writes; `*` is everything the server keeps.
+    pub object: Option<String>,
 }
 
 impl Server {
@@ -192,9 +219,11 @@ impl Server {
             health_interval: Duration::from_secs(15),
             prefix: true,
             trust_annotations: false,
+            forward_meta: Vec::new(),
             default_capability: None,
             pin: Pinning::OnSight,
             envelope: false,
+            result_format: ResultFormat::Auto,
             tools: BTreeMap::new(),
         }
     }
@@ -203,6 +232,11 @@ impl Server {
     pub(super) fn longest_silence(&self) -> Duration {
         let single = self.tools.values().filter_map(|tool| tool.timeout);
         single.fold(self.timeout, Duration::max)
+    }
+
+    /// Tells whether it is still reached in the same way.
+    pub(super) fn digest(&self) -> String {
+        hex_digest(format!("{:?}", self.transport).as_bytes())
     }
 
     /// The provider's id.

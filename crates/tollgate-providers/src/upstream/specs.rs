@@ -3,13 +3,13 @@
 //! Invariant: a server's word may raise the risk of its tools and never lower it, unless the
 //! operator says that its word counts. A tool that says nothing may do anything.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use tollgate_core::{
-    Annotations, Caching, Capability, Cost, Raise, Shape, Spelled, Surface, Telling, ToolName,
-    ToolSpec, TrustLevel,
+    Annotations, Caching, Capability, Cost, Raise, RiskLevel, Shape, Spelled, Surface, Telling,
+    ToolName, ToolSpec, TrustLevel, UpstreamTool, object_in,
 };
 use tollgate_sanitize::visible;
 
@@ -87,6 +87,11 @@ impl Definition {
 pub(super) struct Grade {
     pub(super) capability: Capability,
     pub(super) annotations: Annotations,
+    pub(super) risk_level: RiskLevel,
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The spec of a tool; `None` if it cannot have a name here.
@@ -120,10 +125,13 @@ pub(super) fn spec(
         annotations: grade.annotations,
         capability: grade.capability,
         raise: Raise::default(),
-        telling: Telling::default(),
+        telling: Telling {
+            object: own.and_then(|own| own.object.as_deref()).map(object_in),
+            ..Telling::default()
+        },
         provider_id: server.id(),
         requires_confirm: own.is_some_and(|own| own.confirm),
-        timeout_ms: u64::try_from(server.max_timeout.as_millis()).unwrap_or(u64::MAX),
+        timeout_ms: millis(server.max_timeout),
         toolsets: vec![server.name.clone(), "mcp".to_owned()],
         requires_explicit_toolset: false,
         surfaces: Surface::ALL.to_vec(),
@@ -136,10 +144,14 @@ pub(super) fn spec(
             .collect(),
         service_command: None,
         shape: if server.envelope {
-            Shape::Data
+            Shape::Wrapped
         } else {
             Shape::Native
         },
+        upstream: Some(UpstreamTool {
+            risk_level: grade.risk_level,
+            silence_ms: millis(own.and_then(|own| own.timeout).unwrap_or(server.timeout)),
+        }),
         page: None,
         more: if unseen {
             Map::new()
@@ -199,6 +211,7 @@ pub(super) fn grade(server: &Server, tool: &Definition) -> Grade {
         None => Grade {
             capability: Capability::L2,
             annotations: Annotations::UNKNOWN,
+            risk_level: RiskLevel::Unknown,
         },
     }
 }
@@ -235,6 +248,11 @@ fn graded(capability: Capability, hints: &Hints, counts: bool) -> Grade {
     Grade {
         capability,
         annotations,
+        risk_level: if reads {
+            RiskLevel::ReadOnly
+        } else {
+            RiskLevel::Write
+        },
     }
 }
 
@@ -345,6 +363,7 @@ mod tests {
         let unknown = Grade {
             capability: Capability::L2,
             annotations: Annotations::UNKNOWN,
+            risk_level: RiskLevel::Unknown,
         };
         assert_eq!(grade(&server(), &modest), unknown);
         assert_eq!(grade(&server(), &tool(json!({}))), unknown);

@@ -161,6 +161,14 @@ async fn no_progress_extends_the_wait_beyond_the_cap() {
 struct Notes(Mutex<Vec<Instant>>);
 
 impl Journal for Notes {
+    fn failed(&self, _server: &str, _settings: &str, _reason: &str) {}
+
+    fn recovered(&self, _server: &str) {}
+
+    fn last_failure(&self, _server: &str, _settings: &str) -> Option<String> {
+        None
+    }
+
     fn note(&self, event: &'static str, _: &str, message: &str) {
         assert_eq!(event, "mcp.spawn.failed", "{message}");
         self.0.lock().unwrap().push(Instant::now());

@@ -56,6 +56,8 @@ enum Body {
 pub(super) enum WireError {
     #[error("nobody answers at its address")]
     Unreachable,
+    #[error("its certificate is not accepted: {0}")]
+    Certificate(&'static str),
     #[error("the connection broke: {0}")]
     Broken(String),
 }
@@ -97,7 +99,7 @@ impl Wire {
                     .body(letter.body);
                 let mut response = request.send().await.map_err(|error| {
                     if error.is_connect() {
-                        WireError::Unreachable
+                        certificate(&error).map_or(WireError::Unreachable, WireError::Certificate)
                     } else {
                         WireError::Broken(innermost(&error.without_url()))
                     }
@@ -276,6 +278,28 @@ pub(super) fn is_loopback(url: &Url) -> bool {
         let address = bare.parse::<std::net::IpAddr>();
         host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     })
+}
+
+/// What is wrong with its certificate, if that is why there is no connection.
+fn certificate(error: &reqwest::Error) -> Option<&'static str> {
+    let told = innermost(error);
+    let problem = told.split_once("invalid peer certificate")?.1;
+    let has = |word: &str| problem.contains(word);
+    Some(
+        if has("UnknownIssuer") || has("SelfSigned") || has("CaUsedAsEndEntity") {
+            "it is self-signed or of an authority that this machine does not trust; add that authority to the system's certificates"
+        } else if has("Expired") || has("expired") {
+            "it has expired"
+        } else if has("NotValidYet") {
+            "it is not valid yet; check the clocks"
+        } else if has("NotValidForName") {
+            "it is not for this host"
+        } else if has("Revoked") {
+            "it was revoked"
+        } else {
+            "it is not valid"
+        },
+    )
 }
 
 fn innermost(error: &dyn std::error::Error) -> String {

@@ -10,6 +10,7 @@ use tollgate_web::{Content, extract};
 use super::{
     faults::told,
     tools::{Reader, completeness, shaped},
+    view::PageContent,
 };
 
 /// How long the HTML that a caller brings along may be.
@@ -29,6 +30,10 @@ pub(super) struct ExtractArgs {
     /// Whose lists of hosts count beside those of all connections; for `browser`, what a server says along with an error is a page too.
     #[serde(default)]
     boundary: Boundary,
+    /// With it the answer has `content`: the page as browser.get_page_content gives one, with so many characters of its text.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 50_000))]
+    content_length: Option<usize>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -71,6 +76,9 @@ pub(super) struct ExtractAnswer {
     extraction_method: String,
     /// Whether scripts seem to draw what matters of the page; a browser shows it then.
     needs_script: bool,
+    /// The page in sections, if `content_length` was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<PageContent>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -117,6 +125,10 @@ pub(super) async fn run(
         }
         (None, None) => return Err(ProviderError::rejected("give `url` or `html`")),
     };
+    let content = args.content_length.map(|most| {
+        let url = url.as_deref().unwrap_or_default();
+        PageContent::of(&found, url, most, truncated)
+    });
     let (shape, warnings) = completeness(truncated, found.text.is_empty());
     let links = found.links.into_iter().map(|link| FoundLink {
         text: link.text,
@@ -138,6 +150,7 @@ pub(super) async fn run(
         truncated,
         extraction_method: found.method.name().to_owned(),
         needs_script: found.needs_script,
+        content,
     };
     shaped(&answer, shape, warnings)
 }

@@ -77,8 +77,10 @@ pub(super) struct Fetched {
     /// How the text was found: `readability`, `whole_page`, or `none` if it is the body itself.
     extraction_method: String,
     /// Whether it was read before and used again.
+    #[schemars(extend("x-volatile" = true))]
     cache_hit: bool,
     /// When it was read.
+    #[schemars(extend("x-volatile" = true))]
     fetched_at: String,
 }
 

@@ -11,6 +11,7 @@ mod places;
 mod report;
 mod search;
 mod tools;
+mod view;
 
 use std::{
     fmt,

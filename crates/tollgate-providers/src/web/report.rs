@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tollgate_core::{CallContext, ProviderError, Status, Warning, toolset::Output};
+use tollgate_core::{
+    CallContext, ProviderError, Status, Warning,
+    toolset::{Output, bounds},
+};
 use tollgate_sanitize::{Sanitizer, Scope};
 use tollgate_web::{Gap, MAX_EVIDENCE, Report, Request, Source, report as write};
 
@@ -41,12 +44,15 @@ struct SourceArgs {
     number: Option<usize>,
     /// Its title.
     #[serde(default)]
+    #[schemars(length(max = bounds::TITLE))]
     title: Option<String>,
     /// Its text.
     #[serde(default)]
+    #[schemars(length(max = bounds::TEXT))]
     text: String,
     /// When it was read.
     #[serde(default)]
+    #[schemars(length(max = bounds::NAME))]
     fetched_at: Option<String>,
     /// How the server answered.
     #[serde(default)]
@@ -67,9 +73,27 @@ struct SourceArgs {
 struct Why {
     /// The code.
     #[serde(default)]
+    #[schemars(length(max = bounds::NAME))]
     error_code: Option<String>,
     /// One sentence.
+    #[schemars(length(max = bounds::WORDS))]
     message: String,
+    /// What else is known of it.
+    #[serde(default)]
+    details: Details,
+}
+
+/// What a step of a run tells of its failure beside the code.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+struct Details {
+    /// The gateway's own code.
+    #[serde(rename = "code")]
+    #[schemars(length(max = bounds::NAME))]
+    _code: Option<String>,
+    /// The code of the tool that was called.
+    #[schemars(length(max = bounds::NAME))]
+    tool_error_code: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -113,6 +137,7 @@ struct EvidenceItem {
     /// Other sources that say much the same.
     also: Vec<usize>,
     /// When the source was read.
+    #[schemars(extend("x-volatile" = true))]
     fetched_at: Option<String>,
     /// The SHA-256 of the source's text.
     #[schemars(extend("x-identifier" = true))]
@@ -128,6 +153,7 @@ struct SourceItem {
     /// Its title.
     title: Option<String>,
     /// When it was read.
+    #[schemars(extend("x-volatile" = true))]
     fetched_at: Option<String>,
     /// The SHA-256 of its text.
     #[schemars(extend("x-identifier" = true))]
@@ -176,10 +202,12 @@ pub(super) async fn run(
 }
 
 fn source(place: usize, given: SourceArgs) -> Source {
-    let told = given.error.map(|why| match why.error_code {
-        Some(code) => format!("{code}: {}", why.message),
-        None => why.message,
-    });
+    let told = given
+        .error
+        .map(|why| match why.details.tool_error_code.or(why.error_code) {
+            Some(code) => format!("{code}: {}", why.message),
+            None => why.message,
+        });
     let refused = given.status_code.filter(|code| *code >= 400);
     let refused = refused.map(|code| format!("the server answered {code}"));
     let unsaid = (given.success == Some(false)).then(|| "it could not be read".to_owned());

@@ -57,7 +57,7 @@ async fn they_are_offered_only_when_asked_for() {
             conformance,
             ..Settings::default()
         };
-        let all = tollgate_providers::all(settings);
+        let all = tollgate_providers::all(settings, &[]);
         all.iter().map(|one| one.id().to_owned()).collect()
     };
     let (usual, asked_for) = (ids(false), ids(true));

@@ -193,6 +193,37 @@ async fn a_file_that_changed_since_is_left_alone() {
     assert_eq!(reason(office.apply(&id).await), "file_changed");
 }
 
+/// An editor that keeps a file open writes into the version that was there, whenever it likes.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_file_that_another_program_has_open_for_writing_is_left_alone() {
+    use std::io::Write as _;
+
+    let office = Office::new();
+    let id = office.swap("First", "1st").await;
+    let path = office.path("guide.md");
+    let mut editor = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    assert_eq!(reason(office.apply(&id).await), "file_busy");
+    assert_eq!(office.text("guide.md"), GUIDE);
+    // Nothing of what it writes then is lost.
+    editor.write_all(b"By an editor.\n").unwrap();
+    drop(editor);
+    assert_eq!(office.text("guide.md"), format!("{GUIDE}By an editor.\n"));
+    assert_eq!(reason(office.apply(&id).await), "file_changed");
+
+    fs::write(&path, GUIDE).unwrap();
+    let applied = office.apply(&id).await.unwrap();
+    assert_eq!(applied["exclusive"], true, "{applied}");
+    let again = office.apply(&id).await.unwrap();
+    assert_eq!(again["exclusive"], Value::Null, "nothing was written");
+    let editor = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    assert_eq!(reason(office.revert(&id).await), "file_busy");
+    drop(editor);
+    let back = office.revert(&id).await.unwrap();
+    assert_eq!(back["exclusive"], true, "{back}");
+    assert_eq!(office.text("guide.md"), GUIDE);
+}
+
 #[tokio::test]
 async fn of_two_proposals_for_one_version_the_first_wins() {
     let office = Office::new();

@@ -3,7 +3,9 @@
 use std::{fs, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
-use tollgate_core::{Answer, CallContext, Health, Notice, NoticeSink, Provider, ProviderError};
+use tollgate_core::{
+    Answer, CallContext, Health, Notice, NoticeSink, Provider, ProviderError, Status, Warning,
+};
 use tollgate_providers::knowledge;
 use tollgate_testkit::{call_tool, fakes::context};
 
@@ -345,4 +347,45 @@ async fn a_large_base_holds_nobody_up_and_is_listed_when_it_is_read() {
     provider.watch(told.clone());
     told.0.notified().await;
     assert!(addresses().await.contains(&large));
+}
+
+/// The file of the document, walked as the document says; it leaves most of its nodes out.
+#[tokio::test]
+async fn the_documents_own_file_answers_every_step_with_words_and_ways_on() {
+    let text = include_str!("../../../tollgate-knowledge/tests/fixtures/document.json");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("document.json");
+    fs::write(&path, text).unwrap();
+    let (cx, provider) = (context(), with(&path));
+    for question in ["AI硬件", "NVIDIA", "GPU 头部公司", "GPU", "随便看看"] {
+        let state = initiate(&provider, &cx, question).await.unwrap();
+        assert_ne!(state["response"], "", "{question}: {state}");
+        assert_ne!(state["options"], json!([]), "{question}: {state}");
+    }
+    let begun = initiate(&provider, &cx, "随便看看").await.unwrap();
+    let step = json!({"session_id": begun["session_id"], "selected_option_id": "cloud"});
+    let answer = call_tool(&provider, "navigate_session", step, cx.clone()).await;
+    let Answer::Done(result) = answer.unwrap() else {
+        panic!("it asked");
+    };
+    assert_eq!(result.status, Status::Degraded);
+    assert_eq!(result.warnings, [Warning::BrokenLink]);
+    let state = result.payload.value();
+    assert_eq!(
+        state["response"],
+        "“云计算与数据中心”还没有内容，请选择其他选项。"
+    );
+    assert_eq!(state["options"].as_array().unwrap().len(), 1, "{state}");
+    assert_eq!(state["options"][0]["id"], "ai");
+    let told = state["warning"].as_str().unwrap();
+    assert!(told.contains("`cloud`"), "{told}");
+    let step = json!({"session_id": begun["session_id"], "selected_option_id": "ai"});
+    let state = ask(&provider, &cx, "navigate_session", step).await.unwrap();
+    assert_eq!(state["path"], json!(["root", "node_ai"]));
+
+    let begun = initiate(&provider, &cx, "头部公司").await.unwrap();
+    let end = json!({"session_id": begun["session_id"], "selected_option_id": "end"});
+    let ended = ask(&provider, &cx, "navigate_session", end).await.unwrap();
+    assert_eq!(ended["is_complete"], true);
+    assert_eq!(ended["response"], "结束咨询", "without a closing sentence");
 }

@@ -7,7 +7,7 @@ use tollgate_providers::stub::{self, StubTool};
 use crate::support::run;
 
 fn provider(tool: StubTool) -> impl Provider {
-    stub::provider(stub::Settings { tools: vec![tool] })
+    stub::provider(stub::Settings { tools: vec![tool] }, Vec::new())
 }
 
 fn named(name: &str) -> StubTool {

@@ -33,7 +33,7 @@ fn provider(server: Server) -> Arc<dyn Provider> {
         upstream,
         ..Settings::default()
     };
-    let all = tollgate_providers::all(settings);
+    let all = tollgate_providers::all(settings, &[]);
     all.into_iter().find(|one| one.id() == "mcp_s").unwrap()
 }
 

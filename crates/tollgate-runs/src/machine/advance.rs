@@ -56,6 +56,7 @@ impl Run {
         }
         let outcome = self.judged(key, outcome);
         let wait = self.retry_delay(key, &outcome);
+        let is_late = self.is_late;
         let Some(record) = self.record_mut(key) else {
             return;
         };
@@ -79,7 +80,7 @@ impl Run {
                 record.ended_at = Some(at);
             }
             Outcome::Failed { error, call, .. } => {
-                record.error = Some(error);
+                record.error = Some(error.or_late(is_late));
                 if call.is_some() {
                     record.call = call;
                 }
@@ -128,10 +129,10 @@ impl Run {
             record.tainted = tainted;
         }
         Outcome::Failed {
-            error: StepError {
-                code: "EXECUTION_ERROR".to_owned(),
-                message: format!("`{}` answered what counts as a failure", self.name(key)),
-            },
+            error: StepError::new(
+                "EXECUTION_ERROR",
+                format!("`{}` answered what counts as a failure", self.name(key)),
+            ),
             can_retry: true,
             call: Some(call),
         }
@@ -147,8 +148,7 @@ impl Run {
         };
         let retry = &self.call_step(key)?.retry;
         let attempts = self.record(key)?.attempts;
-        // Tools write their codes as they please; ours are in lower case.
-        let is_named = |code: &String| code.eq_ignore_ascii_case(&error.code);
+        let is_named = |code: &String| error.is_called(code);
         let fits = retry.on.is_empty() || retry.on.iter().any(is_named);
         if !can_retry || !fits || attempts > retry.times || self.is_stopping() {
             return None;
@@ -197,7 +197,9 @@ impl Run {
             return false;
         }
         let is_kept = self.was_begun(step);
-        if !known.always && self.is_stopping() && !is_kept {
+        // Of a run that is called off, only what cleans up behind it still begins.
+        let is_left = known.always && (!self.is_canceled || known.cleans_up());
+        if !is_left && self.is_stopping() && !is_kept {
             return self.skip(step, Because::Stop, advance);
         }
         if !known.always && known.after.iter().any(|before| self.blocks(*before)) {
@@ -425,9 +427,6 @@ impl Run {
 
 impl GroupNode {
     fn fail(&mut self, message: String) {
-        self.error = Some(StepError {
-            code: "INVALID_PARAMETER".to_owned(),
-            message,
-        });
+        self.error = Some(StepError::new("INVALID_PARAMETER", message));
     }
 }

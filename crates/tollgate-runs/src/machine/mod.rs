@@ -6,6 +6,7 @@
 
 mod advance;
 mod artifacts;
+mod fault;
 mod judge;
 mod run;
 mod scope;
@@ -16,7 +17,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use fault::INTERRUPTED;
+
 pub use artifacts::{Content, NewArtifact};
+pub use fault::StepError;
 pub use judge::{Ending, RunError};
 pub use run::{Progress, Run, StepView};
 
@@ -171,6 +175,9 @@ pub struct Record {
     pub ended_at: Option<i64>,
     /// Its place in the template: step, item, and step of that item.
     pub place: [usize; 3],
+    /// The tool it calls, as the template names it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub tool: String,
     /// What it waits for before it can go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
@@ -195,9 +202,11 @@ impl Record {
             return;
         }
         self.state = StepState::Failed;
-        self.error.get_or_insert_with(|| StepError {
-            code: "interrupted".to_owned(),
-            message: "its process died while it ran, and the run was stopped".to_owned(),
+        self.error.get_or_insert_with(|| {
+            StepError::of_gateway(
+                &INTERRUPTED,
+                "its process died while it ran, and the run was stopped",
+            )
         });
     }
 }
@@ -221,16 +230,6 @@ pub struct Waits {
     pub need: Need,
     /// Since when, in milliseconds.
     pub since: i64,
-}
-
-/// Why a step failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StepError {
-    /// The code of whoever failed.
-    pub code: String,
-    /// One sentence.
-    pub message: String,
 }
 
 /// An artifact as a run refers to it.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Because, Key, Record, Status, StepError, StepState};
 use crate::template::{CallStep, Step, StepKind, Template};
@@ -24,6 +24,10 @@ pub struct Run {
 }
 
 /// How far one step has come.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a run has few steps, and most of them are calls"
+)]
 pub(super) enum Node {
     Call(Record),
     Group(GroupNode),
@@ -177,13 +181,15 @@ impl Run {
         }
     }
 
-    /// Notes when a call began or failed, once, and where it stands in the template.
+    /// Notes when a call began or failed, once, what it calls, and where it stands in the template.
     pub fn note_time(&mut self, key: Key, at: i64) {
-        let Some(record) = self.record_mut(key) else {
+        let tool = self.call_step(key).map(|call| call.tool.clone());
+        let (Some(tool), Some(record)) = (tool, self.record_mut(key)) else {
             return;
         };
         let (item, inner) = key.item.unwrap_or_default();
         record.place = [key.step, item, inner];
+        record.tool = tool;
         match record.state {
             StepState::Running => {
                 record.began_at.get_or_insert(at);
@@ -262,10 +268,14 @@ impl Run {
         keys
     }
 
-    /// How far it has come. A group that has not begun counts as one.
+    /// How far it has come. An item of a group is one step, whatever calls it takes, and a group
+    /// that has not begun counts as one. What cleans up behind the run is no step of it.
     pub fn progress(&self) -> Progress {
         let mut progress = Progress::default();
-        for node in &self.nodes {
+        for (node, step) in self.nodes.iter().zip(&self.template.steps) {
+            if step.cleans_up() {
+                continue;
+            }
             match node {
                 Node::Call(record) => {
                     progress.total += 1;
@@ -276,9 +286,10 @@ impl Run {
                     progress.done += usize::from(group.state.is_settled());
                 }
                 Node::Group(group) => {
-                    for record in group.items.iter().flat_map(|item| &item.calls) {
+                    for item in &group.items {
+                        let is_done = item.calls.iter().all(|call| call.state.is_settled());
                         progress.total += 1;
-                        progress.done += usize::from(record.state.is_settled());
+                        progress.done += usize::from(is_done);
                     }
                 }
             }
@@ -338,12 +349,5 @@ impl Run {
             StepState::Skipped => because != Some(Because::Condition),
             StepState::Pending | StepState::Running | StepState::Succeeded => false,
         }
-    }
-}
-
-impl StepError {
-    /// As results show it.
-    pub(super) fn shown(&self) -> Value {
-        json!({"errorCode": self.code, "message": self.message})
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Record, StepState,
+    Record, StepError, StepState,
     run::{GroupNode, Item, Node, Run},
 };
 use crate::{
@@ -153,22 +153,33 @@ fn entry(run: &Run, step: usize, item: usize, group: &Group) -> Value {
     };
     let state = run.item_state(step, item);
     fields.insert("success".to_owned(), (state == StepState::Succeeded).into());
+    if state == StepState::Skipped {
+        fields.insert("skipped".to_owned(), true.into());
+    }
     if let Some(error) = run.item_error(step, item) {
         fields.insert("error".to_owned(), error);
     }
     Value::Object(fields)
 }
 
-/// How many items there are and how many worked.
+/// How many items there are, how many worked and how many did not; the others were left out, or
+/// have not ended.
 pub(super) fn summary(run: &Run, step: usize) -> Value {
     let items = match run.nodes.get(step) {
         Some(Node::Group(group)) => group.items.len(),
         Some(Node::Call(_)) | None => 0,
     };
-    let good = (0..items)
-        .filter(|item| run.item_state(step, *item) == StepState::Succeeded)
-        .count();
-    json!({"total": items, "succeeded": good, "failed": items - good})
+    let count = |wanted: StepState| {
+        let states = (0..items).map(|item| run.item_state(step, item));
+        states.filter(|state| *state == wanted).count()
+    };
+    let (succeeded, failed) = (count(StepState::Succeeded), count(StepState::Failed));
+    let mut summary = json!({"total": items, "succeeded": succeeded, "failed": failed});
+    let skipped = count(StepState::Skipped);
+    if skipped > 0 {
+        summary["skipped"] = skipped.into();
+    }
+    summary
 }
 
 impl Run {
@@ -212,8 +223,7 @@ impl Run {
         let Some(Node::Group(group)) = self.nodes.get(step) else {
             return None;
         };
-        let state = self.item_state(step, item);
-        if state == StepState::Succeeded {
+        if self.item_state(step, item) != StepState::Failed {
             return None;
         }
         let StepKind::Group(steps) = &self.template.steps.get(step)?.kind else {
@@ -231,10 +241,6 @@ impl Run {
         let mut errors = needed
             .chain(calls())
             .filter_map(|(record, _)| record.error.as_ref());
-        if let Some(error) = errors.next() {
-            return Some(error.shown());
-        }
-        (state == StepState::Skipped)
-            .then(|| json!({"errorCode": "RUN_CANCELED", "message": "it was left out"}))
+        errors.next().map(StepError::shown)
     }
 }

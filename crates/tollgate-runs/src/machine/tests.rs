@@ -26,10 +26,7 @@ fn done(data: Value) -> Outcome {
 
 fn failed(code: &str, can_retry: bool) -> Outcome {
     Outcome::Failed {
-        error: StepError {
-            code: code.to_owned(),
-            message: "no".to_owned(),
-        },
+        error: StepError::new(code, "no"),
         can_retry,
         call: None,
     }
@@ -158,6 +155,29 @@ fn a_cancelled_run_lets_the_running_step_end() {
         outcome: Box::new(done(json!({"n": 1}))),
         at: 1,
     });
+    assert!(
+        matches!(&next.actions[..], [Action::Finish(ending)] if ending.status == Status::Canceled)
+    );
+    let states: Vec<StepState> = run.steps().iter().map(|step| step.record.state).collect();
+    assert_eq!(
+        states,
+        [StepState::Succeeded, StepState::Skipped, StepState::Skipped]
+    );
+    assert!(run.advance(Event::Begin).actions.is_empty());
+}
+
+#[test]
+fn what_cleans_up_behind_a_run_is_no_step_of_it_and_runs_when_it_is_cancelled() {
+    let text = THREE.replace("always: true", "always: true, optional: true");
+    let mut run = run(&text, json!({}));
+    let first = run.advance(Event::Begin);
+    assert_eq!(run.progress().total, 2);
+    run.advance(Event::Cancel);
+    let next = run.advance(Event::Ended {
+        key: calls(&first)[0].0,
+        outcome: Box::new(done(json!({"n": 1}))),
+        at: 1,
+    });
     assert_eq!(calls(&next)[0].1, "c");
     let end = run.advance(Event::Ended {
         key: calls(&next)[0].0,
@@ -167,7 +187,27 @@ fn a_cancelled_run_lets_the_running_step_end() {
     assert!(
         matches!(&end.actions[..], [Action::Finish(ending)] if ending.status == Status::Canceled)
     );
-    assert!(run.advance(Event::Begin).actions.is_empty());
+    assert_eq!((run.progress().total, run.progress().done), (2, 2));
+}
+
+#[test]
+fn an_item_is_one_step_however_many_calls_it_takes() {
+    let text = "steps:\n  - id: page\n    for_each: inputs.urls\n    steps:\n      - {id: open, tool: x.open, args: {url: '{{ item }}'}}\n      - {id: read, tool: x.read}\n";
+    let mut run = run(text, json!({"urls": ["a", "b"]}));
+    let first = run.advance(Event::Begin);
+    assert_eq!((run.progress().total, run.progress().done), (2, 0));
+    let key = calls(&first)[0].0;
+    let ended = |key| Event::Ended {
+        key,
+        outcome: Box::new(done(json!({}))),
+        at: 1,
+    };
+    let next = run.advance(ended(key));
+    assert_eq!(run.progress().done, 0, "half an item");
+    let reads = calls(&next);
+    let read = reads.iter().find(|it| it.1.ends_with(".read")).unwrap();
+    run.advance(ended(read.0));
+    assert_eq!((run.progress().total, run.progress().done), (2, 1));
 }
 
 #[test]
@@ -258,7 +298,8 @@ fn a_call_that_waits_for_somebody_is_made_again_as_the_same_attempt() {
 
 #[test]
 fn nobody_has_to_answer_for_a_run_that_is_called_off() {
-    let mut run = run(THREE, json!({}));
+    let text = THREE.replace("always: true", "always: true, optional: true");
+    let mut run = run(&text, json!({}));
     let key = calls(&run.advance(Event::Begin))[0].0;
     run.advance(asked(key));
     let stopped = run.advance(Event::Cancel);

@@ -4,7 +4,10 @@
 //! again, as the same attempt, once the answer is there. Invariant: nothing that only waits
 //! keeps a run that is being stopped from its end.
 
-use super::{Action, Advance, Because, Key, Record, StepError, StepState, Waits, run::Run};
+use super::{
+    Action, Advance, Because, Key, Record, StepError, StepState, Waits,
+    fault::CONFIRMATION_REQUIRED, run::Run,
+};
 use crate::template::StepKind;
 
 impl Run {
@@ -37,10 +40,10 @@ impl Run {
         advance.changed.push(key);
         if is_over {
             record.state = StepState::Failed;
-            record.error = Some(StepError {
-                code: "confirmation_required".to_owned(),
-                message: "it needs somebody's consent, and the run is being stopped".to_owned(),
-            });
+            record.error = Some(StepError::of_gateway(
+                &CONFIRMATION_REQUIRED,
+                "it needs somebody's consent, and the run is being stopped",
+            ));
             return;
         }
         record.waits = Some(waits.clone());

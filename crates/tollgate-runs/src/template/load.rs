@@ -64,9 +64,10 @@ fn template(node: Node, (file, source): (&str, &str), faults: &mut Vec<Fault>) -
     let supports_partial_success = fields.flag("supportsPartialSuccess");
     let threshold = fields.share("threshold");
     let max_timeout_ms = fields.number("maxTimeoutMs", 1, MOST_TIMEOUT_MS);
+    let max_timeout_ms = max_timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     let max_concurrency = fields.number("maxConcurrency", 1, 64).unwrap_or(1);
     let max_items = fields.number("maxItems", 1, MOST_ITEMS);
-    let limits = limits(&mut fields, max_concurrency, max_items);
+    let limits = limits(&mut fields, max_concurrency, max_items, max_timeout_ms);
     let sync_if = fields.expression("sync_if");
     let schema_places = [
         fields.place_of("inputsSchema"),
@@ -84,7 +85,7 @@ fn template(node: Node, (file, source): (&str, &str), faults: &mut Vec<Fault>) -
         trust,
         supports_partial_success,
         threshold,
-        max_timeout_ms: max_timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
+        max_timeout_ms,
         max_concurrency: u32::try_from(max_concurrency).unwrap_or(1),
         max_items: u32::try_from(max_items.unwrap_or(DEFAULT_ITEMS)).unwrap_or(u32::MAX),
         limits,
@@ -120,13 +121,19 @@ fn trust(fields: &mut Fields<'_>) -> Vec<String> {
     levels.into_iter().map(|(level, _)| level).collect()
 }
 
-/// What the catalogue shows; concurrency and items are always among it.
-fn limits(fields: &mut Fields<'_>, concurrency: u64, items: Option<u64>) -> Map<String, Value> {
+/// What the catalogue shows; concurrency, time and items are always among it.
+fn limits(
+    fields: &mut Fields<'_>,
+    concurrency: u64,
+    items: Option<u64>,
+    timeout_ms: u64,
+) -> Map<String, Value> {
     let mut limits = match fields.object("limits") {
         Some(Value::Object(limits)) => limits,
         Some(_) | None => Map::new(),
     };
     limits.insert("maxConcurrency".to_owned(), concurrency.into());
+    limits.insert("maxTimeoutMs".to_owned(), timeout_ms.into());
     if let Some(items) = items {
         limits.insert("maxItems".to_owned(), items.into());
     }

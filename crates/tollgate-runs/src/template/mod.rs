@@ -75,6 +75,13 @@ pub struct Step {
     pub(crate) when: Option<Expression>,
 }
 
+impl Step {
+    /// Whether it only cleans up behind the run, whatever becomes of that.
+    pub const fn cleans_up(&self) -> bool {
+        self.always && self.optional
+    }
+}
+
 /// What a step does.
 #[derive(Debug, Clone)]
 pub enum StepKind {

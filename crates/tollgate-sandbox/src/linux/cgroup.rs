@@ -24,6 +24,9 @@ const PREFIX: &str = "tollgate-";
 /// The helper and the guard inside are ours, not the program's.
 const OURS: u32 = 2;
 
+/// How often a group that somebody left behind is tried to be cleared.
+const CLEARINGS: u64 = 20;
+
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Where groups can be made, found once.
@@ -78,7 +81,8 @@ impl Cgroups {
     /// Makes a group; `None` where that is not possible.
     pub(crate) fn make(&self, limits: &Limits) -> Option<Cgroup> {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{PREFIX}{}-{count}", std::process::id());
+        let own = std::process::id();
+        let name = format!("{PREFIX}{own}.{}-{count}", begun(own).unwrap_or(0));
         Cgroup::make(&self.0, &name, limits).ok().flatten()
     }
 }
@@ -197,12 +201,52 @@ fn sweep(folder: &Path) {
         let owner = name
             .strip_prefix(PREFIX)
             .and_then(|rest| rest.split('-').next());
-        let Some(owner) = owner.and_then(|owner| owner.parse::<u32>().ok()) else {
+        let Some((owner, began)) = owner.and_then(parse_owner) else {
             continue;
         };
-        if !Path::new(&format!("/proc/{owner}")).exists() {
-            // One that still holds somebody stays.
-            let _ = fs::remove_dir(entry.path());
+        if begun(owner).is_none_or(|now| began.is_some_and(|began| began != now)) {
+            clear(&entry.path());
+        }
+    }
+}
+
+/// Whose group it is: the process, and when that began, which tells it from a later one of the same number.
+fn parse_owner(owner: &str) -> Option<(u32, Option<u64>)> {
+    match owner.split_once('.') {
+        Some((owner, began)) => Some((owner.parse().ok()?, Some(began.parse().ok()?))),
+        None => Some((owner.parse().ok()?, None)),
+    }
+}
+
+/// When a process began, in ticks since the machine did; nothing if there is none.
+fn begun(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let after_name = stat.rsplit_once(')')?.1;
+    after_name.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Ends whoever is left of a run whose gateway is gone, and removes the group.
+fn clear(folder: &Path) {
+    for attempt in 0..CLEARINGS {
+        match fs::remove_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                end_members(folder, true);
+                thread::sleep(Duration::from_millis(1 + attempt));
+            }
+            Ok(()) | Err(_) => return,
+        }
+    }
+}
+
+/// Ends everybody in a group, at once where the kernel can do that.
+fn end_members(folder: &Path, is_second: bool) {
+    if is_second && fs::write(folder.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    for member in members.split_ascii_whitespace() {
+        if let Some(member) = member.parse().ok().and_then(Pid::from_raw) {
+            let _gone = kill_process(member, Signal::KILL).is_err();
         }
     }
 }
@@ -316,15 +360,7 @@ impl Cgroup {
 
     /// Ends everybody in it.
     pub(crate) fn kill(&self) {
-        if self.is_second && fs::write(self.pids.join("cgroup.kill"), "1").is_ok() {
-            return;
-        }
-        let members = fs::read_to_string(self.pids.join("cgroup.procs")).unwrap_or_default();
-        for member in members.split_ascii_whitespace() {
-            if let Some(member) = member.parse().ok().and_then(Pid::from_raw) {
-                let _gone = kill_process(member, Signal::KILL).is_err();
-            }
-        }
+        end_members(&self.pids, self.is_second);
     }
 }
 
@@ -417,6 +453,42 @@ mod tests {
         let mut left: Vec<_> = left.map(|entry| entry.file_name()).collect();
         left.sort();
         assert_eq!(left, ["others", own.as_str(), "tollgate-odd"]);
+    }
+
+    #[test]
+    fn a_group_belongs_to_a_process_and_not_to_its_number() {
+        let at = tempfile::tempdir().unwrap();
+        let own = std::process::id();
+        let began = begun(own).unwrap();
+        let names = [
+            (format!("{PREFIX}{own}.{began}-0"), true),
+            (format!("{PREFIX}{own}-1"), true),
+            (format!("{PREFIX}{own}.{}-2", began + 1), false),
+            (format!("{PREFIX}{own}.x-3"), true),
+        ];
+        for (name, _) in &names {
+            fs::create_dir(at.path().join(name)).unwrap();
+        }
+        sweep(at.path());
+        for (name, stays) in names {
+            assert_eq!(at.path().join(&name).exists(), stays, "{name}");
+        }
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a process of its own to be ended"
+    )]
+    fn whoever_is_left_in_a_group_is_ended() {
+        let at = tempfile::tempdir().unwrap();
+        let mut left = std::process::Command::new("/bin/sleep")
+            .arg("1000")
+            .spawn()
+            .unwrap();
+        fs::write(at.path().join("cgroup.procs"), left.id().to_string()).unwrap();
+        end_members(at.path(), false);
+        assert!(!left.wait().unwrap().success());
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! everything it started.
 
 use std::{
+    fs,
+    hash::{BuildHasher, Hasher, RandomState},
     io::{self, BufRead, BufReader},
     net::Shutdown,
     os::{
@@ -11,12 +13,17 @@ use std::{
         unix::{net::UnixStream, process::CommandExt},
     },
     process::{Child, Command},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
 };
 
 use rustix::{
     io::{FdFlags, fcntl_setfd},
-    process::Pid,
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 
 use super::{
@@ -24,6 +31,11 @@ use super::{
     plan::{Said, TERMINATE},
 };
 use crate::supervise::{Ended, Program, prepare};
+
+/// The variable by which all that a program starts is found again, should its keeper be killed.
+const KEPT: &str = "KEPT_BY_TOLLGATE";
+/// How often what is left over is looked for; each time it may have started more.
+const SEARCHES: usize = 100;
 
 static HELPER: OnceLock<Helper> = OnceLock::new();
 
@@ -43,6 +55,7 @@ pub(crate) struct Kept {
     pub(crate) keeper: Child,
     pub(crate) program: Pid,
     control: BufReader<UnixStream>,
+    mark: String,
 }
 
 impl Kept {
@@ -56,6 +69,8 @@ impl Kept {
             .arg(theirs.as_raw_fd().to_string())
             .arg(&program.command);
         prepare(&mut command, program);
+        let mark = mark();
+        command.env(KEPT, &mark);
         hand_over(&mut command, &theirs);
         let mut keeper = command.spawn()?;
         drop(theirs);
@@ -66,6 +81,7 @@ impl Kept {
                     keeper,
                     program,
                     control,
+                    mark,
                 }),
                 None => Err(io::ErrorKind::InvalidData.into()),
             },
@@ -94,7 +110,52 @@ impl Kept {
             }
         }
         let ended_well = self.keeper.wait().is_ok_and(|status| status.success());
-        how.or(ended_well.then_some(Ended::Signal(libc::SIGKILL)))
+        let how = how.or(ended_well.then_some(Ended::Signal(libc::SIGKILL)));
+        if how.is_none() {
+            end_marked(&self.mark);
+        }
+        how
+    }
+}
+
+/// A text that no other program of this machine has in its environment.
+fn mark() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    // Nobody has to be kept from guessing it; it has to be another one for each program.
+    let random = RandomState::new().build_hasher().finish();
+    format!("{}-{count}-{random:016x}", std::process::id())
+}
+
+/// Ends every process whose environment has this mark: what a killed keeper can no longer end.
+fn end_marked(mark: &str) {
+    let wanted = format!("{KEPT}={mark}");
+    let is_marked = |process: Pid| {
+        let environment = fs::read(format!("/proc/{}/environ", process.as_raw_nonzero()));
+        let environment = environment.unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables.any(|variable| variable == wanted.as_bytes())
+    };
+    for _ in 0..SEARCHES {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let processes = entries.filter_map(|it| it.file_name().to_str()?.parse().ok());
+        let marked = processes
+            .filter_map(Pid::from_raw)
+            .filter(|it| is_marked(*it));
+        let mut any = false;
+        for process in marked {
+            // Once it is held its number is nobody else's; then it is looked at again.
+            let Ok(held) = pidfd_open(process, PidfdFlags::empty()) else {
+                continue;
+            };
+            if is_marked(process) {
+                any |= pidfd_send_signal(&held, Signal::KILL).is_ok();
+            }
+        }
+        if !any {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
     }
 }
 

@@ -185,3 +185,35 @@ async fn two_hundred_children_leave_no_descriptor_behind() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
+
+#[tokio::test]
+async fn an_endless_flood_on_standard_error_ends_the_child() {
+    let child = start("exec yes trouble >&2").await;
+    assert!(matches!(child.watch.ended().await, Ended::Signal(_)));
+    while !child
+        .watch
+        .stderr()
+        .text()
+        .contains("[ended: it wrote more than 256 MiB")
+    {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_keeper_that_is_killed_alone_leaves_no_daemon() {
+    let script = "setsid sh -c 'setsid sleep 1000 & echo $!; exec sleep 1000' & exec sleep 1000";
+    let (line, child) = first_line(start(script).await).await;
+    let daemon: i32 = line.parse().unwrap();
+    let program = i32::try_from(child.watch.pid()).unwrap();
+    let stat = fs::read_to_string(format!("/proc/{program}/stat")).unwrap();
+    let keeper = stat.rsplit(')').next().unwrap();
+    let keeper: i32 = keeper.split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(is_alive(daemon));
+    kill_process(Pid::from_raw(keeper).unwrap(), Signal::KILL).unwrap();
+    child.watch.ended().await;
+    while is_alive(daemon) && !is_zombie(daemon) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}

@@ -77,6 +77,24 @@ pub(super) fn is_ssn(area: &[u8], group: &[u8], serial: &[u8]) -> bool {
         && serial != b"0000"
 }
 
+/// The twelve-digit individual number of Japan, by its last digit.
+pub(super) fn is_my_number(digits: &[u8]) -> bool {
+    const WEIGHTS: [u32; 11] = [6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2];
+    let Some((&last, [..])) = digits.split_last().filter(|_| digits.len() == 12) else {
+        return false;
+    };
+    let sum: u32 = digits
+        .iter()
+        .zip(WEIGHTS)
+        .map(|(&digit, weight)| u32::from(digit - b'0') * weight)
+        .sum();
+    let check = match sum % 11 {
+        0 | 1 => 0,
+        rest => 11 - rest,
+    };
+    u32::from(last - b'0') == check
+}
+
 /// How long an IBAN of a country is.
 pub(super) fn iban_length(country: [u8; 2]) -> Option<usize> {
     const LENGTHS: &[(&[u8; 2], usize)] = &[
@@ -232,6 +250,7 @@ mod tests {
         assert!(is_iban(b"GB82WEST12345698765432") && is_iban(b"de89370400440532013000"));
         assert!(!is_iban(b"GB82WEST12345698765433"));
         assert_eq!(iban_length(*b"gb"), Some(22));
+        assert!(is_my_number(b"123456789018") && !is_my_number(b"123456789019"));
         assert!(is_ssn(b"123", b"45", b"6789") && !is_ssn(b"666", b"45", b"6789"));
     }
 

@@ -5,11 +5,13 @@
 mod checks;
 mod context;
 mod email;
+mod identity;
 mod links;
 mod numbers;
 mod shape;
 mod telling;
 mod value;
+mod viewed;
 
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
@@ -18,6 +20,7 @@ use std::sync::{Arc, OnceLock};
 use regex_automata::{Anchored, Input, Span};
 
 use crate::Kind;
+use crate::placeholder::{self, Seals};
 use crate::prefilter::{Hit, PLACEHOLDER, Prefilter, Target};
 use crate::rules::{Check, Fnv, Rule, Rules};
 pub(crate) use telling::Telling;
@@ -63,18 +66,30 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) is_name: bool,
     /// The string is known to hold no `@` and nothing that would be stripped.
     pub(crate) is_plain: bool,
+    /// The text is what another one reads as.
+    pub(crate) is_view: bool,
+    /// Who keeps what is taken out.
+    pub(crate) seals: Option<&'a dyn Seals>,
+    /// What looks like a placeholder is none.
+    pub(crate) escapes: bool,
 }
 
 /// The detectors that are code, by the ids their replacements carry.
 const BUILT_IN: &[&str] = &[
     "named-secret",
+    "discord-token",
     "email",
     "phone",
     "payment-card",
     "ssn",
     "iban",
     "cn-id-card",
+    "passport",
+    "my-number",
 ];
+
+/// Detectors whose replacements carry an id only where they are kept.
+const SEALED_ONLY: &[&str] = &["url-parameter", "url-password"];
 
 /// Everything needed to find what must not be seen.
 #[derive(Debug)]
@@ -85,6 +100,8 @@ pub(crate) struct Detector {
     /// Every id a replacement can carry.
     ids: HashSet<Arc<str>, BuildHasherDefault<Fnv>>,
     named: Label,
+    dotted: Label,
+    key_line: Label,
     parameter: Label,
     link_password: Label,
     pub(crate) terminal: Label,
@@ -100,6 +117,8 @@ struct Personal {
     ssn: Label,
     iban: Label,
     id_card: Label,
+    passport: Label,
+    my_number: Label,
 }
 
 impl Detector {
@@ -122,10 +141,13 @@ impl Detector {
         let ids = BUILT_IN
             .iter()
             .map(|id| Arc::from(*id))
+            .chain(SEALED_ONLY.iter().map(|id| Arc::from(*id)))
             .chain(rules.rules.iter().map(|rule| Arc::clone(&rule.id)))
             .collect();
         Detector {
             named: label("named-secret", Kind::Secret, None),
+            key_line: label("private-key", Kind::Secret, None),
+            dotted: label("discord-token", Kind::Secret, None),
             parameter: label("url-parameter", Kind::Secret, Some("***")),
             link_password: label("url-password", Kind::Secret, Some("***")),
             terminal: label("terminal-escape", Kind::Terminal, Some("")),
@@ -137,12 +159,39 @@ impl Detector {
                 ssn: label("ssn", Kind::Pii, None),
                 iban: label("iban", Kind::Pii, None),
                 id_card: label("cn-id-card", Kind::Pii, None),
+                passport: label("passport", Kind::Pii, None),
+                my_number: label("my-number", Kind::Pii, None),
             },
             labels,
             ids,
             prefilter,
             rules,
         }
+    }
+
+    /// The labels of everything that replaces something.
+    pub(crate) fn labels(&self) -> impl Iterator<Item = &Label> {
+        let personal = &self.personal;
+        let built_in = [
+            &self.named,
+            &self.dotted,
+            &self.parameter,
+            &self.link_password,
+            &personal.email,
+            &personal.phone,
+            &personal.card,
+            &personal.ssn,
+            &personal.iban,
+            &personal.id_card,
+            &personal.passport,
+            &personal.my_number,
+        ];
+        self.labels.iter().chain(built_in)
+    }
+
+    /// The label of a line of a private key.
+    pub(crate) fn private_key(&self) -> &Label {
+        &self.key_line
     }
 
     /// Finds everything to be replaced in `text`, given the prefilter's hits in it.
@@ -164,6 +213,7 @@ impl Detector {
             finder.emails();
         }
         finder.numbers();
+        finder.views();
         Search {
             phrases: finder.phrases,
             found: finder.finish(),
@@ -192,6 +242,18 @@ pub(crate) struct Search<'r> {
     pub(crate) phrases: bool,
 }
 
+/// Where a rule's last match ended, so that a flood of its literals costs no more than the text is long.
+#[derive(Debug)]
+struct Tried {
+    rule: usize,
+    until: usize,
+    /// How many matches that began before that did not pass the rule's check; as many as there may be if one passed.
+    failures: usize,
+}
+
+/// How often matches within the first one are looked at.
+const MOST_FAILURES: usize = 4;
+
 /// One search in one text.
 struct Finder<'r, 't> {
     detector: &'r Detector,
@@ -203,9 +265,13 @@ struct Finder<'r, 't> {
     named_until: usize,
     /// Per rule, the last match that was followed beyond the rule's reach, so that none is followed twice.
     followed: Vec<(usize, usize, usize)>,
+    tried: Vec<Tried>,
+    judged: telling::Judged,
     /// The host parts of links that carry user information, in which an `@` is no e-mail address.
     authorities: Vec<(usize, usize)>,
     phrases: bool,
+    /// Something in the text may read differently when it is decoded.
+    is_coded: bool,
 }
 
 impl<'r, 't> Finder<'r, 't> {
@@ -218,8 +284,11 @@ impl<'r, 't> Finder<'r, 't> {
             masked: Vec::new(),
             named_until: 0,
             followed: Vec::new(),
+            tried: Vec::new(),
+            judged: telling::Judged::default(),
             authorities: Vec::new(),
             phrases: false,
+            is_coded: false,
         }
     }
 }
@@ -234,6 +303,7 @@ impl<'r> Finder<'r, '_> {
                 Target::Link => self.link(hit),
                 Target::Placeholder => self.mask(hit),
                 Target::Phrase(_) => self.phrases = true,
+                Target::Coded => self.coded(hit),
             }
         }
     }
@@ -246,15 +316,12 @@ impl<'r> Finder<'r, '_> {
 
     /// Remembers a replacement made earlier; only ids of ours count, so that nothing can hide in brackets.
     fn mask(&mut self, hit: Hit) {
-        let rest = &self.text.as_bytes()[hit.end..];
-        let length = rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-')
-            .count();
-        if rest.get(length) == Some(&b']')
-            && self.detector.knows(&self.text[hit.end..hit.end + length])
+        // The prefilter knows no case and takes the colon as well.
+        let colon = hit.end - 1;
+        if let Some((found, length)) = placeholder::read(&self.text[colon..])
+            && self.detector.knows(found.rule)
         {
-            self.masked.push((hit.start, hit.end + length + 1));
+            self.masked.push((hit.start, colon + length));
         }
     }
 
@@ -268,6 +335,9 @@ impl<'r> Finder<'r, '_> {
         if rule.before == 0 && starts_inside_word(self.text, hit.start) {
             return;
         }
+        if self.is_tried(index, hit) {
+            return;
+        }
         let reach = self
             .text
             .floor_char_boundary((hit.end + rule.after).min(self.text.len()));
@@ -278,17 +348,39 @@ impl<'r> Finder<'r, '_> {
         let passes = match rule.check {
             Check::None => true,
             Check::Random => shape::Shape::of(value).is_random(16),
+            Check::Token => shape::Shape::of(value).is_token(),
             Check::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
             Check::BasicAuth => checks::is_basic_auth(value),
         };
-        if passes && *value != *rule.replacement {
-            let cut = end == reach && reach < self.text.len();
-            let end = if cut {
-                self.follow(index, rule, hit, (start, end))
-            } else {
-                end
-            };
+        let passes = passes && *value != *rule.replacement;
+        let cut = end == reach && reach < self.text.len();
+        let end = if passes && cut {
+            self.follow(index, rule, hit, (start, end))
+        } else {
+            end
+        };
+        if passes {
             self.add(start, end, label);
+        }
+        self.note_tried(index, (start, end), passes);
+    }
+
+    /// Whether a hit lies in what the rule has matched already, or has failed on often enough.
+    fn is_tried(&self, rule: usize, hit: Hit) -> bool {
+        let tried = self.tried.iter().find(|tried| tried.rule == rule);
+        tried.is_some_and(|tried| hit.start < tried.until && tried.failures >= MOST_FAILURES)
+    }
+
+    fn note_tried(&mut self, rule: usize, (start, until): (usize, usize), passes: bool) {
+        let failures = if passes { MOST_FAILURES } else { 1 };
+        match self.tried.iter_mut().find(|tried| tried.rule == rule) {
+            Some(tried) if !passes && start < tried.until => tried.failures += 1,
+            Some(tried) => (tried.until, tried.failures) = (until, failures),
+            None => self.tried.push(Tried {
+                rule,
+                until,
+                failures,
+            }),
         }
     }
 

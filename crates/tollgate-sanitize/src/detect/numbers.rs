@@ -130,10 +130,10 @@ impl<'r> Finder<'r, '_> {
                 .take_while(|byte| byte.is_ascii_alphanumeric())
                 .count();
         if at > 0 && is_word(bytes[at - 1]) {
-            if let Some(end) = self.iban(at) {
-                return end;
-            }
-            return word_end;
+            return self
+                .iban(at)
+                .or_else(|| self.passport(at))
+                .unwrap_or(word_end);
         }
         // The rest of a fraction, a version or a time.
         if at > 1 && matches!(bytes[at - 1], b'.' | b':' | b'/') && bytes[at - 2].is_ascii_digit() {
@@ -174,6 +174,13 @@ impl<'r> Finder<'r, '_> {
         }
         if cluster.lengths.count == 1 && is_cn_id_card(digits) {
             return Some((start, end, &personal.id_card));
+        }
+        if !self.around.is_name {
+            let place = (start, end);
+            let named = self.identity_number(place, cluster.lengths.as_slice(), digits);
+            if named.is_some() {
+                return named;
+            }
         }
         if self.around.identifier {
             return None;

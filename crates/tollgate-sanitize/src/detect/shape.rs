@@ -16,6 +16,9 @@ pub(super) struct Shape {
     common: usize,
     longest_run: usize,
     longest_part: usize,
+    capitals: usize,
+    /// How often two letters that stand together differ in case.
+    flips: usize,
 }
 
 const DIGIT: u8 = 1;
@@ -54,11 +57,14 @@ impl Shape {
             shape.longest_part = shape.longest_part.max(part);
             shape.digits += has(DIGIT);
             shape.letters += has(LETTER);
+            shape.capitals += usize::from(class & (LETTER | SMALL) == LETTER);
             shape.hex += has(HEX);
             shape.changes += usize::from(alnum | last_alnum == DIGIT | LETTER);
             // Where a small letter meets a capital, one word ends and another begins.
             let hump = last_class & SMALL > class & SMALL;
-            let pair = class & last_class & LETTER != 0 && !hump;
+            let together = class & last_class & LETTER != 0;
+            let pair = together && !hump;
+            shape.flips += usize::from(together && (class ^ last_class) & SMALL != 0);
             shape.pairs += usize::from(pair);
             shape.common += usize::from(pair && is_common_pair(last, byte));
             if alnum != 0 {
@@ -96,6 +102,29 @@ impl Shape {
         strewn || hex || self.reads_unlike_words(if few_digits { 45 } else { 60 })
     }
 
+    /// Whether the value can be what a generator made, where its form already says that it is a secret.
+    ///
+    /// Random letters are often pronounceable, so words are told by more than their pairs.
+    pub(super) fn is_token(&self) -> bool {
+        if self.longest_run > 8 && self.longest_run * 2 > self.letters + self.digits {
+            return false;
+        }
+        match (self.letters, self.digits) {
+            (0, digits) => digits >= 16,
+            (_, 0) => self.is_mixed_case(),
+            // Words of such a length are written with something between them.
+            _ => self.longest_part >= 20 || !self.is_wordy(),
+        }
+    }
+
+    /// Capitals and small letters in no order, unlike `CamelCase` and `SHOUTING`.
+    fn is_mixed_case(&self) -> bool {
+        let capitals = self.capitals * 100;
+        self.letters >= 10
+            && (30 * self.letters..=70 * self.letters).contains(&capitals)
+            && self.flips * 10 >= self.letters * 3
+    }
+
     /// Whether fewer than `percent` of the letter pairs are common.
     pub(super) fn reads_unlike_words(&self, percent: usize) -> bool {
         self.pairs == 0 || self.common * 100 < self.pairs * percent
@@ -109,7 +138,9 @@ impl Shape {
     /// Words, perhaps with a few digits, as in `sha256` or `Uint8Array`.
     pub(super) fn is_wordy(&self) -> bool {
         let few_digits = self.digits <= 6 && self.digits * 3 <= self.letters;
-        self.letters > 0 && few_digits && !self.reads_unlike_words(55)
+        // Digits strewn between letters, or capitals in no order, are in no word.
+        let scattered = self.changes > 4 || self.is_mixed_case();
+        self.letters > 0 && few_digits && !scattered && !self.reads_unlike_words(55)
     }
 }
 
@@ -160,6 +191,25 @@ mod tests {
             "53e0c1d2-7a9b-4c6d-8e1f-0a2b4c6d8e1f",
         ] {
             assert!(random(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn tokens_may_be_pronounceable() {
+        for value in [
+            "ciowRglfmdOVACIpsD3wSGqaNdmvqiuQrKR",
+            "SHEHWwUduOWrnIWntsePROwx",
+            "62u9mltleqguzlibrteo",
+        ] {
+            assert!(Shape::of(value).is_token(), "{value}");
+        }
+        for value in [
+            "getMyKeyForAll",
+            "XMLHttpRequestURL",
+            "DEFAULT_BUFFER_SIZE",
+            "sha256WithRSA",
+        ] {
+            assert!(!Shape::of(value).is_token(), "{value}");
         }
     }
 

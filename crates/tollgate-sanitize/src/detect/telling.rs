@@ -4,7 +4,7 @@
 
 use super::context::{each_word, last_word};
 use super::value::is_secret;
-use super::{Finder, Hits};
+use super::{Finder, Hits, MOST_FAILURES};
 use crate::prefilter::{Hit, Target, Word};
 use crate::rules::{Bytes, Names};
 
@@ -46,9 +46,17 @@ const LONGEST_VALUE: usize = 512;
 const LONGEST_GAP: usize = 28;
 const LONGEST_NAME: usize = 48;
 
+/// A value that is no secret, and how many names within it were looked at; a flood of names in one word costs no more
+/// than the word is long.
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    until: usize,
+    failures: usize,
+}
+
 impl<'r> Finder<'r, '_> {
     pub(super) fn word(&mut self, word: Word, hit: Hit) {
-        if self.around.identifier || self.is_masked(hit.start) {
+        if self.around.identifier || self.is_masked(hit.start) || self.is_judged(hit.start) {
             return;
         }
         // Most words in prose fail early: by what follows them, then by the length of the next word.
@@ -74,10 +82,24 @@ impl<'r> Finder<'r, '_> {
         if end.is_none() && matches!(place.cut, Cut::Quote(_)) {
             end = unquoted(self.text, place.start, Join::Assigned).and_then(|place| judge(&place));
         }
-        if let Some(end) = end {
-            self.named_until = end;
-            self.add(place.start, end, &self.detector.named);
+        match end {
+            Some(end) => {
+                self.named_until = end;
+                self.add(place.start, end, &self.detector.named);
+            }
+            None if hit.start < self.judged.until => self.judged.failures += 1,
+            None => {
+                self.judged = Judged {
+                    until: place.end,
+                    failures: 1,
+                };
+            }
         }
+    }
+
+    /// Whether a name lies in a value that has been judged often enough.
+    fn is_judged(&self, at: usize) -> bool {
+        at < self.judged.until && self.judged.failures >= MOST_FAILURES
     }
 
     /// The whole string, if the JSON field it belongs to is telling.
@@ -406,7 +428,11 @@ fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
                     at = next;
                     continue;
                 }
-                let join = if assigned {
+                let is_element = bytes.get(from) == Some(&b'>');
+                let join = if is_element {
+                    // `<name>value</name>` has an end as a quoted value has.
+                    Join::Quoted
+                } else if assigned {
                     Join::Assigned
                 } else {
                     Join::Spaced

@@ -191,8 +191,18 @@ fn is_path(value: &str) -> bool {
         }
         slashes += usize::from(byte == b'/');
     }
-    matches!(bytes.first(), Some(b'/' | b'.' | b'~'))
+    // Base64 begins with a slash as well.
+    (matches!(bytes.first(), Some(b'/' | b'.' | b'~')) && !is_base64(value))
         || (slashes >= 2 && !value.ends_with('=') && Shape::of(value).is_wordy())
+}
+
+/// Long enough to be a key, and in no order that paths have.
+fn is_base64(value: &str) -> bool {
+    let shape = Shape::of(value);
+    value.len() >= 32
+        && shape.digits > 0
+        && shape.is_token()
+        && !value.bytes().any(|byte| matches!(byte, b'.' | b'-' | b'_'))
 }
 
 /// Whether a value only stands for one: a variable, a template, a mask, a replacement made earlier.

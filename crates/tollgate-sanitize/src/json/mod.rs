@@ -4,6 +4,7 @@
 //! costs memory only and is bounded.
 
 mod escape;
+mod key_lines;
 mod lexer;
 
 use std::borrow::Cow;
@@ -12,7 +13,8 @@ use crate::detect::{Hits, Surroundings, Telling};
 use crate::prefilter::{Hit, Target};
 use crate::sanitizer::Sanitizer;
 use crate::scope::Segment;
-use crate::{Cleaned, Findings, Scope, taint};
+use crate::{Cleaned, Findings, Scope, placeholder, taint};
+use key_lines::KeyLines;
 use lexer::{Frame, Lexer, Token};
 
 /// Text that is not JSON, or nested too deep.
@@ -48,7 +50,9 @@ pub(crate) fn clean<'a>(
         copied: 0,
         names: Vec::new(),
         known: Vec::new(),
+        key_lines: KeyLines::default(),
         findings: Findings::default(),
+        escapes: scope.escapes && may_look_like_placeholder(raw),
     };
     sanitizer.detector().prefilter.scan(raw, &mut rewriter.hits);
     let mut lexer = Lexer::new(raw);
@@ -65,6 +69,40 @@ pub(crate) fn clean<'a>(
         text,
         findings: rewriter.findings,
     })
+}
+
+/// Rewrites the strings of a JSON text for which `change` has another text; it is told which are names.
+pub fn with_strings<'a>(
+    raw: &'a str,
+    mut change: impl FnMut(&str, bool) -> Option<String>,
+) -> Result<Cow<'a, str>, JsonError> {
+    let mut out = String::new();
+    let mut copied = 0;
+    let mut lexer = Lexer::new(raw);
+    while let Some(token) = lexer.next()? {
+        let body = &raw[token.start..token.end];
+        let text = if token.has_escapes() {
+            escape::decode(body)
+        } else {
+            Cow::Borrowed(body)
+        };
+        if let Some(text) = change(&text, token.is_name()) {
+            out.push_str(&raw[copied..token.start]);
+            escape::encode(&text, &mut out);
+            copied = token.end;
+        }
+    }
+    if copied == 0 {
+        return Ok(Cow::Borrowed(raw));
+    }
+    out.push_str(&raw[copied..]);
+    Ok(Cow::Owned(out))
+}
+
+/// Whether a string in it may look like a placeholder, also where its characters are escaped.
+pub fn may_look_like_placeholder(raw: &str) -> bool {
+    let has = |part: &str| memchr::memmem::find(raw.as_bytes(), part.as_bytes()).is_some();
+    has("REDACTED") || has("\\u00")
 }
 
 /// How many names are remembered; looking through more would cost what it saves.
@@ -88,7 +126,10 @@ struct Rewriter<'a, 's> {
     names: Vec<Name<'a>>,
     /// The last names that needed a closer look and passed it: the objects of a list repeat them.
     known: Vec<(&'a str, Option<Telling>)>,
+    key_lines: KeyLines,
     findings: Findings,
+    /// Something in it looks like a placeholder and is none.
+    escapes: bool,
 }
 
 impl<'a> Rewriter<'a, '_> {
@@ -99,13 +140,17 @@ impl<'a> Rewriter<'a, '_> {
             self.name(token, body, from..to, stack.len());
             return;
         }
+        if (from < to || !self.key_lines.is_idle()) && self.key_lines.is_line(body, stack) {
+            self.key_line(token, body);
+            return;
+        }
         // An array hands its own field name on to its elements.
         let owner = stack
             .iter()
             .rposition(|frame| matches!(frame, Frame::Object));
         let name = owner.and_then(|depth| self.names.get(depth));
         let telling = name.and_then(|name| name.telling);
-        if !token.is_suspect() && telling.is_none() && self.is_harmless(from..to) {
+        if !self.escapes && !token.is_suspect() && telling.is_none() && self.is_harmless(from..to) {
             return;
         }
         let text = if token.has_escapes() {
@@ -123,8 +168,12 @@ impl<'a> Rewriter<'a, '_> {
                     .covers(name.map(|name| name.text.as_ref()), &self.path(stack)),
             is_name: false,
             is_plain: token.is_plain(),
+            is_view: false,
+            seals: self.scope.seals,
+            escapes: self.scope.escapes,
         };
         if from == to
+            && !self.escapes
             && token.is_plain()
             && telling.is_none()
             && !self.sanitizer.detector().has_numbers(body, &around)
@@ -151,6 +200,20 @@ impl<'a> Rewriter<'a, '_> {
         self.findings.merge(cleaned.findings);
     }
 
+    fn key_line(&mut self, token: &Token, body: &str) {
+        let label = self.sanitizer.detector().private_key();
+        self.findings.add(&label.id, label.kind, 1);
+        let line = if token.has_escapes() {
+            escape::decode(body)
+        } else {
+            Cow::Borrowed(body)
+        };
+        let seals = self.scope.seals;
+        let id = seals.and_then(|seals| seals.seal(&label.id, &line, 0..line.len()));
+        let text = placeholder::named(&label.replacement, &label.id, id.as_deref());
+        self.replace(token, &text);
+    }
+
     /// Whether nothing can come of these hits in a string that is not suspect: a link without `@` has no password.
     fn is_harmless(&self, hits: std::ops::Range<usize>) -> bool {
         let prefilter = &self.sanitizer.detector().prefilter;
@@ -162,7 +225,7 @@ impl<'a> Rewriter<'a, '_> {
         if self.names.len() < depth {
             self.names.resize(depth, Name::default());
         }
-        let name = if token.has_escapes() {
+        let name = if token.has_escapes() || self.escapes {
             self.cleaned_name(token, body, hits)
         } else if !hits.is_empty() || token.is_suspect() {
             self.looked_up_name(token, body, hits)
@@ -213,6 +276,8 @@ impl<'a> Rewriter<'a, '_> {
         let around = Surroundings {
             is_name: true,
             is_plain: token.is_plain(),
+            seals: self.scope.seals,
+            escapes: self.scope.escapes,
             ..Surroundings::default()
         };
         let cleaned = self.sanitizer.pass(text, given, &around);

@@ -77,6 +77,12 @@ pub(crate) struct Names {
     pub(crate) card: Words,
     /// Last words of field names that hold identifiers.
     pub(crate) identifier: Words,
+    /// Words before a US social security number without dashes.
+    pub(crate) ssn: Words,
+    /// Words before a passport number.
+    pub(crate) passport: Words,
+    /// Words before a Japanese individual number.
+    pub(crate) my_number: Words,
 }
 
 impl Names {
@@ -93,6 +99,9 @@ impl Names {
         self.phone.extend(other.phone);
         self.card.extend(other.card);
         self.identifier.extend(other.identifier);
+        self.ssn.extend(other.ssn);
+        self.passport.extend(other.passport);
+        self.my_number.extend(other.my_number);
     }
 }
 

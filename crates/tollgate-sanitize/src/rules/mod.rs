@@ -77,6 +77,8 @@ pub(crate) enum Check {
     None,
     /// The value must look random.
     Random,
+    /// The value must not be words: what stands around it says already that it is a secret.
+    Token,
     /// The value must contain a digit.
     Digit,
     /// The value must be base64 of `user:password`.

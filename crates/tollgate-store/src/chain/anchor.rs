@@ -14,7 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
+use sha2::{Digest as _, Sha256};
 use tollgate_core::{
     audit::{Hash, SignedHead},
     canonical::hex,
@@ -71,6 +72,22 @@ impl Anchor {
         }
     }
 
+    /// The note as it lies there, as evidence; nothing if there is none.
+    pub(crate) fn text(&self) -> Option<String> {
+        let bytes = fs::read(self.path()).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        Some(text.chars().take(4096).collect())
+    }
+
+    /// Puts a prepared note in place of whatever is there; only for the first one, and for an operator.
+    pub(crate) fn replace(&self, prepared: &Prepared) -> io::Result<()> {
+        fs::rename(&prepared.path, self.path())?;
+        // Once a state says that it must be there, no power failure may take it away.
+        #[cfg(unix)]
+        File::open(&self.directory)?.sync_all()?;
+        Ok(())
+    }
+
     /// Writes the next note beside the current one; `name` keeps writers apart.
     pub(crate) fn prepare(&self, head: SignedHead, name: &str) -> io::Result<Prepared> {
         fs::create_dir_all(&self.directory)?;
@@ -88,8 +105,8 @@ impl Anchor {
 
     /// Puts a prepared note in place of one that the chain extends. `false` if another process is about to.
     ///
-    /// A note that cannot be read, or that the chain in `database` does not
-    /// contain, is left alone: it is evidence.
+    /// A note that cannot be read, or that the chain in `database` does not contain, is left
+    /// alone: it is evidence. So is its absence.
     pub(crate) fn advance(&self, prepared: &Prepared, database: &Connection) -> io::Result<bool> {
         let turn = OpenOptions::new()
             .write(true)
@@ -103,8 +120,7 @@ impl Anchor {
         }
         let may_advance = match self.read() {
             Ok(Some(noted)) => noted.seq < prepared.head.seq && contains(database, &noted),
-            Ok(None) => true,
-            Err(_) => false,
+            Ok(None) | Err(_) => false,
         };
         if may_advance {
             fs::rename(&prepared.path, self.path())?;
@@ -137,10 +153,30 @@ impl Anchor {
 }
 
 fn contains(database: &Connection, head: &SignedHead) -> bool {
-    database
-        .prepare_cached("SELECT hash FROM audit_entries WHERE seq = ?1")
-        .and_then(|mut statement| {
-            statement.query_row([head.seq.cast_signed()], |row| row.get::<_, Hash>(0))
-        })
-        .is_ok_and(|hash| hex(&hash) == head.hash)
+    anchored_hash(database, head.seq).is_ok_and(|hash| hash.is_some_and(|it| hex(&it) == head.hash))
+}
+
+/// The hash that an anchor at `seq` holds.
+///
+/// Before the first entry there is nothing to hash, so the anchor holds the digest of the chain's
+/// random id: a new database in the place of one that was never anchored further differs in it.
+pub(crate) fn anchored_hash(connection: &Connection, seq: u64) -> rusqlite::Result<Option<Hash>> {
+    if seq == 0 {
+        let id: Option<Vec<u8>> = connection
+            .prepare_cached("SELECT chain_id FROM audit_head")?
+            .query_row([], |row| row.get(0))?;
+        return Ok(Some(id.map_or([0; 32], |id| empty_chain(&id))));
+    }
+    connection
+        .prepare_cached("SELECT hash FROM audit_entries WHERE seq = ?1")?
+        .query_row([seq.cast_signed()], |row| row.get(0))
+        .optional()
+}
+
+/// What stands for the hash of a chain without entries.
+fn empty_chain(id: &[u8]) -> Hash {
+    let mut hasher = Sha256::new();
+    hasher.update(b"tollgate/empty-chain/1");
+    hasher.update(id);
+    hasher.finalize().into()
 }

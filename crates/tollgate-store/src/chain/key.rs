@@ -18,6 +18,10 @@ use tollgate_core::{
 use crate::error::OpenError;
 
 const SECRET: &str = "audit-signing.key";
+
+/// Files that nobody but their owner may read or write.
+pub(crate) const KEY_FILES: [&str; 2] = [SECRET, "approval.key"];
+
 const PUBLIC: &str = "audit-signing.pub";
 
 /// Signs heads.

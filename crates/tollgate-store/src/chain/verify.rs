@@ -9,16 +9,16 @@ use std::{collections::HashMap, path::Path};
 use ed25519_dalek::VerifyingKey;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use tollgate_core::{
-    audit::{Hash, SignedHead, Verification},
+    audit::{Accepted, AuditRow, Hash, SignedHead, Verification},
     canonical::hex,
     store::StoreError,
 };
 
-use super::{Anchor, Seal, key};
+use super::{Anchor, Seal, anchored_hash, key};
 use crate::{
     error::store_error,
     sqlite::{
-        index, read_noted,
+        EPOCH_OPENED, index, must_be_anchored, read_noted,
         rows::{self, AUDIT},
     },
 };
@@ -51,6 +51,13 @@ pub(crate) fn verify(
     };
     check.read_anchor(anchor);
     while check.piece(connection)? {}
+    // A state of an earlier release does not say whether it has one.
+    if check.found.anchored.is_none()
+        && anchor.read().is_ok_and(|noted| noted.is_none())
+        && must_be_anchored(connection, chain).unwrap_or(false)
+    {
+        check.problem("anchor: it is gone".to_owned());
+    }
     check.finish();
     Ok(check.found)
 }
@@ -97,6 +104,7 @@ impl Check<'_> {
             .map_err(store_error)?;
         self.findable(&piece, from).map_err(store_error)?;
         if !whole {
+            self.check_first_anchor(&piece).map_err(store_error)?;
             self.end(&piece);
         }
         Ok(whole)
@@ -170,11 +178,29 @@ impl Check<'_> {
                         "row {seq}: its content, its columns or its place were changed"
                     ));
                 }
+                self.note_epoch(&row);
                 self.hash = row.hash;
             }
             Err(error) => self.problem(format!("row {seq}: it cannot be read: {error}")),
         }
         self.check_anchor_here();
+    }
+
+    /// Keeps what an operator accepted; it stays to be seen for good.
+    fn note_epoch(&mut self, row: &AuditRow) {
+        if row.columns.kind != EPOCH_OPENED {
+            return;
+        }
+        match serde_json::from_str::<Accepted>(&row.body) {
+            Ok(accepted) => self.found.accepted.push(Accepted {
+                seq: row.seq,
+                ..accepted
+            }),
+            Err(error) => self.problem(format!(
+                "row {}: its epoch cannot be read: {error}",
+                row.seq
+            )),
+        }
     }
 
     fn check_anchor_here(&mut self) {
@@ -184,6 +210,17 @@ impl Check<'_> {
         {
             self.problem(format!("row {}: the anchor says another hash", self.last));
         }
+    }
+
+    /// An anchor from before the first entry holds what stands for the empty chain.
+    fn check_first_anchor(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if let Some(anchor) = &self.anchor
+            && anchor.seq == 0
+            && anchored_hash(connection, 0)?.is_none_or(|hash| hex(&hash) != anchor.hash)
+        {
+            self.problem("anchor at 0: it is of another chain".to_owned());
+        }
+        Ok(())
     }
 
     fn signed_head(&mut self, chain: &str, seal: &Seal) {

@@ -77,6 +77,15 @@ impl Desk {
         }
     }
 
+    /// Does something unless the writer has stopped waiting for other processes.
+    pub(crate) fn while_blocked(&self, act: impl FnOnce()) {
+        let inner = self.inner();
+        if inner.blocked {
+            act();
+        }
+        drop(inner);
+    }
+
     /// Says that the writer is done.
     pub(crate) fn close(&self) {
         self.inner().closing = true;
@@ -128,6 +137,11 @@ impl Desk {
             })
             .unwrap_or_else(PoisonError::into_inner);
         drop(guard);
+    }
+
+    /// A sync failed: the regular one comes again after a pause.
+    pub(crate) fn sync_again(&self, pause: Duration) {
+        self.inner().work.dirty_since = Instant::now().checked_add(pause);
     }
 
     /// Takes those who wait for the disk; the regular sync still comes.

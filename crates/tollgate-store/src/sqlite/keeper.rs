@@ -24,22 +24,28 @@ use tollgate_core::{
 };
 
 use super::{
+    condition::{guard::Guard, health::Health, holder::holder, wal},
     desk::{Alarm, Desk, Work},
-    lock::WriteLock,
+    lock::{LOOK, WriteLock},
     open,
     queue::{Queue, Reply},
     writer::refuse,
 };
 use crate::{
     chain::{Anchor, Seal},
-    error::{OpenError, io_error},
+    error::OpenError,
     settings::Limits,
 };
+
+/// When a sync that failed is tried again, if nobody waits for it.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// Keeps until the writer is done.
 pub(crate) struct Keeper {
     pub(crate) desk: Arc<Desk>,
     pub(crate) queue: Arc<Queue>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) guard: Arc<Guard>,
     pub(crate) state_dir: PathBuf,
     pub(crate) log: Log,
     pub(crate) anchor: Anchor,
@@ -61,6 +67,10 @@ pub(crate) struct Log {
     seen: u32,
     /// A sync failed: what the system still holds may never have reached the disk.
     doubtful: bool,
+    /// Which run of the log was last synced.
+    salt: Option<[u8; 8]>,
+    /// A frame of that run, and what it is known by.
+    last: Option<(u32, [u8; 16])>,
 }
 
 impl Keeper {
@@ -69,18 +79,60 @@ impl Keeper {
         // The sync has to be over when the interval is.
         let early = self.interval * 3 / 5;
         loop {
-            match self.desk.wait(early, self.limits.busy / 4) {
+            match self.desk.wait(early, (self.limits.busy / 4).min(LOOK)) {
                 Alarm::Sync => {
                     let waiting = self.desk.take_waiting();
-                    answer(waiting, &self.log.sync());
+                    let synced = self.sync();
+                    self.answer(waiting, synced);
                 }
                 Alarm::Tick => self.tick(early / 3),
-                Alarm::Blocked => {}
+                Alarm::Blocked => self.look_who_holds(),
                 Alarm::End => break,
             }
             refuse(self.queue.take_stale(self.limits.busy), &StoreError::Busy);
         }
         self.finish();
+    }
+
+    /// Syncs the log, and notes how that went.
+    fn sync(&mut self) -> bool {
+        let is_whole = self.log.begins_as_one();
+        if !is_whole {
+            self.guard.log_is_damaged();
+        }
+        let is_synced = is_whole && self.log.sync().is_ok();
+        self.health.synced(is_synced);
+        is_synced
+    }
+
+    /// Tells those who waited for the disk what became of it.
+    fn answer(&self, waiting: Vec<(Reply, Receipt)>, is_synced: bool) {
+        if is_synced && !waiting.is_empty() {
+            self.health.committed();
+        }
+        for (reply, receipt) in waiting {
+            let outcome = if is_synced {
+                Ok(receipt)
+            } else {
+                Err(StoreError::Unsynced)
+            };
+            let _ = reply.send(outcome);
+        }
+    }
+
+    /// Nobody waits for a process that is stopped, or that has held the lock for too long.
+    fn look_who_holds(&self) {
+        let holder = holder(&self.state_dir);
+        let is_stale = self
+            .queue
+            .oldest()
+            .is_some_and(|age| age >= self.limits.busy);
+        if holder.is_stopped || is_stale {
+            self.desk.while_blocked(|| self.health.hold(holder));
+        }
+        if let Some(holder) = self.health.holder() {
+            refuse(self.queue.take(usize::MAX), &StoreError::Held(holder));
+        }
     }
 
     /// Signs, syncs, anchors, and shortens the log.
@@ -90,9 +142,14 @@ impl Keeper {
             self.desk.wait_for_seal(patience);
         }
         let work = self.desk.take();
-        let synced = self.log.sync();
-        answer(work.waiting, &synced);
-        if synced.is_ok()
+        let is_synced = self.sync();
+        self.answer(work.waiting, is_synced);
+        if !is_synced {
+            self.desk.sync_again(AGAIN);
+        }
+        // What cannot be looked at now is looked at when it is asked for.
+        let _ = self.guard.look_again(&self.log.connection);
+        if is_synced
             && let Some(head) = self.unanchored(work.seal)
             && let Ok(prepared) = self.anchor.prepare(head, &self.name)
             // An anchor that stays behind is caught up with by the next one.
@@ -116,10 +173,10 @@ impl Keeper {
         let (synced, prepared) = thread::scope(|scope| {
             let prepare = || head.and_then(|head| self.anchor.prepare(head, &self.name).ok());
             let preparing = scope.spawn(prepare);
-            (self.log.sync(), preparing.join().ok().flatten())
+            (self.log.sync().is_ok(), preparing.join().ok().flatten())
         });
-        answer(work.waiting, &synced);
-        if synced.is_err() {
+        self.answer(work.waiting, synced);
+        if !synced {
             return;
         }
         if let Some(prepared) = prepared {
@@ -150,17 +207,6 @@ impl Keeper {
     }
 }
 
-/// Tells those who waited for the disk what became of it.
-fn answer(waiting: Vec<(Reply, Receipt)>, synced: &io::Result<()>) {
-    for (reply, receipt) in waiting {
-        let outcome = match synced {
-            Ok(()) => Ok(receipt),
-            Err(error) => Err(io_error(io::Error::new(error.kind(), error.to_string()))),
-        };
-        let _ = reply.send(outcome);
-    }
-}
-
 impl Log {
     /// Opens the log of a database that is in use.
     pub(crate) fn open(
@@ -179,12 +225,15 @@ impl Log {
             frames,
             seen: 0,
             doubtful: false,
+            salt: None,
+            last: None,
         })
     }
 
     /// Makes everything in the log durable.
     fn sync(&mut self) -> io::Result<()> {
         if self.doubtful {
+            self.check_frames()?;
             // A second sync would succeed without having written what the first
             // lost. Moving the frames into the database writes them again.
             let (frames, moved) = open::checkpoint(&self.connection).map_err(io::Error::other)?;
@@ -195,7 +244,60 @@ impl Log {
         }
         let synced = self.file.sync_data();
         self.doubtful = synced.is_err();
+        if !self.doubtful {
+            self.remember()?;
+        }
         synced
+    }
+
+    /// Whether the log still has what was written before a sync failed: the system may have dropped it.
+    ///
+    /// A log that has started over since was moved and synced before.
+    fn check_frames(&self) -> io::Result<()> {
+        let written = self.frames.load(Ordering::Relaxed);
+        let lost = || io::Error::other("the write-ahead log has lost what was written");
+        let header = wal::header(&self.file)?.ok_or_else(lost)?;
+        let is_same = self.salt.is_none_or(|salt| salt == header.salt);
+        if is_same && wal::valid_frames(&self.file, header)? < written {
+            return Err(lost());
+        }
+        Ok(())
+    }
+
+    /// Keeps what the log is known by until the next sync.
+    fn remember(&mut self) -> io::Result<()> {
+        let header = wal::header(&self.file)?;
+        self.salt = header.map(|header| header.salt);
+        let frame = self.frames.load(Ordering::Relaxed);
+        let mark = match header {
+            Some(header) => wal::mark(&self.file, header, frame)?,
+            None => None,
+        };
+        // The count may be of an earlier run of the log.
+        let is_of_run = |mark: &[u8; 16]| self.salt.is_some_and(|salt| mark[..8] == salt);
+        self.last = mark.filter(is_of_run).map(|mark| (frame, mark));
+        Ok(())
+    }
+
+    /// Whether what was last synced is still there, unless the log has started over since.
+    fn is_as_it_was(&self, header: wal::Header) -> bool {
+        match self.last {
+            Some((frame, mark)) if self.salt == Some(header.salt) => {
+                wal::mark(&self.file, header, frame).is_ok_and(|found| found == Some(mark))
+            }
+            Some(_) | None => true,
+        }
+    }
+
+    /// Whether the log is empty or begins with a header: after it was cut off under us, SQLite
+    /// would write on behind a hole, where nobody finds it again; an older copy in its place is the same.
+    fn begins_as_one(&self) -> bool {
+        // The header may be read while another process writes it.
+        (0..3).any(|_| {
+            let is_empty = self.file.metadata().is_ok_and(|found| found.len() == 0);
+            let header = || wal::header(&self.file).ok().flatten();
+            is_empty || header().is_some_and(|header| self.is_as_it_was(header))
+        })
     }
 
     /// Whether the log has `bound` frames.

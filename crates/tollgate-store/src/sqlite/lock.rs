@@ -9,19 +9,27 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     sync::mpsc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use super::condition::holder::holder;
 use crate::error::OpenError;
+
+/// The file of the turn, and that of the writer.
+pub(crate) const TURN: &str = "turn.lock";
+pub(crate) const WRITE: &str = "write.lock";
+/// How long a lock is waited for before it is looked who holds it.
+pub(crate) const LOOK: Duration = Duration::from_millis(200);
 
 /// The two files. Each thread opens its own: a lock belongs to an open file.
 #[derive(Debug)]
 pub(crate) struct WriteLock {
     turn: File,
     write: File,
+    directory: PathBuf,
 }
 
 /// Holds the lock until it goes out of scope.
@@ -40,8 +48,9 @@ impl WriteLock {
                 .open(directory.join(name))
         };
         Ok(Self {
-            turn: open("turn.lock")?,
-            write: open("write.lock")?,
+            turn: open(TURN)?,
+            write: open(WRITE)?,
+            directory: directory.to_owned(),
         })
     }
 
@@ -62,7 +71,8 @@ impl WriteLock {
         Ok(try_lock(&self.write)?.then(|| Held(self)))
     }
 
-    /// Waits for the lock, but not longer than `limit`; dropping it lets it go.
+    /// Waits for the lock, but not longer than `limit`, and not for a stopped process; dropping it
+    /// lets it go.
     pub(crate) fn acquire_within(self, limit: Duration) -> Result<Self, OpenError> {
         if self.try_take().map_err(OpenError::Directory)? {
             return Ok(self);
@@ -70,6 +80,7 @@ impl WriteLock {
         // A blocked `flock` cannot be called off, so a thread does the waiting;
         // if nobody wants the lock any more it is dropped on arrival.
         let (arrived, arrival) = mpsc::sync_channel(1);
+        let directory = self.directory.clone();
         let wait = move || {
             let taken = self.take(|| ());
             let _ = arrived.send(taken.map(|()| self));
@@ -78,9 +89,17 @@ impl WriteLock {
             .name("tollgate-lock".to_owned())
             .spawn(wait)
             .map_err(OpenError::Directory)?;
-        match arrival.recv_timeout(limit) {
-            Ok(taken) => taken.map_err(OpenError::Directory),
-            Err(_) => Err(OpenError::Busy),
+        let since = Instant::now();
+        loop {
+            match arrival.recv_timeout(LOOK.min(limit)) {
+                Ok(taken) => return taken.map_err(OpenError::Directory),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(OpenError::Busy),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            let holder = holder(&directory);
+            if holder.is_stopped || since.elapsed() >= limit {
+                return Err(OpenError::Held(holder));
+            }
         }
     }
 

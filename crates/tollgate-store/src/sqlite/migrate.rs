@@ -14,6 +14,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("../migrations/6.sql"),
     include_str!("../migrations/7.sql"),
     include_str!("../migrations/8.sql"),
+    include_str!("../migrations/9.sql"),
 ];
 
 /// Every step in order, for the contract.

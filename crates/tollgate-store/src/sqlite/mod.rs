@@ -1,6 +1,7 @@
 //! The store over SQLite: one place that writes, a thread that keeps, readers beside them.
 
 mod apply;
+mod condition;
 mod crowd;
 mod desk;
 pub(crate) mod index;
@@ -27,14 +28,23 @@ use std::{
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{
-    Clock, Store,
+    Clock, Store, Timestamp,
     audit::Hash,
-    store::{Batch, Change, Durability, Receipt, StoreError},
+    store::{Batch, Change, Durability, Receipt, StateProblem, StoreError},
 };
 
-pub(crate) use self::apply::{read_head, read_noted};
 pub use self::migrate::schema_sql;
+pub(crate) use self::{
+    apply::{read_head, read_noted},
+    condition::{accept::EPOCH_OPENED, guard::must_be_anchored},
+};
 use self::{
+    condition::{
+        accept,
+        guard::Guard,
+        health::{Health, Verdict},
+        holder::holder,
+    },
     crowd::{Crowd, PATIENCE, PAUSE},
     desk::Desk,
     keeper::{Keeper, Log},
@@ -47,8 +57,8 @@ use self::{
 };
 use crate::{
     chain::{Anchor, Keyring},
-    error::OpenError,
-    settings::Settings,
+    error::{OpenError, io_error, store_error},
+    settings::{Limits, Settings},
 };
 
 /// One SQLite file, shared safely with the other processes that have it open.
@@ -66,10 +76,16 @@ struct Writing {
     place: Arc<Place>,
     queue: Arc<Queue>,
     crowd: Arc<Crowd>,
+    health: Arc<Health>,
+    guard: Arc<Guard>,
+    limits: Limits,
     done: Arc<Done>,
     owner: Owner,
     busy: Duration,
 }
+
+/// How often whoever waits for the end looks whether another process keeps the lock.
+const PIECE: Duration = Duration::from_millis(50);
 
 /// Tells when both threads have ended.
 #[derive(Default)]
@@ -83,16 +99,26 @@ impl SqliteStore {
     pub fn open(settings: Settings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         check_chain_name(&settings.chain)?;
         create_directory(&settings.state_dir)?;
-        let (mut connection, keyring) = prepare(&settings)?;
+        let (mut connection, keyring) = prepare(&settings, clock.now())?;
+        let anchor = Anchor::new(&settings.anchor_dir, &settings.state_dir, &settings.chain);
+        let guard = Guard::new(
+            &settings.state_dir,
+            anchor.clone(),
+            &settings.chain,
+            &connection,
+        )?;
+        let guard = Arc::new(guard);
         let frames = Arc::new(AtomicU32::new(0));
         open::count_frames(&mut connection, Arc::clone(&frames))?;
         let owner = Owner::take(&settings.state_dir).map_err(OpenError::Directory)?;
         let queue = Arc::new(Queue::new(settings.limits.queue));
         let desk = Arc::new(Desk::default());
-        let anchor = Anchor::new(&settings.anchor_dir, &settings.state_dir, &settings.chain);
+        let health = Arc::new(Health::default());
         let keeper = Keeper {
             desk: Arc::clone(&desk),
             queue: Arc::clone(&queue),
+            health: Arc::clone(&health),
+            guard: Arc::clone(&guard),
             state_dir: settings.state_dir.clone(),
             log: Log::open(&settings.state_dir, &settings.limits, frames)?,
             anchor: anchor.clone(),
@@ -108,6 +134,8 @@ impl SqliteStore {
                 connection,
                 queue: Arc::clone(&queue),
                 desk,
+                health: Arc::clone(&health),
+                guard: Arc::clone(&guard),
                 keyring,
                 pruner: Pruner::new(settings.retention),
                 clock,
@@ -116,6 +144,7 @@ impl SqliteStore {
                 group: settings.limits.group,
                 busy: settings.limits.busy,
                 seen: None,
+                written: 0,
             },
             last: 0,
         };
@@ -129,6 +158,9 @@ impl SqliteStore {
                 done: start(Arc::clone(&place), keeper)?,
                 place,
                 queue,
+                health,
+                guard,
+                limits: settings.limits,
                 crowd: Arc::default(),
                 owner,
                 busy: settings.limits.busy,
@@ -170,14 +202,51 @@ impl SqliteStore {
         })
     }
 
+    /// What is wrong with the state as a whole, seen now.
+    pub fn problems(&self) -> Result<Vec<StateProblem>, StoreError> {
+        let Some(writing) = &self.writing else {
+            return Err(StoreError::ReadOnly);
+        };
+        self.readers.look_up(|db| {
+            writing.guard.look(db)?;
+            writing.guard.look_again(db)
+        })
+    }
+
+    /// Takes the state as it is for the acknowledged one, on the word of `by`. It is written down
+    /// in the audit log, where it stays. Gives what was accepted.
+    pub fn accept(&self, by: &str, now: Timestamp) -> Result<Vec<StateProblem>, StoreError> {
+        let Some(writing) = &self.writing else {
+            return Err(StoreError::ReadOnly);
+        };
+        let failed = |error: OpenError| StoreError::Failed(Box::new(error));
+        let lock = WriteLock::open(&self.state_dir).map_err(io_error)?;
+        let _held = lock.acquire_within(writing.busy).map_err(failed)?;
+        let problems = self.problems()?;
+        if problems.is_empty() {
+            return Ok(problems);
+        }
+        let connection = open::writer(&self.state_dir, &writing.limits).map_err(store_error)?;
+        let keyring = Keyring::load_or_create(&self.state_dir).map_err(failed)?;
+        let chain: Arc<str> = self.chain.as_str().into();
+        let place = accept::Place {
+            state_dir: &self.state_dir,
+            anchor: &self.anchor,
+            chain: &chain,
+        };
+        accept::open_epoch(&connection, &keyring, &place, &problems, (by, now))?;
+        writing.guard.look(&connection)?;
+        Ok(problems)
+    }
+
     /// Writes, syncs, signs and anchors what is under way; later commits are refused.
     pub async fn close(&self) {
         if let Some(writing) = &self.writing {
             writing.queue.close();
             let done = Arc::clone(&writing.done);
-            let limit = writing.busy * 2;
+            let (limit, health) = (writing.busy * 2, Arc::clone(&writing.health));
             let wait = move || {
-                done.wait(limit);
+                done.wait(limit, &health);
                 // Whoever drops the store after this has waited enough.
                 done.end();
             };
@@ -190,7 +259,7 @@ impl Drop for SqliteStore {
     fn drop(&mut self) {
         if let Some(writing) = &self.writing {
             writing.queue.close();
-            writing.done.wait(writing.busy * 2);
+            writing.done.wait(writing.busy * 2, &writing.health);
         }
     }
 }
@@ -201,6 +270,13 @@ impl Store for SqliteStore {
         let Some(writing) = &self.writing else {
             return Err(StoreError::ReadOnly);
         };
+        if writing.health.holder().is_some() {
+            // It may have let go since; then the commit waits its turn again.
+            let holder = holder(&self.state_dir);
+            if holder.pid.is_some_and(|pid| pid != std::process::id()) {
+                return Err(StoreError::Held(holder));
+            }
+        }
         match writing.place.write_alone(&batch) {
             Ok(receipt) => return Ok(receipt),
             Err(Declined::Refused(error)) => return Err(error),
@@ -208,6 +284,23 @@ impl Store for SqliteStore {
         }
         let answer = writing.enqueue(batch)?;
         answer.await.unwrap_or_else(|_| Err(queue::closed()))
+    }
+
+    async fn check_commit(&self) -> Result<(), StoreError> {
+        let Some(writing) = &self.writing else {
+            return Err(StoreError::ReadOnly);
+        };
+        writing.guard.check_files()?;
+        let guard = Arc::clone(&writing.guard);
+        let problems = self.readers.look_up(|db| guard.look_again(db))?;
+        if let Some(problem) = problems.into_iter().next() {
+            return Err(StoreError::NotAcknowledged(problem));
+        }
+        match writing.health.verdict() {
+            Verdict::Works => Ok(()),
+            Verdict::Fails(error) => Err(error),
+            Verdict::Unknown => writing.probe().await,
+        }
     }
 
     fn can_look_ahead(&self) -> bool {
@@ -229,6 +322,17 @@ impl Store for SqliteStore {
 }
 
 impl Writing {
+    /// Commits a little, and says whether that worked and nothing failed just before.
+    async fn probe(&self) -> Result<(), StoreError> {
+        let batch = Batch {
+            durability: Durability::Disk,
+            ..Batch::default()
+        };
+        let answer = self.queue.push(Arc::new(batch))?;
+        answer.await.unwrap_or_else(|_| Err(queue::closed()))?;
+        self.health.lingering().map_or(Ok(()), Err)
+    }
+
     /// Has a batch written together with those of others.
     fn enqueue(&self, batch: Arc<Batch>) -> Result<Answer, StoreError> {
         let runtime = tokio::runtime::Handle::try_current();
@@ -328,9 +432,13 @@ impl Done {
     }
 
     /// Waits, but not for a process that holds the lock and never lets go.
-    fn wait(&self, limit: Duration) {
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = self.wake.wait_timeout_while(ended, limit, |ended| !*ended);
+    fn wait(&self, limit: Duration, health: &Health) {
+        let begun = Instant::now();
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*ended && begun.elapsed() < limit && health.holder().is_none() {
+            let waited = self.wake.wait_timeout(ended, PIECE);
+            ended = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 }
 
@@ -353,7 +461,7 @@ fn start(place: Arc<Place>, keeper: Keeper) -> Result<Arc<Done>, OpenError> {
 }
 
 /// A database of the current version, and the key to sign with.
-fn prepare(settings: &Settings) -> Result<(Connection, Keyring), OpenError> {
+fn prepare(settings: &Settings, now: Timestamp) -> Result<(Connection, Keyring), OpenError> {
     let state_dir = &settings.state_dir;
     // The usual case needs no lock: everything is there.
     if state_dir.join(open::DATABASE).exists()
@@ -377,6 +485,16 @@ fn prepare(settings: &Settings) -> Result<(Connection, Keyring), OpenError> {
         params![settings.chain, genesis],
     )?;
     let keyring = Keyring::load_or_create(state_dir)?;
+    let chain: Arc<str> = settings.chain.as_str().into();
+    let anchor = Anchor::new(&settings.anchor_dir, state_dir, &settings.chain);
+    let place = accept::Place {
+        state_dir,
+        anchor: &anchor,
+        chain: &chain,
+    };
+    if !must_be_anchored(&connection, &chain)? {
+        accept::anchor_first(&connection, &keyring, &place, now)?;
+    }
     is_current(&connection, &settings.chain)?;
     Ok((connection, keyring))
 }
@@ -388,12 +506,14 @@ fn is_current(connection: &Connection, chain: &str) -> Result<bool, OpenError> {
     if (found as usize) < migrate::STEPS.len() {
         return Ok(false);
     }
-    let known: Option<String> = connection
-        .query_row("SELECT chain FROM audit_head", [], |row| row.get(0))
+    let known: Option<(String, bool)> = connection
+        .query_row("SELECT chain, is_anchored FROM audit_head", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
         .optional()?;
     match known {
-        Some(known) if known == chain => Ok(true),
-        Some(known) => Err(OpenError::OtherChain(known)),
+        Some((known, is_anchored)) if known == chain => Ok(is_anchored),
+        Some((known, _)) => Err(OpenError::OtherChain(known)),
         None => Ok(false),
     }
 }

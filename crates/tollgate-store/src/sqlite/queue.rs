@@ -210,6 +210,11 @@ impl Queue {
         inner.jobs.drain(..count).collect()
     }
 
+    /// How long the first has waited.
+    pub(crate) fn oldest(&self) -> Option<Duration> {
+        self.inner().jobs.front().map(|job| job.since.elapsed())
+    }
+
     /// Takes what else should be done.
     pub(crate) fn take_chores(&self) -> Chores {
         std::mem::take(&mut self.inner().chores)

@@ -159,6 +159,7 @@ pub(crate) fn credential(row: &Row<'_>) -> rusqlite::Result<Result<Credential, S
     let kind = match row.get_ref(2)?.as_str()? {
         "approver" => CredentialKind::Approver,
         "bearer" => CredentialKind::Bearer,
+        "dialog" => CredentialKind::Dialog,
         _ => return Ok(Err(unreadable("credential"))),
     };
     let scopes = match json(row.get_ref(4)?.as_str()?, "scope") {

@@ -19,11 +19,12 @@ use std::{
 use rusqlite::Connection;
 use tollgate_core::{
     Clock, Timestamp,
-    store::{Batch, Durability, Receipt, StoreError},
+    store::{Batch, Durability, Receipt, StateProblem, StoreError},
 };
 
 use super::{
     apply::{Group, Head, Refusal, look, roll_back},
+    condition::{guard::Guard, health::Health},
     desk::Desk,
     lock::{Held, WriteLock},
     open,
@@ -80,6 +81,8 @@ pub(crate) struct Pen {
     pub(crate) connection: Connection,
     pub(crate) queue: Arc<Queue>,
     pub(crate) desk: Arc<Desk>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) guard: Arc<Guard>,
     pub(crate) keyring: Keyring,
     pub(crate) pruner: Pruner,
     pub(crate) clock: Arc<dyn Clock>,
@@ -90,6 +93,8 @@ pub(crate) struct Pen {
     pub(crate) busy: Duration,
     /// The end of the chain, if a transaction is open that has looked at it.
     pub(crate) seen: Option<Head>,
+    /// Where the chain ended after the last commit of this process.
+    pub(crate) written: u64,
 }
 
 /// What a transaction does while others hold the database.
@@ -234,6 +239,7 @@ impl Writer {
             Ok(held) => held,
             Err(error) => return self.pen.refuse_all(&io_error(error)),
         };
+        self.pen.health.release();
         let chores = self.pen.queue.take_chores();
         let mut jobs = self.pen.queue.take(self.pen.group);
         if chores.shorten {
@@ -258,8 +264,9 @@ impl Writer {
             }
             // What one batch broke must not cost its neighbours; but when others
             // hold the database, asking for each would wait for each.
-            Err(error) if jobs.len() < 2 || matches!(error, StoreError::Busy) => {
+            Err(error) if jobs.len() < 2 || is_for_all(&error) => {
                 drop(held);
+                self.pen.health.failed(&error);
                 refuse(jobs, &error);
             }
             Err(_) => self.pen.write_singly(jobs),
@@ -296,6 +303,10 @@ impl Writer {
                 self.pen.acknowledge(jobs, written);
                 Ok(())
             }
+            Err(error @ StoreError::NotAcknowledged(_)) => {
+                refuse(jobs, &error);
+                Ok(())
+            }
             Err(_) => Err(jobs),
         }
     }
@@ -303,6 +314,9 @@ impl Writer {
     /// Writes one batch without waiting for anything; what goes wrong, the thread
     /// tries again and answers for.
     fn write_alone(&mut self, batch: &Batch) -> Result<Receipt, Declined> {
+        if self.pen.health.is_unsynced() || self.pen.guard.is_closed() {
+            return Err(Declined::Left);
+        }
         let Ok(Some(held)) = self.lock.try_briefly() else {
             return Err(Declined::Left);
         };
@@ -311,9 +325,12 @@ impl Writer {
         match written {
             Ok((outcome, seq)) => {
                 self.last = 1;
+                self.pen.health.committed();
                 self.pen.desk.leave(|work| work.seq = seq);
                 outcome.map_err(Declined::Refused)
             }
+            // It is in a file that nobody will read again: the caller must not hear that it is kept.
+            Err(error @ StoreError::NotAcknowledged(_)) => Err(Declined::Refused(error)),
             Err(_) => Err(Declined::Left),
         }
     }
@@ -330,10 +347,17 @@ impl Pen {
         let now = self.clock.now();
         let place = (&*self.state_dir, &self.chain);
         let mut group = begin.group((&self.connection, self.busy), place, now)?;
+        check_end(self.written, group.head().seq)?;
         let mut outcomes = Vec::with_capacity(jobs.len());
         while outcomes.len() < jobs.len() {
             for job in &jobs[outcomes.len()..] {
-                outcomes.push(apply(&mut group, &job.batch)?);
+                if is_probe(&job.batch) {
+                    group.probe()?;
+                }
+                outcomes.push(match self.guard.admit(&job.batch, &self.connection) {
+                    Ok(()) => apply(&mut group, &job.batch)?,
+                    Err(refused) => Err(refused),
+                });
             }
             jobs.extend(self.queue.take(most.saturating_sub(jobs.len())));
         }
@@ -349,6 +373,8 @@ impl Pen {
         }
         group.prune(&mut self.pruner)?;
         group.commit()?;
+        self.guard.check_files()?;
+        self.written = head.seq;
         Ok(Written {
             outcomes,
             seal,
@@ -386,24 +412,34 @@ impl Pen {
             let group = Group::after(head, &self.connection, place, now);
             // Anything else may be due to what others wrote since.
             if let Ok((Ok(receipt), end)) = finish(group, batch, &mut self.pruner) {
+                self.guard.check_files()?;
+                self.written = end;
                 return Ok((Ok(receipt), end));
             }
         }
         let group = Begin::Now.group((&self.connection, self.busy), place, now)?;
-        finish(group, batch, &mut self.pruner)
+        check_end(self.written, group.head().seq)?;
+        let (outcome, end) = finish(group, batch, &mut self.pruner)?;
+        self.guard.check_files()?;
+        self.written = end;
+        Ok((outcome, end))
     }
 
     /// Tells the keeper what to sync, and every caller that does not wait for it.
     fn acknowledge(&self, jobs: Vec<Job>, written: Written) {
         let mut now = Vec::with_capacity(jobs.len());
         let mut synced = Vec::new();
+        // After a failed sync the log alone vouches for nothing.
+        let all_wait = self.health.is_unsynced();
         for (job, outcome) in jobs.into_iter().zip(written.outcomes) {
-            match (outcome, job.batch.durability) {
-                (Ok(receipt), Durability::Disk) => synced.push((job.reply, receipt)),
-                (outcome, Durability::Process | Durability::Disk) => {
-                    now.push((job.reply, outcome));
-                }
+            let waits = all_wait || job.batch.durability == Durability::Disk;
+            match outcome {
+                Ok(receipt) if waits => synced.push((job.reply, receipt)),
+                outcome => now.push((job.reply, outcome)),
             }
+        }
+        if !all_wait {
+            self.health.committed();
         }
         self.desk.leave(|work| {
             work.waiting.append(&mut synced);
@@ -423,7 +459,10 @@ impl Pen {
             let mut jobs = vec![job];
             match self.write(&mut jobs, (1, Begin::WhenFree), false) {
                 Ok(written) => self.acknowledge(jobs, written),
-                Err(error) => refuse(jobs, &error),
+                Err(error) => {
+                    self.health.failed(&error);
+                    refuse(jobs, &error);
+                }
             }
         }
     }
@@ -432,6 +471,27 @@ impl Pen {
         self.queue.take_chores();
         refuse(self.queue.take(usize::MAX), error);
     }
+}
+
+/// What this process has written must still be there.
+fn check_end(written: u64, head: u64) -> Result<(), StoreError> {
+    if head >= written {
+        return Ok(());
+    }
+    Err(StoreError::NotAcknowledged(StateProblem::RolledBack {
+        head,
+        anchor: written,
+    }))
+}
+
+/// Whether every neighbour would be refused as well.
+const fn is_for_all(error: &StoreError) -> bool {
+    matches!(error, StoreError::Busy | StoreError::NotAcknowledged(_))
+}
+
+/// A batch that only asks whether commits work.
+fn is_probe(batch: &Batch) -> bool {
+    batch.changes.is_empty() && batch.audit.is_empty() && batch.durability == Durability::Disk
 }
 
 /// What became of one batch; an error is one of the whole transaction.
@@ -510,6 +570,9 @@ fn again(error: &StoreError) -> StoreError {
         StoreError::Conflict => StoreError::Conflict,
         StoreError::Missing => StoreError::Missing,
         StoreError::Busy => StoreError::Busy,
+        StoreError::Held(holder) => StoreError::Held(*holder),
+        StoreError::Unsynced => StoreError::Unsynced,
+        StoreError::NotAcknowledged(problem) => StoreError::NotAcknowledged(problem.clone()),
         StoreError::Full => StoreError::Full,
         StoreError::ReadOnly => StoreError::ReadOnly,
         StoreError::Corrupt(what) => StoreError::Corrupt(what.clone()),

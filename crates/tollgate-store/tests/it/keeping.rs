@@ -77,7 +77,7 @@ async fn nobody_who_writes_waits_for_the_anchor() {
     }
     assert_eq!(
         verify(&world).await.anchored,
-        None,
+        Some(0),
         "somebody else is at it"
     );
     turn.unlock().unwrap();

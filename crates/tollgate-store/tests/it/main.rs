@@ -1,6 +1,8 @@
 //! The embedded store against real files, real processes and real faults.
 
 #[cfg(test)]
+mod acknowledged;
+#[cfg(test)]
 mod ahead;
 #[cfg(test)]
 mod alone;

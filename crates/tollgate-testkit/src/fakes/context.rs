@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{
     Answer, CallContext, CallId, Control, NoEvents, Payload, Principal, Provider, ProviderError,
-    SessionKey, Surface, Timestamp, ToolCall, ToolName, TraceContext, TrustLevel,
+    SessionKey, Surface, Timestamp, ToolCall, ToolName, TraceContext, Transport, TrustLevel,
     store::{ProviderState, StoreError, Versioned},
 };
 
@@ -23,6 +23,7 @@ pub fn context() -> CallContext {
         session: SessionKey::new(principal.clone(), "default"),
         principal,
         surface: Surface::Cli,
+        transport: Transport::Cli,
         trust: TrustLevel::Local,
         time_left: Duration::from_secs(30),
         cancel: CancellationToken::new(),
@@ -39,6 +40,7 @@ pub fn context() -> CallContext {
         responses: None,
         scope: None,
         spelling: tollgate_core::Spelling::default(),
+        results: tollgate_core::ResultView::ENVELOPE,
         asks: tollgate_core::AskKinds::default(),
         profile: None,
         standing: tollgate_core::Standing::default(),

@@ -30,6 +30,7 @@ pub fn read(name: &str) -> Result<ToolSpec, NameError> {
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        upstream: None,
         page: None,
         spelled: Spelled::default(),
         more: serde_json::Map::new(),

@@ -128,7 +128,7 @@ impl State {
                 self.cache.insert(key, (lasts, answer));
             }
             Change::Forget { session } => self.cache.retain(|key, _| key.session != session),
-            Change::OpenReview(item) => self.open_review(item)?,
+            Change::OpenReview(item) => self.open_review(item),
             Change::ResolveReview {
                 id,
                 resolution,
@@ -220,6 +220,10 @@ impl State {
             .iter_mut()
             .find(|kept| kept.effect.call == ending.call)
         {
+            if ending.answer.is_none() {
+                kept.effect.digest = None;
+                kept.idempotency_key = None;
+            }
             kept.effect.answer = ending.answer;
         }
         Ok(())
@@ -277,11 +281,11 @@ impl State {
         self.grants.push(grant);
     }
 
-    fn open_review(&mut self, item: ReviewItem) -> Result<(), StoreError> {
-        let taken = self.reviews.iter().any(|k| k.item_id == item.item_id);
-        found(!taken, StoreError::Conflict)?;
-        self.reviews.push(item);
-        Ok(())
+    fn open_review(&mut self, item: ReviewItem) {
+        let is_known = self.reviews.iter().any(|k| k.item_id == item.item_id);
+        if !is_known {
+            self.reviews.push(item);
+        }
     }
 
     fn resolve_review(
@@ -345,6 +349,9 @@ fn reserve(session: &mut Session, units: u64) -> Result<(), StoreError> {
 fn block(session: &mut Session, action: Value) {
     let estimated = action["estimated_tokens"].as_u64().unwrap_or(0);
     session.estimated = session.estimated.saturating_add(estimated);
+    if session.blocked.contains(&action) {
+        return;
+    }
     session.blocked.push(action);
     let extra = session.blocked.len().saturating_sub(100);
     session.blocked.drain(..extra);

@@ -51,6 +51,25 @@ impl Cache for MemoryStore {
             .filter(|(lasts, _)| lasts.is_none_or(|(from, until)| now.is_within(from, until)))
             .map(|(_, answer)| answer.clone()))
     }
+
+    async fn entries(
+        &self,
+        session: &SessionKey,
+        prefix: &str,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<CacheKey>, StoreError> {
+        let inner = self.inner();
+        let fitting = inner.state.cache.iter().filter(|(key, (lasts, _))| {
+            &key.session == session
+                && key.key.starts_with(prefix)
+                && lasts.is_none_or(|(from, until)| now.is_within(from, until))
+        });
+        let mut keys: Vec<CacheKey> = fitting.map(|(key, _)| key.clone()).collect();
+        keys.sort_by(|a, b| (&a.key, &a.binding).cmp(&(&b.key, &b.binding)));
+        keys.truncate(limit as usize);
+        Ok(keys)
+    }
 }
 
 #[async_trait]

@@ -80,10 +80,27 @@ pub async fn an_effect_is_found_by_its_key_whatever_became_of_it(subject: Subjec
     assert_eq!(subject.store.effect(&elsewhere).await.unwrap(), None);
 }
 
+pub async fn an_effect_that_was_never_called_may_be_announced_again(subject: Subject) {
+    let named = |id| {
+        Change::OpenIntent(Intent {
+            idempotency_key: Some("mine".to_owned()),
+            ..intent(id, 1)
+        })
+    };
+    subject.change([named("one")]).await.unwrap();
+    assert_eq!(refusal(subject.change([named("two")]).await), "conflict");
+    subject.change([end("one", None)]).await.unwrap();
+    assert_eq!(subject.store.effect(&effect_query(1)).await.unwrap(), None);
+    subject.change([named("two")]).await.unwrap();
+    let found = subject.store.effect(&effect_query(1)).await.unwrap();
+    assert_eq!(found.unwrap().call, call("two"));
+}
+
 pub async fn an_effect_is_found_by_its_digest_until_delivered(subject: Subject) {
     for id in ["one", "two"] {
         let announced = Change::OpenIntent(intent(id, 1));
-        subject.change([announced, end(id, None)]).await.unwrap();
+        let ended = end(id, Some(b"done"));
+        subject.change([announced, ended]).await.unwrap();
     }
     let look = async |query: EffectQuery| {
         let found = subject.store.effect(&query).await.unwrap();

@@ -134,6 +134,25 @@ pub async fn the_last_hundred_blocked_calls_are_kept(subject: Subject) {
     assert_eq!(ledger.session_estimated, 260);
 }
 
+pub async fn a_call_that_is_blocked_again_is_listed_once(subject: Subject) {
+    subject.change([open("s")]).await.unwrap();
+    let block = |tool: &str| Change::Block {
+        session: key("s"),
+        action: json!({"tool": tool, "estimated_tokens": 2}),
+    };
+    subject.change([block("a"), block("a")]).await.unwrap();
+    let receipt = subject.change([block("b"), block("a")]).await.unwrap();
+    let listed = |blocked: &[Value]| -> Vec<String> {
+        blocked
+            .iter()
+            .map(|it| it["tool"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(listed(&receipt.session.unwrap().blocked), ["a", "b"]);
+    let stored = subject.store.session(&key("s")).await.unwrap().unwrap();
+    assert_eq!(listed(&stored.blocked), ["a", "b"]);
+}
+
 pub async fn many_callers_cannot_overspend(subject: Subject) {
     subject.change([open_with_limit("s", 100)]).await.unwrap();
     let tries = (0..64).map(|_| {

@@ -48,6 +48,32 @@ pub async fn an_answer_is_bound_to_its_whole_key(subject: Subject) {
     assert_eq!(found.as_deref(), Some("second"));
 }
 
+pub async fn entries_of_a_session_are_found_by_how_their_keys_begin(subject: Subject) {
+    let entries = [
+        (cache_key("s", "b.get:2", "v1"), None),
+        (cache_key("s", "b.get:1", "v1"), None),
+        (cache_key("s", "b.get:1", "v0"), Some(later(10))),
+        (cache_key("s", "b_get:1", "v1"), None),
+        (cache_key("other", "b.get:3", "v1"), None),
+    ];
+    let changes = entries
+        .clone()
+        .map(|(key, until)| remember(key, "x", until));
+    subject.change(changes).await.unwrap();
+    let [two, one, ends, _, _] = entries.map(|(key, _)| key);
+    let find = |prefix: &'static str, limit, now| {
+        let (store, session) = (Arc::clone(&subject.store), one.session.clone());
+        async move { store.entries(&session, prefix, limit, now).await.unwrap() }
+    };
+    let all = [ends.clone(), one.clone(), two.clone()];
+    assert_eq!(find("b.get:", 9, later(9)).await, all);
+    assert_eq!(find("b.get:", 9, later(10)).await, [one.clone(), two]);
+    let found = find("b.get:1", 9, later(10)).await;
+    assert_eq!(found, std::slice::from_ref(&one));
+    assert_eq!(find("b.get:", 1, later(9)).await, [ends]);
+    assert_eq!(find("b.get:1' OR 1=1", 9, NOW).await, []);
+}
+
 pub async fn an_answer_ends(subject: Subject) {
     let key = || cache_key("s", "k", "v");
     subject

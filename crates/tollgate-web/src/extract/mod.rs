@@ -57,6 +57,26 @@ pub struct Link {
     pub url: String,
 }
 
+/// A piece of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// The element it is in.
+    pub tag: &'static str,
+    /// The text.
+    pub text: String,
+    /// The heading above it.
+    pub heading: Option<String>,
+}
+
+/// A picture that has words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// What it shows, in words.
+    pub alt: String,
+    /// Where it is.
+    pub src: String,
+}
+
 /// The main text of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extracted {
@@ -76,8 +96,12 @@ pub struct Extracted {
     pub markdown: String,
     /// The text alone.
     pub text: String,
+    /// The text in pieces.
+    pub sections: Vec<Section>,
     /// Its links, each address once.
     pub links: Vec<Link>,
+    /// Its pictures.
+    pub images: Vec<Image>,
     /// Its tables, as rows of cells.
     pub tables: Vec<Vec<Vec<String>>>,
     /// How it was found.
@@ -128,7 +152,9 @@ pub fn extract(html: &str, url: Option<&str>) -> Extracted {
         needs_script: shell::is_shell(html, &written.text),
         markdown: written.markdown,
         text: written.text,
+        sections: written.sections,
         links: written.links,
+        images: written.images,
         tables: written.tables,
         method,
     }

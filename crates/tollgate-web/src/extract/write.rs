@@ -12,7 +12,7 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use reqwest::Url;
 
 use super::{
-    Link,
+    Image, Link, Section,
     table::{self, Cell, Table},
     tokens::{attribute, reading, run},
 };
@@ -27,7 +27,9 @@ pub(super) struct Written {
     pub(super) title: Option<String>,
     pub(super) markdown: String,
     pub(super) text: String,
+    pub(super) sections: Vec<Section>,
     pub(super) links: Vec<Link>,
+    pub(super) images: Vec<Image>,
     pub(super) tables: Vec<Vec<Vec<String>>>,
 }
 
@@ -85,6 +87,8 @@ struct Writer {
     most_links: usize,
     written: Written,
     seen: HashSet<String>,
+    /// The last heading.
+    heading: Option<String>,
     /// The block being written, as Markdown and as text.
     block: String,
     line: String,
@@ -110,6 +114,7 @@ impl Writer {
             most_links,
             written: Written::default(),
             seen: HashSet::new(),
+            heading: None,
             block: String::new(),
             line: String::new(),
             mark: String::new(),
@@ -144,7 +149,7 @@ impl Writer {
             "br" => self.line_break(),
             "hr" => {
                 self.end_block();
-                self.put_block("---", "");
+                self.put_block("hr", "---", "");
             }
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 self.end_block();
@@ -325,7 +330,7 @@ impl Writer {
         let rows = table.rows();
         if is_layout {
             for cell in rows.into_iter().flatten() {
-                self.put_block(&guarded(&cell.markdown), &cell.text);
+                self.put_block("p", &guarded(&cell.markdown), &cell.text);
             }
         } else if !rows.is_empty() {
             let texts: Vec<Vec<String>> = rows
@@ -333,7 +338,7 @@ impl Writer {
                 .map(|row| row.iter().map(|cell| cell.text.clone()).collect())
                 .collect();
             let text: Vec<String> = texts.iter().map(|row| row.join("\t")).collect();
-            self.put_block(&table::markdown(&rows), &text.join("\n"));
+            self.put_block("table", &table::markdown(&rows), &text.join("\n"));
             self.written.tables.push(texts);
         }
     }
@@ -400,7 +405,7 @@ impl Writer {
         }
         let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat((longest + 1).max(3));
-        self.put_block(&format!("{fence}\n{code}\n{fence}"), code);
+        self.put_block("pre", &format!("{fence}\n{code}\n{fence}"), code);
     }
 
     fn end_block(&mut self) {
@@ -415,11 +420,36 @@ impl Writer {
         if line.trim().is_empty() && !block.contains("](") {
             return;
         }
-        self.put_block(&block, line.trim());
+        self.put_block(self.kind(), &block, line.trim());
+    }
+
+    /// The element that the block is in, as its mark and its surroundings tell.
+    fn kind(&self) -> &'static str {
+        match self.mark.trim_end() {
+            "#" => "h1",
+            "##" => "h2",
+            "###" => "h3",
+            "####" => "h4",
+            "#####" => "h5",
+            "######" => "h6",
+            "" if self.quotes > 0 => "blockquote",
+            "" => "p",
+            _ => "li",
+        }
     }
 
     /// Adds a finished block, within the lists and quotations it stands in.
-    fn put_block(&mut self, markdown: &str, text: &str) {
+    fn put_block(&mut self, tag: &'static str, markdown: &str, text: &str) {
+        if !text.is_empty() {
+            self.written.sections.push(Section {
+                tag,
+                text: text.to_owned(),
+                heading: self.heading.clone(),
+            });
+        }
+        if tag.len() == 2 && tag.starts_with('h') && tag != "hr" {
+            self.heading = Some(text.to_owned()).filter(|text| !text.is_empty());
+        }
         let mark = std::mem::take(&mut self.mark);
         let is_item = !mark.is_empty() && !mark.starts_with('#');
         let depth = self.lists.len().saturating_sub(1).min(MAX_INDENT);

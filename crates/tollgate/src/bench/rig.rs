@@ -38,7 +38,7 @@ pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
     pub(super) fn inside(folder: &Path) -> io::Result<Self> {
-        let path = folder.join(format!("bench-{}", random_hex(6)));
+        let path = folder.join(format!("bench-{}", random_hex(6)?));
         fs::create_dir_all(&path)?;
         Ok(Self(path))
     }
@@ -93,7 +93,8 @@ impl Rig {
             },
             ..tollgate_providers::Settings::default()
         };
-        providers.extend(tollgate_providers::all(settings));
+        let own = tollgate_providers::all(settings, &providers);
+        providers.extend(own);
         let catalog = Catalog::collect(providers, &Selection::default()).await;
         self.wired.gateway.replace_catalog(catalog);
         gate_tools.attach(&self.wired.gateway);

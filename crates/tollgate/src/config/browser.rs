@@ -8,9 +8,16 @@ use std::{
     time::Duration,
 };
 
-use tollgate_providers::browser::{Handover, Limits, Settings, Whereabouts, profiles::Vault};
+use tollgate_providers::browser::{
+    Handover, Limits, Names, Settings, Whereabouts, profiles::Vault,
+};
 
-use super::{env::Environment, keys::browser::RawBrowser, resolve::size, secret::SecretRef};
+use super::{
+    env::Environment,
+    keys::browser::{RawBrowser, RawNames},
+    resolve::size,
+    secret::SecretRef,
+};
 use crate::vault;
 
 /// What of our environment a browser is given: where programs are, how people write, and where
@@ -31,6 +38,8 @@ const HANDED_ON: &[&str] = &[
 pub struct Browser {
     /// Whether there are tools for it.
     pub enabled: bool,
+    /// How its tools are called where they are listed.
+    pub names: Names,
     /// Where Chromium is, if somebody says.
     pub chromium: Option<PathBuf>,
     /// Hosts that local callers may reach although their address is not public.
@@ -47,6 +56,8 @@ pub struct Browser {
     pub tabs: usize,
     /// How long a session lives that nobody uses.
     pub session_ttl: Duration,
+    /// How long a page may take to come.
+    pub navigation: Duration,
     /// How large a download may be.
     pub download_bytes: u64,
     /// Where the key of kept logins is to be found, if not beside the state.
@@ -56,6 +67,10 @@ pub struct Browser {
 pub(super) fn browser(raw: RawBrowser) -> Browser {
     Browser {
         enabled: raw.enabled,
+        names: match raw.names {
+            RawNames::Canonical => Names::Canonical,
+            RawNames::Document => Names::Document,
+        },
         chromium: raw.chromium,
         allow_hosts: raw.allow_hosts,
         only_hosts: raw.only_hosts,
@@ -64,6 +79,7 @@ pub(super) fn browser(raw: RawBrowser) -> Browser {
         session_tabs: size(raw.session_tabs),
         tabs: size(raw.tabs),
         session_ttl: Duration::from_secs(raw.session_seconds),
+        navigation: Duration::from_secs(raw.navigation_seconds),
         download_bytes: raw.download_bytes,
         profile_key: raw.profile_key,
     }
@@ -80,6 +96,7 @@ impl Browser {
         let named = variable("CHROME_PATH").filter(|it| !it.is_empty());
         Settings {
             is_enabled: self.enabled,
+            names: self.names,
             whereabouts: Whereabouts {
                 named: self.chromium.clone().or(named.map(PathBuf::from)),
                 path: variable("PATH"),
@@ -90,6 +107,7 @@ impl Browser {
                 tabs_per_session: self.session_tabs,
                 tabs: self.tabs,
                 headless_ttl: self.session_ttl,
+                navigation: self.navigation,
                 download_bytes: self.download_bytes,
                 ..Limits::default()
             },

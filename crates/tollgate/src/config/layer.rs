@@ -16,7 +16,7 @@ use toml::{
 
 use super::{
     env::Environment,
-    error::{ConfigError, Origin},
+    error::{ConfigError, Notice, Origin},
     keys, leaf, suggest,
 };
 
@@ -27,6 +27,8 @@ pub(super) type KeyPath = Vec<String>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Layer {
     pub settings: BTreeMap<KeyPath, Setting>,
+    /// Entries that were left out, and why.
+    pub notices: Vec<Notice>,
 }
 
 /// One value and who said it.
@@ -35,6 +37,14 @@ pub(super) struct Setting {
     pub value: Value,
     pub origin: Origin,
 }
+
+/// How much of the name of a bad entry is shown.
+const SHOWN_NAME: usize = 64;
+
+/// What other programs call the servers they start.
+const OTHERS_KEYS: [&str; 2] = ["mcpServers", "mcp_servers"];
+const OTHERS_HINT: &str = "this is how other programs name servers; put it into a file of its own and run \
+    `tollgate mcp import FILE --write`, or write `[[mcp.servers]]` sections";
 
 const DEFAULTS: &str = include_str!("keys/defaults.toml");
 
@@ -51,6 +61,8 @@ impl Layer {
             file,
             base: file.parent().unwrap_or(Path::new("/")),
             lines: Lines::of(text),
+            is_json: text.trim_start().starts_with('{'),
+            names_servers: OTHERS_KEYS.iter().any(|key| text.contains(key)),
             environment,
             layer: Self::default(),
             errors: Vec::new(),
@@ -68,7 +80,7 @@ impl Layer {
     pub(super) fn extend(&mut self, over: Self) {
         for (path, setting) in over.settings {
             // A table of free names that is said to be empty is there, but empties nothing.
-            let is_empty_table = setting.value.as_table().is_some_and(Table::is_empty);
+            let is_empty_table = is_empty(&setting.value);
             let has_below = self
                 .settings
                 .keys()
@@ -134,9 +146,15 @@ pub(super) fn paths(value: &Value) -> Vec<PathBuf> {
         .collect()
 }
 
+fn is_empty(value: &Value) -> bool {
+    value.as_table().is_some_and(Table::is_empty)
+}
+
 fn put(table: &mut Table, path: &[String], value: Value) {
     match path {
         [] => {}
+        // A section that says nothing leaves the defaults as they are.
+        [name] if is_empty(&value) && table.get(name).is_some_and(Value::is_table) => {}
         [name] => {
             table.insert(name.clone(), value);
         }
@@ -169,6 +187,10 @@ struct Reader<'a> {
     file: &'a Path,
     base: &'a Path,
     lines: Lines,
+    /// Whether the text begins like JSON.
+    is_json: bool,
+    /// Whether it has what other programs call the servers they start.
+    names_servers: bool,
     environment: &'a Environment,
     layer: Layer,
     errors: Vec<ConfigError>,
@@ -177,6 +199,23 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// One slip can make the parser stumble over the same line several times.
     fn syntax(&mut self, broken: &[toml::de::Error]) {
+        if !broken.is_empty() && self.is_json {
+            let message = "this is JSON, and a configuration is TOML";
+            let mut error = ConfigError::new(self.origin(Some(1)), message);
+            error.hint = Some(match self.names_servers {
+                true => format!(
+                    "move it to another file, such as servers.json, and run `tollgate mcp import servers.json --write`; \
+                     then every server is a section `[[mcp.servers]]` of {}",
+                    self.file.display()
+                ),
+                false => {
+                    "`key = value` lines below `[section]` lines; docs/config.md has every key"
+                        .to_owned()
+                }
+            });
+            self.errors.push(error);
+            return;
+        }
         let mut said = BTreeSet::new();
         for error in broken {
             let line = error.span().map(|span| self.lines.at(span.start));
@@ -240,9 +279,12 @@ impl Reader<'_> {
             }
             Err(error) => return self.fail(path, line, error.message(), None),
         };
-        let faults = leaf::check(&mut read, schema, &|text| {
+        let mut faults = leaf::check(&mut read, schema, &|text| {
             self.environment.absolute(self.base, text)
         });
+        if schema.get("x-skips-bad-entries").is_some() {
+            faults = self.leave_out(&mut read, faults, path, line);
+        }
         for fault in &faults {
             let key = dotted(path) + &fault.place;
             let mut error = ConfigError::new(self.origin(Some(line)), &fault.message).at(key);
@@ -258,13 +300,65 @@ impl Reader<'_> {
         }
     }
 
+    /// Takes bad entries out of a list, each with a notice; gives what is wrong with the list
+    /// itself.
+    fn leave_out(
+        &mut self,
+        list: &mut Value,
+        faults: Vec<leaf::Fault>,
+        path: &KeyPath,
+        line: usize,
+    ) -> Vec<leaf::Fault> {
+        let Value::Array(entries) = list else {
+            return faults;
+        };
+        let (bad, others): (Vec<_>, Vec<_>) = faults
+            .into_iter()
+            .partition(|fault| fault.entry().is_some());
+        let named = |at: usize| {
+            let name = entries.get(at).and_then(|entry| entry.get("name"));
+            let name = name.and_then(Value::as_str).unwrap_or_default();
+            name.chars().take(SHOWN_NAME).collect::<String>()
+        };
+        for fault in &bad {
+            let Some((at, place)) = fault.entry() else {
+                continue;
+            };
+            let hint = fault.hint.as_ref();
+            let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
+            let colon = if place.is_empty() { "" } else { ": " };
+            let message = format!(
+                "the server `{}` is left out: {place}{colon}{}{hint}",
+                named(at),
+                fault.message
+            );
+            self.layer.notices.push(Notice {
+                origin: self.origin(Some(line)),
+                key: Some(format!("{}[{at}]", dotted(path))),
+                message,
+            });
+        }
+        let gone: BTreeSet<usize> = bad
+            .iter()
+            .filter_map(|fault| Some(fault.entry()?.0))
+            .collect();
+        let mut at = 0;
+        entries.retain(|_| {
+            at += 1;
+            !gone.contains(&(at - 1))
+        });
+        others
+    }
+
     fn unknown(&mut self, schema: &Json, path: &KeyPath, line: usize) {
         let (name, table) = match path.split_last() {
             Some((name, table)) => (name.as_str(), table),
             None => ("", [].as_slice()),
         };
         let known: Vec<&str> = keys::properties(schema).map(|(k, _)| k.as_str()).collect();
-        let hint = if let Some(today) = keys::renamed(|old| old == dotted(path)) {
+        let hint = if OTHERS_KEYS.contains(&name) {
+            OTHERS_HINT.to_owned()
+        } else if let Some(today) = keys::renamed(|old| old == dotted(path)) {
             format!("it is now {}", written(today))
         } else if let Some(meant) = suggest::nearest(name, known.iter().copied()) {
             format!("did you mean `{meant}`?")

@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use serde_json::Value as Json;
 use toml::Value;
 
-use super::{keys, secret::SecretRef, suggest};
+use super::{
+    keys,
+    secret::{SecretRef, looks_secret},
+    suggest,
+};
 
 /// One thing wrong with a value.
 pub(super) struct Fault {
@@ -15,6 +19,14 @@ pub(super) struct Fault {
     pub message: String,
     /// What to do.
     pub hint: Option<String>,
+}
+
+impl Fault {
+    /// The entry of a list that it is about, and where in that.
+    pub(super) fn entry(&self) -> Option<(usize, &str)> {
+        let (at, place) = self.place.strip_prefix('[')?.split_once(']')?;
+        Some((at.parse().ok()?, place.trim_start_matches('.')))
+    }
 }
 
 /// Says all that is wrong with a value; paths are rewritten as `absolute` says.
@@ -65,6 +77,9 @@ fn fields(
     for (name, value) in table.iter_mut() {
         let known = schema.get("properties").and_then(|all| all.get(name));
         let found = match known.or_else(|| keys::free_names(schema)) {
+            Some(below) if is_variable(below) => {
+                variable(name, value, absolute).err().into_iter().collect()
+            }
             Some(below) => check(value, below, absolute),
             None => {
                 let known: Vec<&str> = keys::properties(schema).map(|(k, _)| k.as_str()).collect();
@@ -84,6 +99,54 @@ fn fields(
         }));
     }
     faults
+}
+
+/// Whether a value is a variable of a program's environment.
+fn is_variable(schema: &Json) -> bool {
+    schema.get("format").and_then(Json::as_str) == Some("variable")
+}
+
+/// A variable of a program's environment, as the programs' own pages print it: what is no secret
+/// is written out, and a secret is named by its place.
+fn variable(
+    name: &str,
+    value: &mut Value,
+    absolute: &dyn Fn(&str) -> PathBuf,
+) -> Result<(), Fault> {
+    let text = match value {
+        Value::String(text) => text,
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => {
+            *value = Value::String(value.to_string());
+            return Ok(());
+        }
+        Value::Datetime(_) | Value::Array(_) | Value::Table(_) => {
+            let found = kind(value.type_str());
+            return Err(fault(format!("expected a text, found {found}")));
+        }
+    };
+    let looks_meant = ["env:", "file:"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    match SecretRef::parse(text) {
+        Ok(SecretRef::File(file)) => {
+            let file = absolute(&file.to_string_lossy());
+            *text = format!("file:{}", file.display());
+            Ok(())
+        }
+        Ok(SecretRef::Env(_)) => Ok(()),
+        Err(_) if looks_meant => Err(Fault {
+            hint: Some(format!("such as `{name} = \"env:{name}\"`")),
+            ..fault("this names no variable and no file".to_owned())
+        }),
+        Err(_) if looks_secret(name, text) => Err(Fault {
+            hint: Some(format!(
+                "write `env = {{ {name} = \"env:{name}\" }}` and set that variable where Tollgate starts, \
+                 or `{name} = \"file:PATH\"`; if it is no secret, write `plain_env = {{ {name} = … }}`"
+            )),
+            ..fault("a secret must not be written here".to_owned())
+        }),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Reads a value from the text of a variable or flag.

@@ -65,6 +65,7 @@ impl Layers {
             notices: Vec::new(),
         };
         match named_file(environment, flags) {
+            Some(file) if !file.exists() => errors.push(absent(&file, environment)),
             Some(file) => layers.add_file(&file, SourceRole::Named, environment, errors),
             None => layers.add_found(environment, errors),
         }
@@ -91,9 +92,10 @@ impl Layers {
         let Some(file) = files::project_file(environment) else {
             return;
         };
-        let Some((text, layer)) = read_layer(&file, environment, errors) else {
+        let Some((text, mut layer)) = read_layer(&file, environment, errors) else {
             return;
         };
+        self.notices.append(&mut layer.notices);
         let dir = file.parent().unwrap_or(Path::new("/"));
         let project = Project { dir, text, layer };
         let standing =
@@ -132,7 +134,8 @@ impl Layers {
         environment: &Environment,
         errors: &mut Vec<ConfigError>,
     ) {
-        if let Some((_, layer)) = read_layer(file, environment, errors) {
+        if let Some((_, mut layer)) = read_layer(file, environment, errors) {
+            self.notices.append(&mut layer.notices);
             self.merged.extend(layer);
         }
         let path = file.to_owned();
@@ -174,6 +177,21 @@ fn named_file(environment: &Environment, flags: &Flags) -> Option<PathBuf> {
     let variable = || overrides::config_file(environment).map(PathBuf::from);
     let file = flags.config.clone().or_else(variable)?;
     Some(environment.current_dir.join(file))
+}
+
+/// A configuration that was named and is not there.
+fn absent(file: &Path, environment: &Environment) -> ConfigError {
+    let usual = files::user_file(environment);
+    let usual = usual.map_or_else(
+        || "leave `--config` and TOLLGATE_CONFIG out".to_owned(),
+        |usual| {
+            format!(
+                "create it, or leave `--config` and TOLLGATE_CONFIG out to use {}",
+                usual.display()
+            )
+        },
+    );
+    ConfigError::new(Origin::file(file), "there is no such file").hint(usual)
 }
 
 fn read_layer(

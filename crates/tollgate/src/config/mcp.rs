@@ -5,11 +5,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use tollgate_core::ToolName;
 use tollgate_engine::Cleaner;
@@ -19,11 +19,11 @@ use super::{
     error::{Notice, Origin},
     keys::{
         mcp::{RawMcp, RawServer, RawServerOauth, RawServerTool},
-        values::{Grade, McpConsent, McpEra, McpPin, McpResults},
+        values::{Grade, McpConsent, McpEra, McpPin, McpResultFormat, McpResults},
     },
     load::Layers,
-    secret::SecretRef,
-    words,
+    secret::{EnvValue, SecretRef},
+    suggest, words,
 };
 
 /// How much of a bad entry is shown.
@@ -38,6 +38,9 @@ pub struct Mcp {
     pub servers: Vec<McpServer>,
     /// How long a listing waits for a server of which nothing is known; no file can say so.
     pub patience: Duration,
+    /// How long a call waits for a server of which nothing is known, if nobody else offers its
+    /// tool; no file can say so.
+    pub acquaint: Duration,
     /// Whether it waits for those that are known, too; no file can say so either.
     pub afresh: bool,
 }
@@ -102,6 +105,11 @@ impl McpServer {
     /// Whether results are wrapped.
     pub fn wraps(&self) -> bool {
         self.raw.results == Some(McpResults::Envelope)
+    }
+
+    /// How its results tell of success and failure.
+    pub fn result_format(&self) -> McpResultFormat {
+        self.raw.result_format.unwrap_or(McpResultFormat::Auto)
     }
 
     /// Whether a tool needs a human for each call.
@@ -179,6 +187,7 @@ pub(super) fn servers(raw: RawMcp, layers: &mut Layers, environment: &Environmen
     Mcp {
         servers: found,
         patience: Duration::ZERO,
+        acquaint: Duration::ZERO,
         afresh: false,
     }
 }
@@ -191,14 +200,19 @@ fn server(raw: RawServer) -> Result<McpServer, String> {
         (Some(command), None) if command.trim().is_empty() => {
             return Err("its `command` is empty".to_owned());
         }
-        (Some(command), None) => Reach::Program {
-            command: std::iter::once(command.clone())
-                .chain(raw.args.iter().cloned())
-                .collect(),
-            cwd: raw.cwd.clone(),
-            env: raw.env.clone(),
-            plain_env: raw.plain_env.clone(),
-        },
+        (Some(command), None) => {
+            check_command(command, &raw)?;
+            let (env, mut plain_env) = apart(&raw.env);
+            plain_env.extend(raw.plain_env.clone());
+            Reach::Program {
+                command: std::iter::once(command.clone())
+                    .chain(raw.args.iter().cloned())
+                    .collect(),
+                cwd: raw.cwd.clone(),
+                env,
+                plain_env,
+            }
+        }
         (None, Some(url)) => Reach::Address {
             url: url.clone(),
             headers: raw.headers.clone(),
@@ -207,6 +221,7 @@ fn server(raw: RawServer) -> Result<McpServer, String> {
     };
     check_kind(&raw)?;
     check_aliases(&raw)?;
+    check_forwarded(&raw.forward_meta)?;
     if let Some(oauth) = &raw.oauth {
         let has_header = |name: &String| name.eq_ignore_ascii_case("authorization");
         if raw.url.is_none() {
@@ -224,6 +239,64 @@ fn server(raw: RawServer) -> Result<McpServer, String> {
         reach,
         raw,
     })
+}
+
+/// Keys of `_meta` that the gate writes itself, or that nobody is forwarded.
+fn check_forwarded(keys: &[String]) -> Result<(), String> {
+    const OURS: [&str; 4] = ["progressToken", "traceparent", "tracestate", "baggage"];
+    const PREFIXES: [&str; 3] = [
+        "io.modelcontextprotocol/",
+        "modelcontextprotocol.io/",
+        "tollgate/",
+    ];
+    let is_ours = |key: &String| {
+        OURS.contains(&key.as_str()) || PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+    };
+    match keys.iter().find(|key| key.is_empty() || is_ours(key)) {
+        Some(key) => Err(clean(&format!("`forward_meta` cannot name `{key}`"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a whole command line in the place of a program: nobody would split it.
+fn check_command(command: &str, raw: &RawServer) -> Result<(), String> {
+    one_program(command, &raw.args).map_err(|problem| clean(&problem))
+}
+
+/// Refuses a command line where a program is wanted, and says how to write it.
+pub(crate) fn one_program(command: &str, args: &[String]) -> Result<(), String> {
+    let own = args;
+    let words = words::split(command).unwrap_or_default();
+    let [program, args @ ..] = words.as_slice() else {
+        return Ok(());
+    };
+    if args.is_empty() || Path::new(command).is_file() {
+        return Ok(());
+    }
+    let args: Vec<String> = args.iter().chain(own).cloned().collect();
+    let (program, args) = (Value::from(program.as_str()), Value::from(args));
+    Err(format!(
+        "its `command` holds arguments; write `command = {program}` and `args = {args}`"
+    ))
+}
+
+/// References, and what is written out.
+fn apart(
+    all: &BTreeMap<String, EnvValue>,
+) -> (BTreeMap<String, SecretRef>, BTreeMap<String, String>) {
+    let mut references = BTreeMap::new();
+    let mut plain = BTreeMap::new();
+    for (name, value) in all {
+        match value {
+            EnvValue::Reference(reference) => {
+                references.insert(name.clone(), reference.clone());
+            }
+            EnvValue::Plain(value) => {
+                plain.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    (references, plain)
 }
 
 /// Refuses what would have no effect on this kind of server.
@@ -281,10 +354,16 @@ fn from_variables(environment: &Environment, notices: &mut Vec<Notice>) -> Vec<M
                     .filter_map(|item| listed(item, notices))
                     .collect();
             }
-            Err(error) => notices.push(notice(
-                Origin::Variable(ALL.to_owned()),
-                &format!("not a JSON list ({error}): {}", clean(text)),
-            )),
+            Err(error) => {
+                let hint = if text.contains("\"mcpServers\"") {
+                    "; this is what other programs have in their files: put it into a file and \
+                     run `tollgate mcp import FILE --write`"
+                } else {
+                    ""
+                };
+                let message = format!("not a JSON list ({error}): {}{hint}", shown_text(text));
+                notices.push(notice(Origin::Variable(ALL.to_owned()), &message));
+            }
         }
     }
     single(environment, notices).into_iter().collect()
@@ -303,14 +382,41 @@ struct Item {
     #[serde(default)]
     cwd: Option<PathBuf>,
     #[serde(default)]
-    env: Option<BTreeMap<String, String>>,
+    env: Option<BTreeMap<String, EnvValue>>,
     #[serde(default)]
     url: Option<String>,
     #[serde(default)]
-    headers: Option<BTreeMap<String, String>>,
+    headers: Option<BTreeMap<String, EnvValue>>,
     #[serde(default)]
     timeout_ms: Option<u64>,
+    #[serde(default)]
+    default_capability: Option<Grade>,
+    #[serde(default)]
+    trust_annotations: bool,
+    #[serde(default)]
+    disabled: bool,
+    /// How other programs tell a program from an address; either tells that by itself.
+    #[serde(default, rename = "type")]
+    _kind: IgnoredAny,
+    #[serde(flatten)]
+    unknown: BTreeMap<String, IgnoredAny>,
 }
+
+/// The keys of an entry of the JSON list.
+const ITEM_KEYS: [&str; 12] = [
+    "name",
+    "cmd",
+    "command",
+    "args",
+    "cwd",
+    "env",
+    "url",
+    "headers",
+    "timeout_ms",
+    "default_capability",
+    "trust_annotations",
+    "disabled",
+];
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -320,14 +426,30 @@ enum Command {
 }
 
 fn listed(item: &Value, notices: &mut Vec<Notice>) -> Option<McpServer> {
-    let read = Item::deserialize(item)
-        .map_err(|error| error.to_string())
-        .and_then(made);
-    read.map_err(|why| {
-        let message = format!("a server is left out, {why}: {}", shown(item));
-        notices.push(notice(Origin::Variable(ALL.to_owned()), &message));
-    })
-    .ok()
+    let mut warn = |message: &str| notices.push(notice(Origin::Variable(ALL.to_owned()), message));
+    let read = Item::deserialize(item).map_err(|error| error.to_string());
+    if let Ok(read) = &read {
+        for unknown in read.unknown.keys() {
+            let meant = suggest::nearest(unknown, ITEM_KEYS.iter().copied());
+            let hint = match meant {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!(
+                    "there are {}; everything else can be said in `[[mcp.servers]]`",
+                    ITEM_KEYS.join(", ")
+                ),
+            };
+            let (unknown, name) = (cut(unknown), cut(&read.name));
+            warn(&format!(
+                "unknown key `{unknown}` of the server `{name}` does nothing ({hint})"
+            ));
+        }
+        if read.disabled {
+            return None;
+        }
+    }
+    let made = read.and_then(made);
+    made.map_err(|why| warn(&format!("a server is left out, {why}: {}", shown(item))))
+        .ok()
 }
 
 fn made(item: Item) -> Result<McpServer, String> {
@@ -340,8 +462,7 @@ fn made(item: Item) -> Result<McpServer, String> {
     if item.url.is_none() && command.first().is_none_or(|first| first.trim().is_empty()) {
         return Err("its command is empty".to_owned());
     }
-    let (env, plain_env) = apart(item.env.unwrap_or_default());
-    let (headers, plain) = apart(item.headers.unwrap_or_default());
+    let (headers, plain) = apart(&item.headers.unwrap_or_default());
     if let Some(name) = plain.keys().next() {
         return Err(format!(
             "the header `{name}` must be a reference, `env:NAME` or `file:PATH`"
@@ -352,27 +473,15 @@ fn made(item: Item) -> Result<McpServer, String> {
         command: (!command.is_empty()).then(|| command.remove(0)),
         args: command,
         cwd: item.cwd,
-        env,
-        plain_env,
+        env: item.env.unwrap_or_default(),
         url: item.url,
         headers,
         timeout_ms: item.timeout_ms,
+        default_capability: item.default_capability,
+        trust_annotations: item.trust_annotations,
         ..RawServer::default()
     };
     server(raw)
-}
-
-/// References, and what is written out.
-fn apart(all: BTreeMap<String, String>) -> (BTreeMap<String, SecretRef>, BTreeMap<String, String>) {
-    let mut references = BTreeMap::new();
-    let mut plain = BTreeMap::new();
-    for (name, value) in all {
-        match SecretRef::parse(&value) {
-            Ok(reference) => drop(references.insert(name, reference)),
-            Err(_) => drop(plain.insert(name, value)),
-        }
-    }
-    (references, plain)
 }
 
 /// The server of the variables for a single one.
@@ -440,6 +549,15 @@ fn notice(origin: Origin, message: &str) -> Notice {
         origin,
         key: None,
         message: message.to_owned(),
+    }
+}
+
+/// What is no list as its author may see it again.
+fn shown_text(text: &str) -> String {
+    match serde_json::from_str::<Value>(text) {
+        // What it gives to servers may be secret, wherever that stands.
+        Ok(value) if value.is_object() => "an object".to_owned(),
+        Ok(_) | Err(_) => clean(text),
     }
 }
 

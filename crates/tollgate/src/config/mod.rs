@@ -45,17 +45,19 @@ pub use keys::{
     raw::RawConfig,
     sandbox::{SandboxLanguage, SandboxRunner, SandboxTier},
     values::{
-        Algorithm, Dialogs, Grade, Level, McpEra, McpPin, Names, ProviderChoice, ReviewRule,
-        Schemas,
+        Algorithm, Dialogs, DiscoveryMode, Grade, Level, McpEra, McpPin, McpResultFormat, Names,
+        OtherRuns, ProviderChoice, ResultParts, ReviewRule, Schemas,
     },
 };
 pub(crate) use leaf::is_server_address;
 pub use load::Flags;
+pub(crate) use mcp::one_program;
 pub use mcp::{Mcp, McpServer, Reach};
 pub use overrides::Override;
 pub use runs::Runs;
 pub use sandbox::Sandbox;
-pub use secret::{NotAReference, SecretError, SecretRef};
+pub(crate) use secret::looks_secret;
+pub use secret::{EnvValue, NotAReference, SecretError, SecretRef};
 pub use serving::{Keepa, KeySource, Knowledge, Oauth, Resources, Results, Serve};
 pub use trust::{Standing, TrustError, TrustStore};
 pub use web::{SearchEngine, Web};
@@ -122,6 +124,8 @@ pub struct Config {
 pub struct Skills {
     /// Folders of manifests, the user's own first.
     pub folders: Vec<PathBuf>,
+    /// What becomes of runs whose template no skill names.
+    pub other_runs: OtherRuns,
 }
 
 /// Where state is kept.
@@ -150,6 +154,8 @@ pub struct Limits {
     pub call_timeout: Duration,
     /// What one session may consume.
     pub session_tokens: Option<u64>,
+    /// What callers may hold.
+    pub budgets: tollgate_engine::Budgets,
 }
 
 /// One file of Cedar policies.
@@ -246,6 +252,10 @@ pub struct Telemetry {
 /// What is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Discovery {
+    /// What a list holds for clients that do not ask for toolsets.
+    pub mode: DiscoveryMode,
+    /// The longest list of [`DiscoveryMode::Auto`], in tokens.
+    pub list_tokens: usize,
     /// Toolsets that are listed.
     pub toolsets: Vec<String>,
     /// If not empty, the only tools that exist.
@@ -278,7 +288,7 @@ pub struct Providers {
     pub choice: ProviderChoice,
     /// Most preferred first.
     pub preferred_order: Vec<String>,
-    /// Switched off.
+    /// Switched off, those of packs included.
     pub disabled: Vec<String>,
     /// The provider for offline work.
     pub stub: Stub,

@@ -6,7 +6,8 @@ use std::{
     time::Duration,
 };
 
-use tollgate_core::ToolName;
+use tollgate_core::{ToolName, canonical::hex_digest};
+use tollgate_engine::Budgets;
 use tollgate_providers::web::Spelling;
 
 use super::{
@@ -90,6 +91,8 @@ impl Config {
                 service_name: raw.telemetry.service_name,
             },
             discovery: Discovery {
+                mode: raw.discovery.mode,
+                list_tokens: size(raw.discovery.list_tokens),
                 toolsets: raw.discovery.toolsets,
                 allow_tools: raw.discovery.allow_tools,
                 exclude_tools: raw.discovery.exclude_tools,
@@ -102,7 +105,7 @@ impl Config {
             providers: Providers {
                 choice: raw.provider_choice,
                 preferred_order: raw.preferred_provider_order,
-                disabled: raw.providers.disabled,
+                disabled: raw.packs.off().chain(raw.providers.disabled).collect(),
                 stub: Stub {
                     tools: raw.providers.stub.tools,
                     writes: raw.providers.stub.writes,
@@ -124,6 +127,7 @@ impl Config {
                     .into_iter()
                     .chain(raw.skills.folders)
                     .collect(),
+                other_runs: raw.skills.other_runs,
             },
             sandbox,
             runs,
@@ -155,7 +159,17 @@ fn state(
     };
     let dir = raw.dir.clone().or_else(|| environment.data_dir());
     let dir = or_error(dir, "state.dir", "XDG_DATA_HOME");
-    let anchor = || Some(environment.state_dir()?.join("anchor"));
+    // Each state has an anchor of its own, or one would look like another that was rolled back.
+    let anchor = || {
+        let anchors = environment.state_dir()?.join("anchor");
+        Some(match &raw.dir {
+            Some(own) if Some(own) != environment.data_dir().as_ref() => {
+                let digest = hex_digest(own.as_os_str().as_encoded_bytes());
+                anchors.join(digest.get(..16)?)
+            }
+            Some(_) | None => anchors,
+        })
+    };
     let anchor_dir = or_error(
         raw.anchor_dir.clone().or_else(anchor),
         "state.anchor_dir",
@@ -176,6 +190,14 @@ fn limits(raw: &RawLimits) -> Limits {
         queued_calls: size(raw.queued_calls),
         call_timeout: Duration::from_millis(raw.call_timeout_ms),
         session_tokens: raw.session_tokens,
+        budgets: Budgets {
+            sessions: size(raw.sessions),
+            sessions_per_principal: size(raw.sessions_per_principal),
+            memory_bytes: size(raw.memory_bytes),
+            memory_bytes_per_principal: size(raw.memory_bytes_per_principal),
+            body_bytes_per_day: raw.body_bytes_per_day,
+            body_bytes_per_day_per_principal: raw.body_bytes_per_day_per_principal,
+        },
     }
 }
 

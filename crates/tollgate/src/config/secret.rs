@@ -5,6 +5,7 @@ use std::{fmt, path::PathBuf};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use tollgate_core::Secret;
+use tollgate_sanitize::{Kind, Sanitizer};
 
 use super::env::Environment;
 
@@ -18,6 +19,44 @@ pub enum SecretRef {
     Env(String),
     /// A file whose content, without the newline at its end, is the secret.
     File(PathBuf),
+}
+
+/// A variable of a program's environment: a reference to a secret, or a value that is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EnvValue {
+    /// Where the secret is to be found.
+    Reference(SecretRef),
+    /// The value itself.
+    Plain(String),
+}
+
+/// The last words of names whose values are secrets whatever they look like.
+const SECRET_ENDS: [&str; 9] = [
+    "key",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "pwd",
+    "pat",
+    "credentials",
+    "authorization",
+];
+
+/// Whether a value looks like a secret, or has the name of one.
+pub(crate) fn looks_secret(name: &str, value: &str) -> bool {
+    let lower = name.to_lowercase();
+    let last = lower.rsplit(['_', '-']).next().unwrap_or_default();
+    if !value.is_empty() && SECRET_ENDS.iter().any(|end| last.ends_with(end)) {
+        return true;
+    }
+    let text = if name.is_empty() {
+        value.to_owned()
+    } else {
+        format!("{name}={value}")
+    };
+    let seen = Sanitizer::shipped().sightings(&text);
+    seen.iter().any(|sighting| sighting.kind == Kind::Secret)
 }
 
 /// Why a text is not a reference. It never quotes the text: that may be the secret.
@@ -105,6 +144,34 @@ impl<'de> Deserialize<'de> for SecretRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text).map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for EnvValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(match SecretRef::parse(&text) {
+            Ok(reference) => Self::Reference(reference),
+            Err(NotAReference) => Self::Plain(text),
+        })
+    }
+}
+
+impl JsonSchema for EnvValue {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "EnvValue".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "format": "variable",
+            "description": "A value that is no secret, or where a secret is to be found: `env:NAME` or `file:PATH`.",
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A half-written `[serve.oauth]` is an error, never a server that accepts more than meant.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr, path::PathBuf, time::Duration};
 
 use tollgate_core::TrustLevel;
 
@@ -11,7 +11,7 @@ use super::{
     keys::{
         keepa::RawKeepa,
         serve::{RawKnowledge, RawOauth, RawResources, RawResults, RawServe},
-        values::{Algorithm, Trust},
+        values::{Algorithm, McpResults, ResultParts, Trust},
     },
     layer::dotted,
     load::Layers,
@@ -26,8 +26,8 @@ pub struct Serve {
     pub host: String,
     /// The port to listen on; 0 takes any free one.
     pub port: u16,
-    /// Whether a caller on this machine needs no token.
-    pub anonymous: bool,
+    /// Whether a caller on this machine needs no token; `None` follows from what else there is.
+    pub anonymous: Option<bool>,
     /// Values of `Host` that are answered beside those of this machine.
     pub allowed_hosts: Vec<String>,
     /// Values of `Origin` that are answered beside those of this machine.
@@ -40,6 +40,10 @@ pub struct Serve {
     pub concurrent_calls: usize,
     /// Connections at the same time.
     pub connections: usize,
+    /// Those of one address whose callers are not known.
+    pub connections_per_peer: usize,
+    /// Addresses that are not counted so.
+    pub trusted_proxies: Vec<IpAddr>,
     /// For the head of a request.
     pub header_timeout: Duration,
     /// For the body of a request.
@@ -89,6 +93,10 @@ pub enum KeySource {
 /// How large an answer may be before the rest of it becomes a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Results {
+    /// Whether MCP clients are given the envelope of every tool.
+    pub envelope: bool,
+    /// Which parts clients are sent, by name.
+    pub clients: BTreeMap<String, ResultParts>,
     /// The longest text.
     pub text_bytes: usize,
     /// The largest structured content.
@@ -97,8 +105,8 @@ pub struct Results {
     pub chunk_bytes: usize,
     /// How long it is kept.
     pub keep: Duration,
-    /// Whether answers of other MCP servers are shortened too.
-    pub spill_native: bool,
+    /// The longest text of another MCP server's answer.
+    pub native_text_bytes: usize,
 }
 
 /// What else can be read as a resource.
@@ -132,6 +140,8 @@ pub struct Keepa {
     pub wiki_dir: Option<PathBuf>,
     /// The two folders that promoting writes to.
     pub promote_dirs: Vec<PathBuf>,
+    /// Whether agents may read what lies below the folder Tollgate was started in.
+    pub read_working_dir: bool,
     /// For how long an answer is used again.
     pub cache_ttl: Duration,
     /// Whether this is a gate that runs specs, which starts no other; no file can say so.
@@ -149,6 +159,8 @@ pub(super) fn serve(raw: RawServe, layers: &Layers, errors: &mut Vec<ConfigError
         burst: raw.burst,
         concurrent_calls: size(raw.concurrent_calls),
         connections: size(raw.connections),
+        connections_per_peer: size(raw.connections_per_peer),
+        trusted_proxies: raw.trusted_proxies,
         header_timeout: Duration::from_secs(raw.header_timeout_seconds),
         body_timeout: Duration::from_secs(raw.body_timeout_seconds),
         idle_timeout: Duration::from_secs(raw.idle_timeout_seconds),
@@ -217,11 +229,13 @@ fn oauth(raw: RawOauth, layers: &Layers, errors: &mut Vec<ConfigError>) -> Optio
 
 pub(super) fn results(raw: &RawResults) -> Results {
     Results {
+        envelope: raw.form == McpResults::Envelope,
+        clients: raw.clients.clone(),
         text_bytes: size(raw.text_bytes),
         structured_bytes: size(raw.structured_bytes),
         chunk_bytes: size(raw.chunk_bytes),
         keep: Duration::from_secs(raw.keep_seconds),
-        spill_native: raw.spill_native,
+        native_text_bytes: size(raw.native_text_bytes),
     }
 }
 
@@ -292,6 +306,7 @@ pub(super) fn keepa(raw: RawKeepa, layers: &mut Layers) -> Keepa {
         evidence_dir: raw.evidence_dir,
         wiki_dir: raw.wiki_dir,
         promote_dirs: raw.promote_dirs,
+        read_working_dir: raw.read_working_dir,
         cache_ttl: Duration::from_secs(raw.cache_ttl_seconds),
         is_evaluation: false,
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod auth;
 pub mod cli;
+pub(crate) mod consent_text;
 pub mod jsonl;
 mod lines;
 pub(crate) mod mcp;

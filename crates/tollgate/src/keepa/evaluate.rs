@@ -6,6 +6,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use serde_json::{Value, json};
@@ -76,7 +77,7 @@ pub(crate) async fn evaluate(
     environment: &Environment,
 ) -> Result<Vec<Verdict>, EvaluateError> {
     let specs = specs(folder)?;
-    let scratch = Scratch(std::env::temp_dir().join(format!("tollgate-eval-{}", random_hex(6))));
+    let scratch = Scratch(std::env::temp_dir().join(format!("tollgate-eval-{}", random_hex(6)?)));
     let config = own_config(config, &scratch.0, samples)?;
     let wired = wire::wire(&config, environment).await?;
     let mut verdicts = Vec::new();
@@ -150,6 +151,7 @@ fn own_config(of: &Config, folder: &Path, samples: Option<&Path>) -> std::io::Re
     config.discovery.names = Names::Canonical;
     config.discovery.schemas = Schemas::Full;
     config.discovery.toolsets = vec!["research".to_owned()];
+    config.discovery.list_tokens = usize::MAX;
     config.keepa.key = None;
     config.keepa.is_evaluation = true;
     config.keepa.base_url = "http://127.0.0.1:9".to_owned();
@@ -184,7 +186,7 @@ fn rules(folder: &Path) -> String {
         })
         .collect();
     format!(
-        "@id(\"eval.write\")\n@reason(\"A spec may write into the folder made for it.\")\n\
+        "@id(\"eval.write\")\n@lifts(\"human\")\n@reason(\"A spec may write into the folder made for it.\")\n\
          permit (principal, action == Action::\"call\", resource)\n\
          when {{ resource.provider == \"keepa\" && !context.cost_confirm && context.capability <= 1 && \
          resource.service_command != \"cache.clear\" && {} }};\n",
@@ -229,7 +231,9 @@ fn placed(spec: &Value, folder: &Path, samples: Option<&Path>) -> Value {
 
 /// Runs what a spec asks for.
 async fn answer(spec: &Value, gateway: &Gateway, config: &Config) -> Value {
-    let session = format!("eval-{}", random_hex(6));
+    // The state of the run is its own, so a count tells sessions apart.
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let session = format!("eval-{}", NEXT.fetch_add(1, Ordering::Relaxed));
     match spec["kind"].as_str().unwrap_or("service") {
         "service" | "command" => {
             let caller = Caller::local(principal(), &session, Surface::Cli);
@@ -323,6 +327,7 @@ async fn asked(client: &Local, spec: &Value) -> Value {
     if let Some(used) = used {
         answer["result"]["toolset"] = used["toolsets"][0].clone();
         answer["result"]["profile"] = used["profile"].clone();
+        answer["result"]["available_profiles"] = used["available_profiles"].clone();
         answer["result"]["filters"] = used;
     }
     answer

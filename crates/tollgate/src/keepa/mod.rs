@@ -42,6 +42,7 @@ pub(crate) fn settings(config: &Config, environment: &Environment) -> Settings {
         promote_dirs: from.promote_dirs.clone(),
         output_dir: config.state.dir.join("keepa"),
         working_dir: Some(environment.current_dir.clone()),
+        reads_working_dir: config.keepa.read_working_dir,
         cache_ttl: from.cache_ttl,
         evaluator: (!from.is_evaluation).then(|| evaluator(config, environment)),
         painter: Some(painter(config, environment)),

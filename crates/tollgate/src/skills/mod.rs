@@ -11,15 +11,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
 use crate::{config::Config, wire};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use tollgate_engine::{
-    Gateway, Skill,
+    Gateway, Skill, TURNED_OFF,
     policy::{Origin, Policies, Source},
 };
 
@@ -28,8 +28,6 @@ pub(crate) use shelf::{Found, read_file, read_folder, shipped};
 
 /// How often a process that stays looks whether a file has changed.
 const EVERY: Duration = Duration::from_secs(1);
-/// Why a skill is off that its operator turned off.
-pub(crate) const TURNED_OFF: &str = "turned off by the operator";
 /// The file of what is turned off, in the state folder.
 const DISABLED: &str = "skills.json";
 
@@ -39,12 +37,44 @@ pub struct Book {
     disabled: PathBuf,
     /// The last manifest of each file that could be read.
     known: Mutex<BTreeMap<PathBuf, Manifest>>,
+    /// What was turned off when the file was last read, and which state of the file that was.
+    seen: Mutex<(Option<OneStamp>, Arc<BTreeSet<String>>)>,
 }
 
 /// What is turned off.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Off {
-    disabled: BTreeSet<String>,
+    #[serde(deserialize_with = "disabled")]
+    disabled: BTreeMap<String, DisabledSkill>,
+}
+
+/// What a skill named when it was turned off: it stays hidden and refused when its manifest is
+/// gone.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct DisabledSkill {
+    #[serde(default)]
+    required_tools: Vec<String>,
+    #[serde(default)]
+    allowed_run_types: Vec<String>,
+}
+
+/// Also reads the list of names that earlier versions wrote.
+fn disabled<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, DisabledSkill>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Names(BTreeSet<String>),
+        DisabledSkill(BTreeMap<String, DisabledSkill>),
+    }
+    Ok(match Either::deserialize(deserializer)? {
+        Either::Names(names) => names
+            .into_iter()
+            .map(|name| (name, DisabledSkill::default()))
+            .collect(),
+        Either::DisabledSkill(disabled) => disabled,
+    })
 }
 
 /// Skills, and the rules that go with them.
@@ -57,6 +87,8 @@ pub struct Loaded {
 
 /// What tells one state of the files from another.
 type Stamp = Vec<(PathBuf, u64, Option<SystemTime>)>;
+/// The same for one file that is always replaced whole.
+type OneStamp = Option<(u64, u64, Option<SystemTime>)>;
 
 impl Book {
     /// The folders that the configuration names.
@@ -65,7 +97,25 @@ impl Book {
             folders: config.skills.folders.clone(),
             disabled: config.state.dir.join(DISABLED),
             known: Mutex::default(),
+            seen: Mutex::default(),
         }
+    }
+
+    /// What is turned off now; the same value as long as its file is the same. A file that
+    /// cannot be read turns everything off when skills are read again, and changes nothing here.
+    pub fn turned_off(&self) -> Arc<BTreeSet<String>> {
+        let now = one_stamp(&self.disabled);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.0 != Some(now)
+            && let Ok(off) = self.off()
+        {
+            let names: BTreeSet<String> = off.disabled.into_keys().collect();
+            if *seen.1 != names {
+                seen.1 = Arc::new(names);
+            }
+            seen.0 = Some(now);
+        }
+        Arc::clone(&seen.1)
     }
 
     /// Reads everything.
@@ -86,16 +136,21 @@ impl Book {
                 continue;
             }
             match &off {
-                Ok(off) if off.disabled.contains(&skill.name) => {
-                    skill.off = Some(TURNED_OFF.to_owned());
+                Ok(off) => {
+                    if let Some(disabled) = off.disabled.get(&skill.name) {
+                        disabled.keep(&mut skill);
+                    }
                 }
-                Ok(_) => {}
                 Err(error) => skill.off = Some(format!("{DISABLED} cannot be read: {error}")),
             }
             if is_own {
                 taken.insert(skill.name.clone(), skill.source.clone());
             }
             skills.insert(skill.name.clone(), (skill, rules));
+        }
+        for (name, disabled) in off.iter().flat_map(|off| &off.disabled) {
+            let gone = || (disabled.skill(name), None);
+            skills.entry(name.clone()).or_insert_with(gone);
         }
         let (skills, rules): (Vec<_>, Vec<_>) = skills.into_values().unzip();
         let rules = skills.iter().zip(rules);
@@ -171,15 +226,23 @@ impl Book {
         }
     }
 
-    /// Turns a skill off or on, for every process; two at the same time lose nothing.
-    pub fn turn(&self, name: &str, on: bool) -> io::Result<()> {
+    /// Turns a skill off, with what it names, or on by its name; for every process, and two at
+    /// the same time lose nothing.
+    pub fn turn(&self, name: &str, off_with: Option<&Skill>) -> io::Result<()> {
         let lock = File::create(self.disabled.with_extension("lock"))?;
         lock.lock()?;
         let mut off = self.off()?;
-        if on {
-            off.disabled.remove(name);
-        } else {
-            off.disabled.insert(name.to_owned());
+        match off_with {
+            None => {
+                off.disabled.remove(name);
+            }
+            Some(skill) => {
+                let disabled = DisabledSkill {
+                    required_tools: skill.required_tools.clone(),
+                    allowed_run_types: skill.allowed_run_types.clone(),
+                };
+                off.disabled.insert(name.to_owned(), disabled);
+            }
         }
         let fresh = self.disabled.with_extension("new");
         let mut file = File::create(&fresh)?;
@@ -198,6 +261,48 @@ impl Book {
             })
             .collect()
     }
+}
+
+impl DisabledSkill {
+    /// Turns a skill off; one that cannot be read any more keeps the names it had.
+    fn keep(&self, skill: &mut Skill) {
+        skill.off = Some(TURNED_OFF.to_owned());
+        if skill.required_tools.is_empty() {
+            skill.required_tools.clone_from(&self.required_tools);
+            skill
+                .allowed_run_types
+                .extend(self.allowed_run_types.iter().cloned());
+        }
+    }
+
+    /// What stands for a skill whose manifest is gone.
+    fn skill(&self, name: &str) -> Skill {
+        let named = |names: &Vec<String>| match names.is_empty() {
+            // What it allowed is not known; most skills are called like the runs they allow.
+            true => vec![name.to_owned()],
+            false => names.clone(),
+        };
+        Skill {
+            name: name.to_owned(),
+            description: "Its manifest is gone.".to_owned(),
+            required_tools: self.required_tools.clone(),
+            allowed_run_types: named(&self.allowed_run_types),
+            templates: Vec::new(),
+            risk_policy: String::new(),
+            guide: String::new(),
+            source: DISABLED.to_owned(),
+            off: Some(TURNED_OFF.to_owned()),
+        }
+    }
+}
+
+fn one_stamp(path: &Path) -> OneStamp {
+    let about = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let place = std::os::unix::fs::MetadataExt::ino(&about);
+    #[cfg(not(unix))]
+    let place = 0;
+    Some((place, about.len(), about.modified().ok()))
 }
 
 /// What is said where nobody wrote a guide.

@@ -21,10 +21,12 @@ pub(super) struct Resource(Vec<KeyValue>);
 
 impl Resource {
     pub(super) fn of(service: &str) -> Self {
+        // It tells processes apart, and is no secret.
+        let instance = random_hex(16).unwrap_or_else(|_| process::id().to_string());
         let attributes = [
             ("service.name", json!(service)),
             ("service.version", json!(VERSION)),
-            ("service.instance.id", json!(random_hex(16))),
+            ("service.instance.id", json!(instance)),
             ("process.pid", json!(process::id())),
             ("telemetry.sdk.name", json!("tollgate")),
             ("telemetry.sdk.language", json!("rust")),

@@ -3,6 +3,7 @@
 //! Invariant: a child sees a handful of harmless variables and what was declared for it;
 //! secrets are read when a server starts and kept nowhere.
 
+mod failures;
 pub(crate) mod words;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
@@ -10,14 +11,18 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use tollgate_core::{Capability, Clock};
 use tollgate_engine::Cleaner;
 use tollgate_providers::upstream::{
-    Era, Journal, OAuth, Pinning, SecretSource, Server, Settings, Tool, Transport,
+    Era, Journal, OAuth, Pinning, ResultFormat, SecretSource, Server, Settings, Tool, Transport,
 };
 
 use crate::{
-    config::{Config, Environment, Grade, Level, McpEra, McpPin, McpServer, Reach, SecretRef},
+    config::{
+        Config, Environment, Grade, Level, McpEra, McpPin, McpResultFormat, McpServer, Reach,
+        SecretRef,
+    },
     logfile::LogFile,
 };
 
+pub(crate) use self::failures::Failures;
 use self::words::Words;
 
 /// What every child may know of the machine.
@@ -103,6 +108,7 @@ fn server(from: &McpServer, config: &Config, environment: &Arc<Environment>) -> 
         health_interval: McpServer::millis(raw.health_interval_ms, 15_000),
         prefix: !raw.unprefixed,
         trust_annotations: raw.trust_annotations,
+        forward_meta: raw.forward_meta.clone(),
         default_capability: from.default_grade().map(capability),
         pin: match from.pin() {
             McpPin::OnSight => Pinning::OnSight,
@@ -110,6 +116,10 @@ fn server(from: &McpServer, config: &Config, environment: &Arc<Environment>) -> 
             McpPin::Off => Pinning::Off,
         },
         envelope: from.wraps(),
+        result_format: match from.result_format() {
+            McpResultFormat::Auto => ResultFormat::Auto,
+            McpResultFormat::ToolResult => ResultFormat::ToolResult,
+        },
         tools: tools(from),
         ..usual
     }
@@ -123,6 +133,7 @@ fn tools(from: &McpServer) -> BTreeMap<String, Tool> {
             timeout: raw.timeout_ms.map(std::time::Duration::from_millis),
             hidden: raw.hidden,
             alias: raw.alias.clone(),
+            object: raw.object.clone(),
         };
         (name.clone(), tool)
     });
@@ -202,6 +213,7 @@ pub(crate) struct Chronicle {
     pub(crate) log: Option<Arc<LogFile>>,
     pub(crate) cleaner: Cleaner,
     pub(crate) words: Words,
+    pub(crate) failures: Failures,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -214,6 +226,16 @@ impl Chronicle {
         {
             let message = format!("what it says cannot be kept: {error}");
             log.note(Level::Warn, "mcp.words.failed", &provider(server), &message);
+        }
+    }
+}
+
+impl Chronicle {
+    /// A failure that cannot be remembered costs the next command some time, and nothing else.
+    fn tell_lost(&self, server: &str, kept: std::io::Result<()>) {
+        if let (Err(error), Some(log)) = (kept, &self.log) {
+            let message = format!("why it failed cannot be remembered: {error}");
+            log.note(Level::Warn, "mcp.failure.lost", &provider(server), &message);
         }
     }
 }
@@ -235,6 +257,22 @@ impl Journal for Chronicle {
         }
         let line = message.replace(['\r', '\n'], " ");
         self.add(server, None, &format!("{event}: {line}"));
+    }
+
+    fn failed(&self, server: &str, settings: &str, reason: &str) {
+        let reason = self.cleaner.line(reason);
+        let at = self.clock.now();
+        let kept = self.failures.keep(server, settings, &reason, at);
+        self.tell_lost(server, kept);
+    }
+
+    fn recovered(&self, server: &str) {
+        let forgotten = self.failures.forget(server);
+        self.tell_lost(server, forgotten);
+    }
+
+    fn last_failure(&self, server: &str, settings: &str) -> Option<String> {
+        self.failures.last(server, settings, self.clock.now())
     }
 
     fn said(&self, server: &str, process: u32, missed: u64, text: &str) {

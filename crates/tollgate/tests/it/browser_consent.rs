@@ -126,7 +126,7 @@ fn a_site_is_granted_for_a_session_and_a_typed_secret_is_seen_by_nobody() {
     assert_eq!(preview["site"], host, "{preview}");
     let shown = preview["arguments"].as_str().unwrap();
     assert!(
-        shown.contains("ada") && shown.contains("[REDACTED:argument]"),
+        shown.contains("ada") && shown.contains("[REDACTED:argument, "),
         "{shown}"
     );
     let id = approval_id(&refused);

@@ -15,9 +15,13 @@ mod jsonl;
 #[cfg(test)]
 mod keepa;
 #[cfg(test)]
+mod keepa_cache;
+#[cfg(test)]
 mod keepa_golden;
 #[cfg(test)]
 mod keepa_live;
+#[cfg(test)]
+mod keepa_outcomes;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
@@ -28,3 +32,5 @@ mod support;
 mod telemetry;
 #[cfg(test)]
 mod upstream;
+#[cfg(test)]
+mod upstream_meta;

@@ -33,19 +33,19 @@ async def main(token, steps, server):
 
     async def call(tool, arguments):
         result = await client.call_tool(tool, arguments)
-        return result.structured_content or json.loads(result.content[0].text)
+        return result.is_error, result.structured_content or json.loads(result.content[0].text)
 
     parameters = StdioServerParameters(command=server[0], args=server[1:], env=dict(os.environ))
     async with Client(parameters) as client:
         for tool, arguments in map(json.loads, steps):
             arguments = {name: looked_up(value) for name, value in arguments.items()}
-            envelope = await call(tool, arguments)
-            approval = ((envelope["error"] or {}).get("details") or {}).get("approval_id")
+            failed, answer = await call(tool, arguments)
+            approval = answer.get("details", {}).get("approval_id") if failed else None
             if approval is not None:
-                answers.append({"asked": envelope["error"]["details"]["preview"]})
+                answers.append({"asked": answer["details"]["preview"]})
                 subprocess.run([server[0], "approve", approval, "--token", token], check=True, stdout=subprocess.DEVNULL)
-                envelope = await call(tool, arguments)
-            answers.append(envelope["data"] or {"error": envelope["error"]})
+                failed, answer = await call(tool, arguments)
+            answers.append({"error": answer} if failed else answer)
     print(json.dumps(answers))
 
 

@@ -40,7 +40,7 @@ const stats = await call('text.stats', { text: 'hello' });
 saw.stats = stats.structuredContent;
 saw.stats_text = JSON.parse(stats.content[0].text);
 const wrong = await call('text.stats', { txet: 'hello' });
-saw.wrong = { is_error: wrong.isError, envelope: wrong.structuredContent };
+saw.wrong = { is_error: wrong.isError, error: JSON.parse(wrong.content[0].text) };
 saw.unknown_tool = await fails(call('no.such_tool', {}));
 
 // The client forgets a token as soon as it reads the answer, and with it whatever progress

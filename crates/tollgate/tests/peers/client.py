@@ -91,7 +91,7 @@ async def main(mode, words):
         saw["stats"] = stats.structured_content
         saw["stats_text"] = json.loads(stats.content[0].text)
         wrong = await client.call_tool("text.stats", {"txet": "hello"})
-        saw["wrong"] = {"is_error": wrong.is_error, "envelope": wrong.structured_content}
+        saw["wrong"] = {"is_error": wrong.is_error, "error": json.loads(wrong.content[0].text)}
         saw["unknown_tool"] = await fails(client.call_tool("no.such_tool", {}))
 
         await client.call_tool("test_tool_with_progress", {}, progress_callback=report)

@@ -20,8 +20,8 @@ def target(words):
 async def main(address, server):
     async with Client(target(server)) as client:
         result = await client.call_tool("web.fetch", {"url": address, "max_chars": 500})
-        envelope = result.structured_content
-        artifact = envelope["data"]["artifact"]
+        data = result.structured_content
+        artifact = data["artifact"]
         templates = await client.list_resource_templates()
         pieces = []
         for piece in range(artifact["pieces"]):
@@ -29,7 +29,7 @@ async def main(address, server):
             read = await client.read_resource(uri)
             pieces.append(read.contents[0].text)
     known = [template.uri_template for template in templates.resource_templates]
-    print(json.dumps({"envelope": envelope, "pieces": pieces, "templates": known}))
+    print(json.dumps({"data": data, "pieces": pieces, "templates": known}))
 
 
 border = sys.argv.index("--")

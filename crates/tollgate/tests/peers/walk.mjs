@@ -23,8 +23,8 @@ await client.connect(transport);
 
 const answers = [];
 const call = async (name, args) => {
-    const { structuredContent } = await client.callTool({ name, arguments: args });
-    answers.push(structuredContent.data ?? structuredContent.error);
+    const { content, structuredContent } = await client.callTool({ name, arguments: args });
+    answers.push(structuredContent ?? JSON.parse(content[0].text));
     return answers.at(-1);
 };
 if (session === 'begin') {

@@ -124,7 +124,10 @@ fn a_user_can_take_the_agents_word_for_a_write() {
 
 #[test]
 fn no_rule_of_a_user_lets_tainted_input_into_a_sink_unasked() {
-    let policies = beside_default(r#"@id("all") permit (principal, action, resource);"#);
+    let policies = beside_default(
+        r#"@id("mail") @lifts("human")
+           permit (principal, action, resource == Tool::"mail.send");"#,
+    );
     let mut ask = Ask::about(reader("mail.send"));
     ask.tool.annotations.sensitive_sink = true;
     assert_eq!(ask.decide(&policies).decision, Decision::Allow);

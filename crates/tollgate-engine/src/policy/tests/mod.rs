@@ -4,6 +4,7 @@ mod approval;
 mod compile;
 mod default;
 mod docs;
+mod lift;
 mod listing;
 mod memo;
 mod table;
@@ -40,6 +41,7 @@ pub(crate) fn reader(name: &str) -> ToolSpec {
         aliases: Vec::new(),
         service_command: None,
         shape: tollgate_core::Shape::Data,
+        upstream: None,
         page: None,
         spelled: Spelled::default(),
         more: serde_json::Map::new(),

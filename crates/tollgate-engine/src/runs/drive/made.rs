@@ -8,12 +8,13 @@ use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::{ErrorCode, Timestamp};
-use tollgate_runs::{Call, Event, Key, Need, Outcome, StepError, Waits};
+use tollgate_runs::{Call, Event, Key, Need, Outcome, Waits};
 
 use super::FRESH;
 use crate::{
     call::{Owned, Panicked},
     runs::{
+        errors,
         step::{self, Answered, Relay, Surroundings},
         task,
     },
@@ -105,10 +106,7 @@ async fn make(
 /// What is heard from a call that took its own driver's work down with it.
 pub(super) fn crashed(around: &Surroundings, key: Key) -> Heard {
     let failed = Outcome::Failed {
-        error: StepError {
-            code: ErrorCode::Panicked.kind().to_owned(),
-            message: "the gate crashed on this step".to_owned(),
-        },
+        error: errors::of_step(ErrorCode::Panicked, "the gateway crashed on this step"),
         can_retry: false,
         call: None,
     };

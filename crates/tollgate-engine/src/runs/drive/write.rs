@@ -14,6 +14,7 @@ use tollgate_sanitize::Identifiers;
 use super::Drive;
 use crate::{
     record::LogEvent,
+    review::{self, EndedRun},
     runs::{
         artifacts::Origin,
         errors,
@@ -21,6 +22,9 @@ use crate::{
         view::SESSION,
     },
 };
+
+/// What a result says of itself, also where the rest of it is an artifact.
+const STATED: [&str; 5] = ["summary", "verdict", "confidence", "status", "warnings"];
 
 impl Drive {
     /// Takes note of steps that changed.
@@ -101,7 +105,18 @@ impl Drive {
         let notes = steps.iter().flat_map(|step| &step.record.artifacts);
         self.body.artifacts = notes.cloned().collect();
         self.about().begins(&inner, LogEvent::AgentAggregateStart);
-        self.body.result = Some(self.result(ending).await?);
+        let result = self.result(ending).await?;
+        kept.review = review::of_run(
+            &inner,
+            &EndedRun {
+                id: &id,
+                call: &self.body.call,
+                session: &self.around.session,
+                result: &result,
+                at: now,
+            },
+        );
+        self.body.result = Some(result);
         self.about().is_done(&inner, LogEvent::AgentAggregateDone);
         kept.changes.extend(over(
             &shared,
@@ -155,8 +170,10 @@ impl Drive {
             .keep(&self.around.inner, &origin, vec![whole])
             .await?;
         let mut summary = json!({"truncated": true});
-        if let Some(known) = result.get("summary") {
-            summary["summary"] = known.clone();
+        for name in STATED {
+            if let Some(known) = result.get(name) {
+                summary[name] = known.clone();
+            }
         }
         if let Some(note) = notes.first() {
             summary["artifactId"] = note.artifact_id.as_str().into();

@@ -4,11 +4,12 @@ use std::{sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
-use tollgate_core::{CallContext, Event, ProviderError, store::RunRow, toolset::Output};
+use tollgate_core::{
+    CallContext, Event, Failure, Payload, ProviderError, ToolResult, store::RunRow, toolset::Output,
+};
 use tollgate_runs::Status;
 
-use super::{Handle, cancel::call_off, shaped};
+use super::{Handle, cancel::call_off, shaped, warnings};
 use crate::{
     call::Inner,
     runs::{
@@ -31,12 +32,13 @@ pub(super) enum Started {
     Queued {
         /// What `get_task_run` wants.
         #[serde(rename = "runId")]
-        #[schemars(extend("x-identifier" = true))]
+        #[schemars(extend("x-identifier" = true, "x-volatile" = true))]
         run_id: String,
         /// Where it stands.
         status: String,
         /// When it was made, in milliseconds.
         #[serde(rename = "createdAt")]
+        #[schemars(extend("x-volatile" = true))]
         created_at: i64,
     },
 }
@@ -68,22 +70,28 @@ pub(super) async fn start(
     let view = shared
         .view(&inner, &row)
         .await
-        .map_err(errors::from_store)?;
-    if let Some(error) = view
+        .map_err(errors::from_store)?
+        .in_short();
+    let failure = view
         .error
         .as_ref()
         .filter(|_| view.status != "partial_success")
-    {
-        let mut answered = errors::answered(error);
-        if let Some(result) = &view.result {
-            answered
-                .details
-                .insert("result".to_owned(), Value::Object(result.clone()));
-        }
-        answered.next_steps = vec!["get_task_run".to_owned()];
-        return Err(answered);
-    }
-    shaped(view, Started::Done)
+        .map(|error| errors::answered(error).into_failure(false));
+    ended(view, failure)
+}
+
+/// The run that was waited for. One that failed is an error and still the same object.
+fn ended(view: RunView, failure: Option<Failure>) -> Result<Output<Started>, ProviderError> {
+    let Some(mut failure) = failure else {
+        return shaped(view, Started::Done);
+    };
+    failure.next_steps = vec!["get_task_run".to_owned()];
+    let warnings = warnings(&view);
+    let run = Payload::from_serialize(&view).map_err(ProviderError::unavailable)?;
+    Ok(Output::Result(Box::new(ToolResult {
+        warnings,
+        ..ToolResult::failed(run, failure)
+    })))
 }
 
 /// Waits for a run to be over or to need a human, wherever it is driven; whoever goes away

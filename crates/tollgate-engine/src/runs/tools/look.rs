@@ -14,7 +14,10 @@ use tollgate_runs::Status;
 use super::{Handle, shaped};
 use crate::{
     call::Inner,
-    runs::{errors, view::RunView},
+    runs::{
+        errors,
+        view::{RunView, with_records},
+    },
 };
 
 /// How many runs are listed unless another number is asked for.
@@ -26,6 +29,17 @@ pub(super) struct RunId {
     /// As `run_task_template` answered it.
     #[schemars(length(min = 1, max = 64))]
     pub(super) run_id: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct GetArgs {
+    /// As `run_task_template` answered it.
+    #[schemars(length(min = 1, max = 64))]
+    run_id: String,
+    /// Whether its steps are wanted too, each with its tool, provider, level, trace and previews.
+    #[serde(default)]
+    include_steps: bool,
 }
 
 /// A run that belongs to who asks.
@@ -41,7 +55,7 @@ pub(super) async fn own_run(
 
 pub(super) async fn get(
     shared: Arc<Handle>,
-    args: RunId,
+    args: GetArgs,
     cx: CallContext,
 ) -> Result<Output<RunView>, ProviderError> {
     let inner = shared.engine()?;
@@ -51,6 +65,12 @@ pub(super) async fn get(
         .view(&inner, &row)
         .await
         .map_err(errors::from_store)?;
+    let view = match args.include_steps {
+        true => with_records(&inner, &row, view)
+            .await
+            .map_err(errors::from_store)?,
+        false => view.in_short(),
+    };
     shaped(view, |view| *view)
 }
 

@@ -21,7 +21,7 @@ pub(super) use cancel::call_off;
 pub use look::LISTED;
 
 /// The tool that starts runs.
-pub(super) const RUN: &str = "run_task_template";
+pub(crate) const RUN: &str = "run_task_template";
 /// How much longer than its run a call may take.
 const MARGIN: Duration = Duration::from_secs(10);
 
@@ -37,10 +37,10 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
         "Run a task template",
         "Runs a template: steps that call other tools in order, with retries, limits and artifacts. It needs the \
          consent that its steps need, once for the whole run; a step that a human has to see first makes it wait, and \
-         `waitingFor` says what to approve. `options.mode`: `sync` waits and answers the whole run, \
-         `async` answers a `runId` at once for `get_task_run`, `auto` is as the template says. Unknown template: \
-         TEMPLATE_NOT_FOUND, use `list_task_templates`. A step that fails: STEP_EXECUTION_FAILED with the step and its \
-         code in `details`. Too slow: RUN_TIMEOUT, allow more time or do less.",
+         `waitingFor` says what to approve. `options.mode`: `sync` waits and answers the run as `get_task_run` does, \
+         `async` answers a `runId` at once, `auto` is as the template says. Success: the run. Unknown template: \
+         TEMPLATE_NOT_FOUND, use `list_task_templates`. A run that fails is answered too, with its `error`: \
+         STEP_EXECUTION_FAILED names the step and its code in `details`; RUN_TIMEOUT: allow more time or do less.",
     )
     .sets(SETS);
     run.capability = tollgate_core::Capability::L0;
@@ -51,7 +51,7 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
         "Cancel a run",
         "Asks a run of yours to stop. The step that is under way ends first, those after it are skipped, and what was \
          done so far stays readable; `get_task_run` shows when it is `canceled`. A run that is over: \
-         `cancelRequested` is false. Unknown run: RUN_NOT_FOUND.",
+         `cancelRequested` is false. Unknown run: RUN_NOT_FOUND. Success: `cancelRequested` is true.",
     )
     .sets(SETS);
     cancel.capability = tollgate_core::Capability::L0;
@@ -59,8 +59,8 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
     let mut get = Tool::read(
         "get_task_run",
         "Look at a run",
-        "Shows a run of yours: status, progress, steps, and once it is over its result, error and artifacts. \
-         Ask every two seconds while it is queued or running. Unknown run: RUN_NOT_FOUND.",
+        "Shows a run of yours: status, progress, and once it is over its result, error and artifacts; with \
+         `includeSteps` also its steps. Ask every two seconds while it is queued or running. Success: the run. Unknown run: RUN_NOT_FOUND.",
     )
     .sets(SETS);
     get.telling = telling();
@@ -70,7 +70,8 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
                 "list_task_templates",
                 "List task templates",
                 "Lists the templates that can be run, with version, limits, trust levels and the schemas of inputs and \
-                 outputs. Use it before `run_task_template`. An empty list means that there is none.",
+                 outputs. Use it before `run_task_template`. An empty list means that there is none. \
+                 Success: the templates. Always succeeds.",
             )
             .sets(SETS),
             about::templates,
@@ -81,7 +82,8 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
             Tool::read(
                 "list_task_runs",
                 "List runs",
-                "Lists your runs, newest first, by status or template if you like. An empty list means that there is none.",
+                "Lists your runs, newest first, by status or template if you like. An empty list means that there is none. \
+                 Success: the runs. Fails: INVALID_PARAMETER, for a status that is none.",
             )
             .sets(SETS),
             look::list,
@@ -92,7 +94,8 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
                 "get_artifact",
                 "Read an artifact",
                 "Gives a piece of something a run left behind, as base64, at most 256 KiB at a time. Go on with `offset` \
-                 until `complete`. Unknown: ARTIFACT_NOT_FOUND. Kept for a day after its run: then ARTIFACT_EXPIRED.",
+                 until `complete`. Unknown: ARTIFACT_NOT_FOUND. Kept for a day after its run: then ARTIFACT_EXPIRED. \
+                 Success: the piece.",
             )
             .sets(SETS),
             artifact::artifact,
@@ -102,7 +105,7 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
                 "get_runtime_profile",
                 "Limits of the runtime",
                 "Tells the version of the runtime and its limits: runs at once, the longest run, the largest piece of an \
-                 artifact. Use it to plan large tasks.",
+                 artifact. Use it to plan large tasks. Success: `limits`. Always succeeds.",
             )
             .sets(SETS),
             about::profile,
@@ -114,10 +117,15 @@ fn shaped<T: Serialize>(
     view: RunView,
     wrap: impl FnOnce(Box<RunView>) -> T,
 ) -> Result<Output<T>, ProviderError> {
+    let warnings = warnings(&view);
+    marked(wrap(Box::new(view)), warnings)
+}
+
+fn warnings(view: &RunView) -> Vec<Warning> {
     let mut warnings = Vec::new();
     warnings.extend(view.tainted.then_some(Warning::TaintedContent));
     warnings.extend(view.misfit.as_ref().map(|_| Warning::ResultMisfit));
-    marked(wrap(Box::new(view)), warnings)
+    warnings
 }
 
 fn marked<T: Serialize>(data: T, warnings: Vec<Warning>) -> Result<Output<T>, ProviderError> {

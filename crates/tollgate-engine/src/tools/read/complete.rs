@@ -31,7 +31,9 @@ pub(in super::super) fn complete(
             .filter(|listing| shows(&inner, &viewer, listing))
     };
     let mut known: Vec<String> = match (template.split('/').next(), name) {
-        (Some("tools"), "name") => listed().map(|it| cx.spelling.of(&it.spec.name)).collect(),
+        (Some("tools"), "name") => listed()
+            .map(|it| catalog.name_of(&it.spec.name, cx.spelling))
+            .collect(),
         (Some("toolsets"), "toolset") => listed()
             .flat_map(|listing| listing.spec.toolsets.clone())
             .chain(["all".to_owned()])

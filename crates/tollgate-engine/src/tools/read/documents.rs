@@ -30,10 +30,10 @@ fn seen<'a>(
     })
 }
 
-fn brief(cx: &CallContext, listing: &Listing) -> Value {
+fn brief(catalog: &crate::Catalog, cx: &CallContext, listing: &Listing) -> Value {
     let spec = &listing.spec;
     json!({
-        "name": cx.spelling.of(&spec.name),
+        "name": catalog.name_of(&spec.name, cx.spelling),
         "title": spec.title,
         "toolsets": spec.toolsets,
         "capability": spec.capability.as_str(),
@@ -47,7 +47,7 @@ pub(super) fn tools(inner: &Inner, cx: &CallContext) -> Document {
     let tools: Vec<Value> = catalog
         .listings()
         .filter(|listing| sees(listing))
-        .map(|listing| brief(cx, listing))
+        .map(|listing| brief(&catalog, cx, listing))
         .collect();
     Document::json(&json!({"count": tools.len(), "tools": tools}))
 }
@@ -56,7 +56,7 @@ pub(super) fn tool(inner: &Inner, cx: &CallContext, name: &str) -> Option<Docume
     let (catalog, sees) = seen(inner, cx);
     let listing = catalog.find(name).filter(|listing| sees(listing))?;
     let mut spec = serde_json::to_value(listing.spec.as_ref()).unwrap_or_default();
-    spec["name"] = cx.spelling.of(&listing.spec.name).into();
+    spec["name"] = catalog.name_of(&listing.spec.name, cx.spelling).into();
     spec["digest"] = listing.digest().into();
     Some(Document::json(&spec))
 }
@@ -87,7 +87,7 @@ pub(super) fn toolset(inner: &Inner, cx: &CallContext, name: &str) -> Option<Doc
         .listings()
         .filter(|listing| sees(listing))
         .filter(|listing| name == "all" || listing.spec.toolsets.iter().any(|set| set == name))
-        .map(|listing| brief(cx, listing))
+        .map(|listing| brief(&catalog, cx, listing))
         .collect();
     (!tools.is_empty()).then(|| Document::json(&json!({"toolset": name, "tools": tools})))
 }

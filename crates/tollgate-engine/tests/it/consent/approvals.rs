@@ -47,9 +47,10 @@ async fn a_call_without_consent_answers_at_once_and_says_how_to_go_on() {
                 "tool": "shelf.write", "title": "shelf.write", "capability": "L1",
                 "destructive": false, "sensitive_sink": false, "rule": "default.write",
                 "arguments": r#"{"path":"a.txt","text":"hi"}"#,
-                "hidden_characters": 0, "cleaned": false, "site": null,
+                "hidden_characters": 0, "cleaned": false, "masked": 0, "spelled_out": 0, "site": null, "session_grant": true,
             },
             "approval_id": question.id,
+            "approve": format!("tollgate approve {}", question.id),
         })
     );
     assert_eq!(question.preview, details(&asked)["preview"]);

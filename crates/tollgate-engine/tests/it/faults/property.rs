@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
-use tollgate_core::{ErrorCode, ProviderError, ToolSpec};
+use tollgate_core::{ErrorCode, FromCache, ProviderError, ToolSpec};
 use tollgate_engine::{Decided, Outcome, Request};
 use tollgate_testkit::fakes::{asks, fails, says};
 
@@ -134,7 +134,9 @@ fn wanted(step: &Step) -> Request {
     };
     let mut wanted = request(step.tool, &arguments);
     wanted.control.yes = step.yes;
-    wanted.control.from_cache = step.from_cache;
+    if step.from_cache {
+        wanted.control.from_cache = FromCache::SameArguments;
+    }
     wanted.control.dry_run = step.dry_run;
     wanted.control.idempotency_key = step.key.map(|key| format!("k{key}"));
     wanted

@@ -110,7 +110,16 @@ async fn what_does_not_fit_is_refused_with_what_is_left() {
         details(&refused),
         json!({"remaining_limit": 2, "estimated_tokens": 5, "worst_case_tokens": 5})
     );
-    assert_eq!(ledger(&refused)["session_estimated"], 10);
+    assert_eq!(ledger(&refused)["session_estimated"], 15);
+    let blocked = &ledger(&refused)["blocked_actions"][0];
+    assert_eq!(
+        [&blocked["reason"], &blocked["tool"]],
+        ["budget_exceeded", "shelf.silent"]
+    );
+    assert_eq!(
+        [&blocked["estimated_tokens"], &blocked["worst_case_tokens"]],
+        [5, 5]
+    );
     assert_eq!(world.fake.count(), 2);
     assert_eq!(said(&world.call("shelf.cheap", "{}").await), "ok");
     assert_eq!(said(&world.call("shelf.free", "{}").await), "ok");

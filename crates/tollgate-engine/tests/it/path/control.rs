@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use tollgate_core::{Caching, Control, ProviderError, Rehearsal, ServiceInfo, Telling, ToolSpec};
+use tollgate_core::{
+    Caching, Control, FromCache, ProviderError, Rehearsal, ServiceInfo, Telling, ToolSpec,
+};
 use tollgate_engine::{Outcome, Request};
 use tollgate_testkit::fakes::says;
 
@@ -59,6 +61,7 @@ async fn a_tool_tells_more_about_a_dry_run_unless_it_is_refused() {
                     service: Some(ServiceInfo {
                         request: json!({"endpoint": "/x"}),
                         token_bucket: json!({"estimated": 5}),
+                        cache_key: None,
                     }),
                 }))
             })),
@@ -203,7 +206,10 @@ async fn elsewhere_control_arguments_are_the_tools_own() {
 }
 
 async fn from_cache(world: &World, tool: &str) -> Outcome {
-    with(world, tool, "{}", |control| control.from_cache = true).await
+    with(world, tool, "{}", |control| {
+        control.from_cache = FromCache::SameArguments;
+    })
+    .await
 }
 
 async fn with(

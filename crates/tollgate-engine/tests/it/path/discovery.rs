@@ -120,7 +120,10 @@ async fn a_profile_that_does_not_exist_turns_nothing_on() {
         };
         let outcome = world.call_as(&odd, "shelf.paper", "{}").await;
         assert_eq!(said(&outcome), "malformed_request");
-        assert_eq!(details(&outcome), json!({"profiles": ["quiet"]}));
+        assert_eq!(
+            details(&outcome),
+            json!({"available_profiles": ["quiet"], "profiles": ["quiet"]})
+        );
     }
     assert_eq!(world.fake.count(), 0);
 }

@@ -298,6 +298,7 @@ async fn shop() -> World {
         service: Some(Box::new(ServiceInfo {
             request: json!({"path": "/product", "key": "sk-live-0123456789abcdefABCDEF01"}),
             token_bucket: json!({"tokens_left": 59}),
+            cache_key: None,
         })),
         ..done(json!({"asin": "B1", "price": 12.50}))
     };

@@ -4,6 +4,7 @@ mod cleaning;
 mod control;
 mod discovery;
 mod envelope;
+mod expensive;
 mod rules;
 mod skills;
 mod validation;

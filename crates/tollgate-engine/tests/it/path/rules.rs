@@ -23,10 +23,9 @@ async fn a_denial_names_the_rule_and_asks_nobody() {
     let ending = world.ending(&outcome).await;
     assert_eq!([&ending["verdict"], &ending["rule"]], ["deny", "no.shelf"]);
     assert_eq!(world.fake.count(), 0);
-    assert_eq!(
-        outcome.envelope.get().budget_ledger.blocked_actions,
-        Vec::<serde_json::Value>::new()
-    );
+    let blocked = &outcome.envelope.get().budget_ledger.blocked_actions;
+    assert_eq!(blocked.len(), 1, "{blocked:?}");
+    assert_eq!(blocked[0]["reason"], "policy_denied");
 }
 
 #[tokio::test]

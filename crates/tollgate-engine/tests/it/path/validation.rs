@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use tollgate_core::{
-    Caching, Capability, Cost, ErrorCode, Estimate, Payload, Raise, Telling, ToolResult, ToolSpec,
-    depth::MAX_DEPTH,
+    Caching, Capability, Cost, ErrorCode, Estimate, FromCache, Payload, Raise, Reuse, Telling,
+    ToolResult, ToolSpec, depth::MAX_DEPTH,
 };
 use tollgate_testkit::fakes::says;
 
@@ -175,12 +175,16 @@ async fn arguments_are_known_by_one_name_before_anything_looks_at_them() {
 }
 
 #[tokio::test]
-async fn an_answer_that_depends_on_more_than_arguments_is_not_kept() {
+async fn an_answer_that_depends_on_more_than_arguments_is_read_on_request_only() {
     let spec = ToolSpec {
         caching: Caching::Session,
         telling: Telling {
-            moment: Some(Arc::new(|arguments: &Map<String, Value>| {
-                arguments.contains_key("file")
+            reuse: Some(Arc::new(|arguments: &Map<String, Value>| {
+                match arguments.get("file").and_then(Value::as_str) {
+                    None => Reuse::Always,
+                    Some("live") => Reuse::Never,
+                    Some(_) => Reuse::OnRequest,
+                }
             })),
             ..Telling::default()
         },
@@ -190,12 +194,19 @@ async fn an_answer_that_depends_on_more_than_arguments_is_not_kept() {
         .tool(spec, says(json!({"ok": true})))
         .build()
         .await;
-    for (arguments, second) in [("{}", "hit"), (r#"{"file":"a"}"#, "ok")] {
+    for (arguments, again, on_request) in [
+        ("{}", "hit", "hit"),
+        (r#"{"file":"a"}"#, "ok", "hit"),
+        (r#"{"file":"live"}"#, "ok", "cache_miss"),
+    ] {
         assert_eq!(said(&world.call("shelf.read", arguments).await), "ok");
-        let again = world.call("shelf.read", arguments).await;
-        assert_eq!(said(&again), second, "{arguments}");
+        let second = world.call("shelf.read", arguments).await;
+        assert_eq!(said(&second), again, "{arguments}");
+        let mut asked = request("shelf.read", arguments);
+        asked.control.from_cache = FromCache::SameArguments;
+        assert_eq!(said(&world.ask(asked).await), on_request, "{arguments}");
     }
-    assert_eq!(world.fake.count(), 3);
+    assert_eq!(world.fake.count(), 5);
 }
 
 #[tokio::test]

@@ -131,7 +131,11 @@ async fn a_needed_argument_that_was_redacted_leaves_it_undecided() {
 async fn calling_again_shows_what_differs() {
     let world = shop().await;
     let step = recorded(&world, &world.call("shelf.look", r#"{"n":1}"#).await).await;
-    let same = world.gateway.again(&caller("s1"), &step).await.unwrap();
+    let same = world
+        .gateway
+        .again(&caller("s1"), &step, false)
+        .await
+        .unwrap();
     assert_eq!((same.same, same.difference), (true, Vec::new()));
 
     let fresh = FakeProvider::new("fake").tool(
@@ -139,7 +143,11 @@ async fn calling_again_shows_what_differs() {
         says(json!({"price": 7, "sale": true})),
     );
     let fresh = world.now_offers(fresh).await;
-    let now = world.gateway.again(&caller("s1"), &step).await.unwrap();
+    let now = world
+        .gateway
+        .again(&caller("s1"), &step, false)
+        .await
+        .unwrap();
     assert!(!now.same);
     assert_eq!(
         now.difference,
@@ -158,7 +166,11 @@ async fn calling_an_effect_again_needs_consent_again() {
     let ran = world.call("shelf.write", "{}").await;
     world.gateway.delivered(&ran).await.unwrap();
     let step = recorded(&world, &ran).await;
-    let again = world.gateway.again(&caller("s1"), &step).await.unwrap();
+    let again = world
+        .gateway
+        .again(&caller("s1"), &step, false)
+        .await
+        .unwrap();
     assert_eq!(again.envelope["error"]["kind"], "confirmation_required");
     assert_eq!(world.fake.count(), 1);
 }

@@ -1,15 +1,18 @@
 //! When a human should look, and that only a human closes what was opened.
 
+use std::{sync::Arc, time::Duration};
+
 use serde_json::{Value, json};
 use tollgate_core::{
-    Annotations, Principal, Status, StoreError, Surface, ToolResult, ToolSpec, Warning,
-    store::ReviewStatus,
+    Annotations, ErrorCode, Principal, ProviderError, RiskLevel, Status, Store, StoreError,
+    Surface, ToolResult, ToolSpec, UpstreamTool, Warning, store::ReviewStatus,
 };
 use tollgate_engine::{Caller, Decided};
-use tollgate_testkit::fakes::says;
+use tollgate_sanitize::placeholder::without_ids;
+use tollgate_testkit::fakes::{fails, says};
 
 use crate::support::{
-    Setup, World, body, done, result, said, spec_kept, spec_read, spec_sink, spec_write,
+    Setup, World, body, caller, done, result, said, spec_kept, spec_read, spec_sink, spec_write,
 };
 
 #[tokio::test]
@@ -22,8 +25,16 @@ async fn each_rule_opens_an_item_and_says_which() {
         ("shelf.blurred", json!(["missing_evidence"])),
         ("shelf.found", json!([])),
         ("shelf.personal", json!(["heavy_redaction"])),
-        ("shelf.destroy", json!(["sensitive_tool"])),
-        ("shelf.send", json!(["sensitive_tool"])),
+        ("shelf.thin", json!(["missing_evidence"])),
+        ("shelf.failed_sources", json!(["missing_evidence"])),
+        (
+            "mcp.s.doubts",
+            json!(["uncertain_verdict", "low_confidence"]),
+        ),
+        ("shelf.elsewhere", json!([])),
+        ("shelf.destroy", json!([])),
+        ("shelf.send", json!([])),
+        ("shelf.unasked", json!(["sensitive_tool"])),
         ("shelf.write", json!([])),
         ("shelf.both", json!(["uncertain_verdict", "low_confidence"])),
     ];
@@ -44,7 +55,7 @@ async fn an_item_names_its_call_and_shows_a_clean_preview() {
             &item["principal"],
             &item["subject"],
             &item["status"],
-            &item["preview"],
+            &json!(without_ids(item["preview"].as_str().unwrap())),
         ],
         [
             outcome.call.as_str(),
@@ -76,6 +87,67 @@ async fn an_answer_from_the_cache_is_not_put_before_a_human_twice() {
         .await
         .unwrap();
     assert_eq!(open.len(), 1);
+}
+
+#[tokio::test]
+async fn calls_of_a_tool_under_a_grant_share_one_item_a_day() {
+    let world = shop().await;
+    let grant = || async {
+        let asked = world.call("shelf.send", r#"{"n":0}"#).await;
+        world.decide(&asked, Decided::ToolForSession).await;
+    };
+    grant().await;
+    for (n, items) in [(1, 1), (2, 0), (3, 0)] {
+        let sent = world.call("shelf.send", &format!(r#"{{"n":{n}}}"#)).await;
+        let opened = &sent.envelope.get().meta.review_items;
+        assert_eq!(opened.len(), items, "{n}");
+    }
+    world.later(Duration::from_secs(24 * 60 * 60));
+    grant().await;
+    let next_day = world.call("shelf.send", r#"{"n":4}"#).await;
+    assert_eq!(next_day.envelope.get().meta.review_items.len(), 1);
+    let all = world.gateway.store().reviews(None, 10).await.unwrap();
+    assert_eq!(all.len(), 2);
+    assert!(all.iter().all(|item| item.reasons == ["sensitive_tool"]));
+}
+
+#[tokio::test]
+async fn failures_of_a_call_are_counted_in_its_session_whatever_process_makes_it() {
+    let shop = |store: Option<Arc<dyn Store>>| {
+        let broken = fails(|| ProviderError::new(ErrorCode::ToolFailed, "broken"));
+        let failed = || ToolResult {
+            status: Status::Error,
+            ..done(json!({"isError": true}))
+        };
+        let setup = Setup::new()
+            .tool(spec_read("shelf.broken"), broken)
+            .tool(spec_read("mcp.s.fails"), result(failed()));
+        match store {
+            Some(store) => setup.store(store),
+            None => setup,
+        }
+    };
+    let first = shop(None).build().await;
+    let store = Arc::clone(first.gateway.store());
+    for tool in ["shelf.broken", "mcp.s.fails"] {
+        let mut items = Vec::new();
+        for _ in 0..3 {
+            let process = shop(Some(Arc::clone(&store))).build().await;
+            let failed = process.call(tool, "{}").await;
+            // Another call, and one of another session, are not the same call.
+            process.call(tool, r#"{"n":1}"#).await;
+            process
+                .call_as(&caller("s2"), "shelf.broken", r#"{"n":2}"#)
+                .await;
+            items.push(failed.envelope.get().meta.review_items.clone());
+        }
+        let [one, two, three] = items.as_slice() else {
+            unreachable!()
+        };
+        assert!(one.is_empty() && two.is_empty(), "{tool}: {items:?}");
+        let item = store.review(&three[0]).await.unwrap().unwrap();
+        assert_eq!(item.reasons, ["retries_exhausted"], "{tool}");
+    }
 }
 
 #[tokio::test]
@@ -170,6 +242,18 @@ async fn shop() -> World {
         ..spec_write("shelf.destroy")
     };
     let send = spec_sink("shelf.send");
+    let unasked = spec_sink("shelf.unasked");
+    let structured = || {
+        let own = json!({"verdict": "uncertain", "confidence": 0.1});
+        says(json!({"content": [], "structuredContent": own}))
+    };
+    let of_server = ToolSpec {
+        upstream: Some(UpstreamTool {
+            risk_level: RiskLevel::ReadOnly,
+            silence_ms: 1000,
+        }),
+        ..spec_read("mcp.s.doubts")
+    };
     Setup::new()
         .tool(spec_read("shelf.doubts"), doubts())
         .tool(spec_kept("shelf.kept_doubts"), doubts())
@@ -189,6 +273,21 @@ async fn shop() -> World {
         .tool(
             spec_read("shelf.found"),
             with(Warning::CompressedImage, Status::Degraded),
+        )
+        .tool(
+            spec_read("shelf.thin"),
+            with(Warning::ThinEvidence, Status::Ok),
+        )
+        .tool(
+            spec_read("shelf.failed_sources"),
+            with(Warning::SourcesFailed, Status::Degraded),
+        )
+        .tool(of_server, structured())
+        .tool(spec_read("shelf.elsewhere"), structured())
+        .tool(unasked, says(json!({})))
+        .rules(
+            r#"@id("unasked") @lifts("human")
+               permit (principal, action == Action::"call", resource == Tool::"shelf.unasked");"#,
         )
         .tool(spec_read("shelf.personal"), says(json!({"mails": mails})))
         .tool(destroy, says(json!({})))

@@ -106,7 +106,11 @@ async fn a_run_is_made_again_in_a_conversation_of_its_own() {
     let id = failed(&scene.world).await;
     let calls = scene.shop.runs.recorded(&id).await.unwrap();
     let before = scene.heard.lock().unwrap().clone();
-    let made = scene.shop.runs.again(&caller("s1"), &id, &calls).await;
+    let made = scene
+        .shop
+        .runs
+        .again(&caller("s1"), &id, &calls, false)
+        .await;
     let same: Vec<bool> = made.iter().map(|it| it.as_ref().unwrap().same).collect();
     assert_eq!(same, [true, true, true]);
     let heard = scene.heard.lock().unwrap().split_off(before.len());
@@ -115,7 +119,11 @@ async fn a_run_is_made_again_in_a_conversation_of_its_own() {
     assert!(!before.contains(&heard[0]) && heard[0] != "s1", "{heard:?}");
     // Now it works, and that is a difference.
     *scene.says.lock().unwrap() = "yes";
-    let made = scene.shop.runs.again(&caller("s1"), &id, &calls).await;
+    let made = scene
+        .shop
+        .runs
+        .again(&caller("s1"), &id, &calls, false)
+        .await;
     let last = made[2].as_ref().unwrap();
     assert!(!last.same);
     let told = &last.difference;
@@ -124,7 +132,11 @@ async fn a_run_is_made_again_in_a_conversation_of_its_own() {
     assert_eq!(told[1], "+ ended: ok");
     // It fails again, but in another way.
     *scene.says.lock().unwrap() = "busy";
-    let made = scene.shop.runs.again(&caller("s1"), &id, &calls).await;
+    let made = scene
+        .shop
+        .runs
+        .again(&caller("s1"), &id, &calls, false)
+        .await;
     let last = made[2].as_ref().unwrap();
     assert!(!last.same);
     let busy = "+ ended: error (tool.provider.limits.rate_limited)";

@@ -149,7 +149,7 @@ async fn a_full_disk_fails_the_step_and_says_so() {
         .await;
     let error = error(&failed);
     assert_eq!(
-        error["details"]["stepErrorCode"], "store_unavailable",
+        error["details"]["code"], "tool.gate.store.unavailable",
         "{error}"
     );
     shop.blobs.fill(false);

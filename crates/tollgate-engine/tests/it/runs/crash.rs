@@ -181,7 +181,10 @@ fn an_effect_that_may_have_happened_is_not_repeated() {
             .await;
         let run = over(&world, &id).await;
         assert_eq!(run["status"], "failed", "{run}");
-        assert_eq!(run["error"]["details"]["stepErrorCode"], "interrupted");
+        assert_eq!(
+            run["error"]["details"]["code"],
+            "tool.gate.record.interrupted"
+        );
         assert_eq!(world.fake.count(), 0);
     });
 }

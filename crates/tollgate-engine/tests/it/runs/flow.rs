@@ -54,11 +54,16 @@ async fn enough_items_are_a_partial_success_and_too_few_a_failure() {
     let error = error(&failed);
     assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED");
     assert_eq!(error["details"]["failedStep"], "item[0]");
-    assert_eq!(error["details"]["stepErrorCode"], "tool_failed");
+    assert_eq!(error["details"]["stepErrorCode"], "EXECUTION_ERROR");
     let id = error["details"]["runId"].as_str().unwrap();
+    // The envelope is an error, and its data is the run as it is looked up.
+    assert_eq!(body(&failed)["status"], "error");
+    let short = json!({"runId": id}).to_string();
+    let looked = data(&world.call("get_task_run", &short).await);
+    assert_eq!(data(&failed), looked);
     let run = seen(&world, id).await;
     assert_eq!(run["status"], "failed");
-    assert_eq!(run["steps"][1]["errorCode"], "provider_crashed");
+    assert_eq!(run["steps"][1]["code"], "tool.provider.run.crashed");
 }
 
 #[tokio::test]
@@ -296,4 +301,75 @@ async fn the_log_tells_of_a_run_as_the_document_wants_it() {
         .iter()
         .rfind(|line| line["event"] == "agent_finalize_done");
     assert_eq!(last.unwrap()["error_code"], "STEP_EXECUTION_FAILED");
+}
+
+/// A step is shown as document 002 wants it: what was called, by whom it was served, at which
+/// level, in which trace, with what and what came of it.
+#[tokio::test]
+async fn steps_are_shown_only_to_who_asks_and_with_their_calls() {
+    let Gate {
+        world, shop: _shop, ..
+    } = gate(|_| {}).await;
+    let args = r#"{"templateId":"each","inputs":{"items":[1,-1]}}"#;
+    let ran = data(&world.call("run_task_template", args).await);
+    assert!(ran.get("steps").is_none(), "{ran}");
+    let id = ran["runId"].as_str().unwrap();
+    let short = json!({"runId": id}).to_string();
+    let looked = data(&world.call("get_task_run", &short).await);
+    assert_eq!(
+        looked, ran,
+        "what is waited for and what is looked up are the same"
+    );
+    let steps = seen(&world, id).await["steps"].clone();
+    let (good, bad) = (&steps[0], &steps[1]);
+    assert_eq!(
+        (&good["state"], &bad["state"]),
+        (&json!("succeeded"), &json!("failed"))
+    );
+    for step in [good, bad] {
+        let name = step["name"].as_str().unwrap();
+        assert!(name.starts_with("tool.shelf."), "{steps}");
+        assert!(step["providerId"].is_string(), "{steps}");
+        assert_eq!(step["capabilityLevel"], "L0", "{steps}");
+        assert_eq!(step["traceId"].as_str().unwrap().len(), 32, "{steps}");
+        assert!(step["durationMs"].is_u64(), "{steps}");
+        assert!(
+            step["argsPreview"].as_str().unwrap().starts_with('{'),
+            "{steps}"
+        );
+        assert!(
+            !step["resultPreview"].as_str().unwrap().is_empty(),
+            "{steps}"
+        );
+        assert!(step["callId"].is_string(), "{steps}");
+    }
+    assert_eq!(bad["errorCode"], "EXECUTION_ERROR", "{steps}");
+    assert_eq!(bad["code"], "tool.provider.run.failed", "{steps}");
+}
+
+/// Whatever the gateway says of a call that starts no run has a code of document 004, too.
+#[tokio::test]
+async fn arguments_that_do_not_fit_are_an_invalid_parameter_with_a_hint() {
+    let Gate {
+        world, shop: _shop, ..
+    } = gate(|_| {}).await;
+    for (tool, args) in [
+        ("get_task_run", "{}"),
+        ("get_task_run", r#"{"runId":7}"#),
+        (
+            "run_task_template",
+            r#"{"templateId":"each","mode":"sync"}"#,
+        ),
+        ("list_task_runs", r#"{"status":"lost"}"#),
+        ("get_artifact", r#"{"artifactId":"a","limit":0}"#),
+    ] {
+        let refused = error(&world.call(tool, args).await);
+        assert_eq!(
+            refused["errorCode"], "INVALID_PARAMETER",
+            "{tool} {refused}"
+        );
+        assert!(refused["recoverHint"].is_string(), "{tool} {refused}");
+        let own = &refused["details"]["code"];
+        assert_eq!(own, "tool.gate.input.invalid_arguments", "{tool}");
+    }
 }

@@ -211,7 +211,7 @@ fn dies_everywhere(share: usize, shares: usize) {
             "failed" => {
                 let details = &run["error"]["details"];
                 assert_eq!(details["failedStep"], "put", "place {place}: {run}");
-                assert_eq!(details["stepErrorCode"], "interrupted");
+                assert_eq!(details["code"], "tool.gate.record.interrupted");
             }
             other => panic!("place {place}: {other}"),
         }

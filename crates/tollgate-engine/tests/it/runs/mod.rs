@@ -9,6 +9,7 @@ mod flow;
 mod gate;
 mod killed;
 mod limits;
+mod review;
 mod rules;
 mod store;
 mod takeover;
@@ -93,9 +94,9 @@ pub(crate) async fn agreed(world: &World, arguments: &str) -> Outcome {
     world.call("run_task_template", arguments).await
 }
 
-/// Looks at a run.
+/// Looks at a run with its steps.
 pub(crate) async fn seen(world: &World, id: &str) -> Value {
-    let args = json!({"runId": id}).to_string();
+    let args = json!({"runId": id, "includeSteps": true}).to_string();
     data(&world.call("get_task_run", &args).await)
 }
 

@@ -57,7 +57,7 @@ async fn steps_are_made_with_the_trust_of_who_started_the_run() {
     let failed = world.call_as(&remote(), "run_task_template", args).await;
     let failed = error(&failed);
     assert_eq!(failed["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
-    assert_eq!(failed["details"]["stepErrorCode"], "policy_denied");
+    assert_eq!(failed["details"]["code"], "tool.gate.policy.denied");
     assert_eq!(world.fake.count(), 0);
     let ran = world.call("run_task_template", args).await;
     assert_eq!(data(&ran)["status"], "succeeded", "{}", body(&ran));
@@ -116,7 +116,7 @@ async fn a_skill_that_only_reads_refuses_a_step_that_writes() {
     }
     let failed = error(&world.call("run_task_template", args).await);
     assert_eq!(
-        failed["details"]["stepErrorCode"], "policy_denied",
+        failed["details"]["code"], "tool.gate.policy.denied",
         "{failed}"
     );
     assert_eq!(world.fake.count(), 0);
@@ -133,7 +133,7 @@ async fn a_skill_for_this_machine_refuses_those_from_elsewhere() {
     let args = r#"{"templateId":"reading"}"#;
     let failed = error(&world.call_as(&remote(), "run_task_template", args).await);
     assert_eq!(
-        failed["details"]["stepErrorCode"], "policy_denied",
+        failed["details"]["code"], "tool.gate.policy.denied",
         "{failed}"
     );
     let ran = world.call("run_task_template", args).await;

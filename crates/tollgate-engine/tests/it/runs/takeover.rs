@@ -130,7 +130,10 @@ fn an_effect_that_kills_whoever_makes_it_is_not_repeated_for_ever() {
     }
     let (run, calls) = put_answers(folder.path(), &id);
     assert_eq!(run["status"], "failed", "{run}");
-    assert_eq!(run["error"]["details"]["stepErrorCode"], "interrupted");
+    assert_eq!(
+        run["error"]["details"]["code"],
+        "tool.gate.record.interrupted"
+    );
     assert_eq!(calls, 0);
 }
 
@@ -279,8 +282,12 @@ fn a_cancelled_run_whose_process_died_keeps_what_it_has_and_cleans_up() {
             assert_eq!(items[0]["success"], true, "{hangs}: {run}");
             assert_eq!(items[0]["open"], json!({"n": 1}));
             assert_eq!(items[1]["success"], false);
-            assert_eq!(items[1]["error"]["errorCode"], "interrupted", "{run}");
-            assert_eq!(items[2]["error"]["errorCode"], "RUN_CANCELED");
+            let code = &items[1]["error"]["details"]["code"];
+            assert_eq!(code, "tool.gate.record.interrupted", "{run}");
+            assert_eq!(items[2]["skipped"], true, "{run}");
+            assert!(items[2]["error"].is_null(), "{run}");
+            let summary = json!({"total": items.as_array().unwrap().len(), "succeeded": 1, "failed": 1, "skipped": 1});
+            assert_eq!(run["result"]["summary"], summary, "{run}");
             let kept = run["artifacts"].as_array().unwrap().len();
             assert_eq!(kept, if hangs == "read" { 2 } else { 1 }, "{run}");
             assert_eq!(closed.load(Ordering::SeqCst), 2, "what was begun is closed");
@@ -313,7 +320,7 @@ fn a_cancelled_call_that_a_crash_cut_short_says_so() {
         assert_eq!(run["status"], "canceled", "{run}");
         assert_eq!(run["error"]["errorCode"], "RUN_CANCELED");
         assert_eq!(run["steps"][0]["state"], "failed", "{run}");
-        assert_eq!(run["steps"][0]["errorCode"], "interrupted");
+        assert_eq!(run["steps"][0]["code"], "tool.gate.record.interrupted");
         let gone = json!({"runId": "run_none"}).to_string();
         let gone = world.call("cancel_task_run", &gone).await;
         assert_eq!(error(&gone)["errorCode"], "RUN_NOT_FOUND");

@@ -71,7 +71,8 @@ async fn a_step_that_a_human_has_to_see_makes_the_run_wait_and_runs_once() {
     assert_eq!(waits["preview"]["run_step"], "put");
     let id = text(&run, "/waitingFor/0/approvalId");
     assert_eq!(waits["approve"], format!("tollgate approve {id}"));
-    assert_eq!(run["steps"][1]["state"], "running");
+    let looked = seen(&world, &text(&run, "/runId")).await;
+    assert_eq!(looked["steps"][1]["state"], "running");
     assert_eq!(world.fake.count(), 1);
     decide(&world, &run, Decided::Once).await;
     let run = over(&world, &text(&run, "/runId")).await;
@@ -93,7 +94,7 @@ async fn a_human_who_refuses_fails_the_step() {
     let run = over(&world, &text(&run, "/runId")).await;
     assert_eq!(run["status"], "failed", "{run}");
     assert_eq!(run["error"]["details"]["failedStep"], "put");
-    assert_eq!(run["error"]["details"]["stepErrorCode"], "policy_denied");
+    assert_eq!(run["error"]["details"]["code"], "tool.gate.policy.denied");
     assert_eq!(world.fake.count(), 1);
 }
 
@@ -105,8 +106,10 @@ async fn a_question_that_nobody_answers_fails_the_step_in_the_end() {
     world.later(world.gateway.settings().approval_ttl);
     let run = over(&world, &text(&run, "/runId")).await;
     assert_eq!(run["status"], "failed", "{run}");
-    let code = &run["error"]["details"]["stepErrorCode"];
-    assert_eq!(code, "confirmation_required");
+    let details = &run["error"]["details"];
+    assert_eq!(details["stepErrorCode"], "EXECUTION_ERROR", "{run}");
+    let code = "tool.gate.policy.confirmation_required";
+    assert_eq!(details["code"], code, "{run}");
 }
 
 #[tokio::test]
@@ -192,7 +195,7 @@ fn an_answer_counts_whoever_drives_the_run_by_then() {
     assert_eq!(run["status"], "succeeded", "{run}");
     assert_eq!(calls, 1, "what had ended is not repeated");
     let (run, calls) = answered_in_between(Decided::Denied);
-    assert_eq!(run["error"]["details"]["stepErrorCode"], "policy_denied");
+    assert_eq!(run["error"]["details"]["code"], "tool.gate.policy.denied");
     assert_eq!(calls, 0);
 }
 

@@ -15,7 +15,7 @@ use here::{
 };
 use parts::{
     action, any, brief, count, evidence, file, flag, graph, list, loose_graph, map, object,
-    provenance, quality, risks, text, texts, word,
+    provenance, quality, risks, text, texts, view_provenance, word,
 };
 
 /// The fields of an answer: those that are always there, and those that may be.
@@ -65,7 +65,7 @@ impl Shape {
         let required: Vec<&str> = self.always.iter().map(|(name, _)| *name).collect();
         // Every answer says who gave it, and where what was handed on came from.
         let common = [
-            ("provenance", map()),
+            ("provenance", view_provenance()),
             ("workflow_resolution", parts::resolution()),
         ];
         let mut properties = Map::new();
@@ -413,7 +413,7 @@ fn exported() -> Shape {
             ("schema_version", text()),
             ("view", text()),
             ("entity_graph_summary", json!({"type": ["object", "null"]})),
-            ("provenance", map()),
+            ("provenance", view_provenance()),
         ],
     );
     Shape::new(vec![

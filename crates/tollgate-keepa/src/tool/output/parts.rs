@@ -24,6 +24,17 @@ pub(super) fn map() -> Value {
     json!({"type": "object"})
 }
 
+/// A field that another call may answer differently though it asks the same.
+pub(super) fn volatile(mut schema: Value) -> Value {
+    schema["x-volatile"] = Value::Bool(true);
+    schema
+}
+
+/// Where a view came from; how it was asked for is of one call only.
+pub(super) fn view_provenance() -> Value {
+    json!({"type": "object", "properties": {"mcp": volatile(map())}})
+}
+
 pub(super) fn word(words: &[&str]) -> Value {
     json!({"enum": words})
 }
@@ -109,13 +120,14 @@ pub(super) fn provenance() -> Value {
             ("source", word(&["dry-run", "fixture", "live", "store"])),
             ("endpoint", text()),
             ("params_hash", text()),
-            ("cache_hit", flag()),
+            ("cache_hit", volatile(flag())),
         ],
         vec![
             ("fixture", text()),
             ("cache_key", text()),
-            ("created_at", text()),
-            ("expires_at", text()),
+            ("created_at", volatile(text())),
+            ("expires_at", volatile(text())),
+            ("stands_for", texts()),
         ],
     )
 }

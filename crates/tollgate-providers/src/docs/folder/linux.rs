@@ -74,15 +74,24 @@ impl Folder {
         Ok(File::from(openat(self.0.as_fd(), name, flags, mode)?))
     }
 
-    /// Lets two names change places.
-    pub(in super::super) fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+    /// Lets two names change places; says whether that was one step, which some file systems
+    /// cannot make.
+    pub(in super::super) fn exchange(&self, one: &Path, other: &Path) -> io::Result<bool> {
         let folder = self.0.as_fd();
         match renameat_with(folder, one, folder, other, RenameFlags::EXCHANGE) {
-            // Some file systems cannot; then the last look was a moment ago.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                self.exchange_by_copy(one, other)
+                self.exchange_by_copy(one, other)?;
+                Ok(false)
             }
-            exchanged => Ok(exchanged?),
+            exchanged => Ok(exchanged.map(|()| true)?),
+        }
+    }
+
+    /// Whether some program has a file open for writing, where that can be told.
+    pub(in super::super) fn has_writer(&self, name: &Path) -> io::Result<Option<bool>> {
+        match self.open_file(name)? {
+            Some(file) => tollgate_sandbox::has_writer(&file),
+            None => Err(io::ErrorKind::NotFound.into()),
         }
     }
 

@@ -303,12 +303,12 @@ async fn every_next_action_can_be_run() {
         (
             "keepa.products_get",
             json!({"asin": "B0PLAIN006", "fixture": "product_without_history.json"}),
-            "product_kettle.json",
+            "product_without_history.json",
         ),
         (
             "keepa.products_compare",
             json!({"asin": ["B0KETTLE01", "B0GRINDER2"], "fixture": "products_compare.json"}),
-            "product_kettle.json",
+            "products_compare.json",
         ),
         (
             "keepa.categories_search",
@@ -435,7 +435,7 @@ async fn everything_that_is_listed_can_be_read() {
             offers.templates.len(),
             offers.prompts.len()
         ),
-        (12, 16, 5)
+        (13, 16, 5)
     );
     for resource in &offers.resources {
         let read = ask(

@@ -175,7 +175,7 @@ async fn each_tool_takes_what_it_needs_of_an_earlier_result() {
     assert_eq!(asked["asin"], first);
     // What is given by name is not overwritten.
     let named =
-        json!({"artifact": key(&listed), "asin": "B0SCALE003", "fixture": "product_kettle.json"});
+        json!({"artifact": key(&listed), "asin": "B0SCALE003", "fixture": "products_compare.json"});
     let (_, asked) = run("products_get", named).await;
     assert_eq!(asked["asin"], "B0SCALE003");
 
@@ -194,7 +194,7 @@ async fn each_tool_takes_what_it_needs_of_an_earlier_result() {
     assert_eq!(audit["totals"]["estimated_tokens"], 13);
 
     let before = json!({"asins": ["B0KETTLE01"], "trackings": [{"asin": "B0GRINDER2"}]});
-    let tracked = json!({"artifact": {"payload": before}, "fixture": "tracking_list.json"});
+    let tracked = json!({"artifact": {"payload": before}, "dry_run": true});
     let (_, asked) = run("tracking_get", tracked).await;
     assert_eq!(asked["asin"], "B0GRINDER2");
     let untracked = json!({"artifact": {"payload": {"asins": ["B0KETTLE01"]}}, "fixture": "tracking_list.json"});

@@ -79,10 +79,20 @@ pub(super) fn end_intent(connection: &Connection, ending: &Ending) -> Result<(),
     let Some(effect) = ended else {
         return Err(StoreError::AlreadyEnded.into());
     };
-    if effect {
-        connection
-            .prepare_cached("UPDATE effects SET answer = ?2 WHERE call = ?1")?
-            .execute(params![ending.call.as_str(), ending.answer])?;
+    match &ending.answer {
+        Some(answer) if effect => {
+            connection
+                .prepare_cached("UPDATE effects SET answer = ?2 WHERE call = ?1")?
+                .execute(params![ending.call.as_str(), answer])?;
+        }
+        None if effect => {
+            connection
+                .prepare_cached(
+                    "UPDATE effects SET digest = NULL, idempotency_key = NULL WHERE call = ?1",
+                )?
+                .execute([ending.call.as_str()])?;
+        }
+        Some(_) | None => {}
     }
     Ok(())
 }

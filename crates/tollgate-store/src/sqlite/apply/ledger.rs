@@ -213,6 +213,9 @@ impl Entry {
         let estimated = action["estimated_tokens"].as_u64().unwrap_or(0);
         self.session.estimated = self.session.estimated.saturating_add(estimated);
         let blocked = &mut self.session.blocked;
+        if blocked.contains(action) {
+            return;
+        }
         blocked.push(action.clone());
         let extra = blocked.len().saturating_sub(BLOCKED);
         blocked.drain(..extra);

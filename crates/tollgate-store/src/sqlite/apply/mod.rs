@@ -17,12 +17,12 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{
     Timestamp,
     audit::{AuditEntry, Hash, Place, link},
-    store::{Batch, Body, Change, Receipt, StoreError},
+    store::{Batch, Body, Change, Receipt, StateProblem, StoreError},
 };
 
 use self::ledger::Ledger;
 pub(crate) use self::memory::slot;
-use super::{index, prune::Pruner};
+use super::{index, migrate::STEPS, prune::Pruner};
 use crate::{chain::Seal, error::store_error};
 
 /// The largest body that lies with its entry: both fit into one page.
@@ -173,6 +173,16 @@ impl<'c> Group<'c> {
             .map_err(store_error)?;
         self.applied = true;
         self.sealed = true;
+        Ok(())
+    }
+
+    /// Writes a little, so that there is something to commit.
+    pub(crate) fn probe(&mut self) -> Result<(), StoreError> {
+        self.connection
+            .prepare_cached("UPDATE audit_head SET probes = probes + 1 WHERE chain = ?1")
+            .and_then(|mut statement| statement.execute([&**self.chain]))
+            .map_err(store_error)?;
+        self.applied = true;
         Ok(())
     }
 
@@ -364,13 +374,29 @@ pub(crate) fn look(connection: &Connection, chain: &str) -> Result<Head, StoreEr
 
 /// The head; without one, the transaction is over.
 fn head_or_nothing(connection: &Connection, chain: &str) -> Result<Head, StoreError> {
-    let error = match read_head(connection, chain) {
+    let error = match known_version(connection)
+        .and_then(|()| read_head(connection, chain).map_err(store_error))
+    {
         Ok(Some(head)) => return Ok(head),
         Ok(None) => StoreError::Corrupt("the head of the chain is gone".into()),
-        Err(error) => store_error(error),
+        Err(error) => error,
     };
     roll_back(connection);
     Err(error)
+}
+
+/// Refuses to write what a later release has changed meanwhile.
+fn known_version(connection: &Connection) -> Result<(), StoreError> {
+    let found: u32 = connection
+        .prepare_cached("PRAGMA user_version")
+        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+        .map_err(store_error)?;
+    let known = u32::try_from(STEPS.len()).unwrap_or(u32::MAX);
+    if found > known {
+        let problem = StateProblem::NewerSchema { found, known };
+        return Err(StoreError::NotAcknowledged(problem));
+    }
+    Ok(())
 }
 
 /// Whatever was not committed is taken back.

@@ -82,6 +82,35 @@ impl Cache for SqliteStore {
     async fn recall(&self, key: &CacheKey, now: Timestamp) -> Result<Option<Vec<u8>>, StoreError> {
         self.answer(key, now, (answer!("answer"), |row| row.get(0)))
     }
+
+    async fn entries(
+        &self,
+        session: &SessionKey,
+        prefix: &str,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<CacheKey>, StoreError> {
+        let sql = "SELECT key, binding FROM cache WHERE handle = ?1 AND principal = ?2
+             AND substr(key, 1, length(?3)) = ?3
+             AND (until IS NULL OR (until > ?4 AND at <= ?5)) ORDER BY key, binding LIMIT ?6";
+        self.readers.look_up(|db| {
+            let parameters = params![
+                session.handle,
+                session.principal.as_str(),
+                prefix,
+                now.0,
+                now.plus(SLACK).0,
+                limit,
+            ];
+            all(db, sql, parameters, |row| {
+                Ok(Ok(CacheKey {
+                    session: session.clone(),
+                    key: row.get(0)?,
+                    binding: row.get(1)?,
+                }))
+            })
+        })
+    }
 }
 
 #[async_trait]

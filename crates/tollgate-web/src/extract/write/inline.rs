@@ -4,7 +4,7 @@ use html5ever::tokenizer::Tag;
 use reqwest::Url;
 
 use super::{
-    super::{Link, tokens::attribute},
+    super::{Image, Link, tokens::attribute},
     Writer,
 };
 
@@ -136,6 +136,12 @@ impl Writer {
             self.word(&words);
         } else if let Some(url) = url.filter(|_| !words.is_empty()) {
             let words = words.replace(['[', ']'], "");
+            if self.written.images.len() < self.most_links {
+                self.written.images.push(Image {
+                    alt: words.clone(),
+                    src: url.clone(),
+                });
+            }
             self.block.push_str(&format!("![{words}]({url})"));
         }
     }

@@ -17,6 +17,9 @@ use crate::config::SecretRef;
 pub struct RawBrowser {
     /// Whether there are tools for a browser.
     pub enabled: bool,
+    /// How clients are listed the 28 tools that the design document names: `canonical` (`browser.navigate`) or `document`
+    /// (`navigate`). Calls accept both, always.
+    pub names: RawNames,
     /// Where Chromium is. Without it: the variable `CHROME_PATH`, then `PATH`, then the usual places.
     #[schemars(extend("format" = "path"))]
     pub chromium: Option<PathBuf>,
@@ -40,12 +43,25 @@ pub struct RawBrowser {
     /// How long a session lives that nobody uses, in seconds.
     #[schemars(range(min = 10, max = 86_400), extend("x-untrusted" = "lower"))]
     pub session_seconds: u64,
+    /// How long a page may take to come, in seconds; then the call answers `NAVIGATION_TIMEOUT`.
+    #[schemars(range(min = 1, max = 45), extend("x-untrusted" = "lower"))]
+    pub navigation_seconds: u64,
     /// How large a download may be, in bytes.
     #[schemars(range(min = 0, max = 10_737_418_240_u64), extend("x-untrusted" = "lower"))]
     pub download_bytes: u64,
     /// Where the key is to be found that seals kept logins, `env:NAME` or `file:PATH`: a text of at
     /// least 32 characters. Without it one is made of the key that lies beside the state.
     pub profile_key: Option<SecretRef>,
+}
+
+/// How the tools of the browser are called where they are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RawNames {
+    /// By their canonical ids.
+    Canonical,
+    /// As the design document calls them.
+    Document,
 }
 
 fn folder() -> Value {

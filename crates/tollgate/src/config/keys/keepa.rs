@@ -30,6 +30,9 @@ pub struct RawKeepa {
     /// The two folders that promoting a recording writes to.
     #[schemars(extend("items" = folder()))]
     pub promote_dirs: Vec<PathBuf>,
+    /// Whether agents may name files below the folder that Tollgate was started in. Without it they read only the
+    /// folders above and what their session wrote.
+    pub read_working_dir: bool,
     /// For how long an answer of Keepa's is used again, in seconds; 0 is never.
     #[schemars(range(max = 31_536_000))]
     pub cache_ttl_seconds: u64,

@@ -8,13 +8,17 @@ use std::{collections::BTreeMap, path::PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{super::secret::SecretRef, values};
+use super::{
+    super::secret::{EnvValue, SecretRef},
+    values,
+};
 
 /// Other people's MCP servers.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawMcp {
-    /// The servers, each a section `[[mcp.servers]]`.
+    /// The servers, each a section `[[mcp.servers]]`; a bad one is left out with a warning.
+    #[schemars(extend("x-skips-bad-entries" = true))]
     pub servers: Vec<RawServer>,
 }
 
@@ -24,16 +28,16 @@ pub struct RawMcp {
 pub struct RawServer {
     /// Its name here, lower-case letters, digits and `_`; its tools are `mcp.<name>.<tool>`.
     pub name: String,
-    /// The program to start.
+    /// The program to start, without its arguments.
     pub command: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
     /// The folder it starts in. Without it: the current one.
     #[schemars(extend("format" = "path"))]
     pub cwd: Option<PathBuf>,
-    /// Secrets in its environment; each value is a reference, `env:NAME` or `file:PATH`.
-    pub env: BTreeMap<String, SecretRef>,
-    /// Other variables of its environment, as they are.
+    /// Its environment; what is no secret as it is, a secret by reference: `env:NAME` or `file:PATH`.
+    pub env: BTreeMap<String, EnvValue>,
+    /// Variables of its environment as they are, also those that look like secrets and are none.
     pub plain_env: BTreeMap<String, String>,
     /// The address of a server that runs already; secrets go into `headers`.
     #[schemars(extend("format" = "server-address"))]
@@ -77,12 +81,16 @@ pub struct RawServer {
     pub unprefixed: bool,
     /// Whether what its tools say about themselves may lower their risk.
     pub trust_annotations: bool,
+    /// Keys of a caller's `_meta` that it is forwarded; nothing else of `_meta` reaches it.
+    pub forward_meta: Vec<String>,
     /// What its tools can do unless they say something worse. Without it: anything.
     pub default_capability: Option<values::Grade>,
     /// What happens to a tool that was never seen; without it `on_sight`.
     pub pin: Option<values::McpPin>,
     /// How its results are shown to MCP clients; without it `native`.
     pub results: Option<values::McpResults>,
+    /// How its results tell of success and failure; without it `auto`.
+    pub result_format: Option<values::McpResultFormat>,
     /// What is said about single tools, by the server's own names.
     pub tools: BTreeMap<String, RawServerTool>,
 }
@@ -102,6 +110,11 @@ pub struct RawServerTool {
     pub hidden: bool,
     /// Another name it answers to.
     pub alias: Option<String>,
+    /// The argument that names what it reads or writes, such as `path`: a value that was taken
+    /// out of what was read goes back into the same object without a question. `*` is everything
+    /// the server keeps, as one object.
+    #[schemars(length(min = 1, max = 128))]
+    pub object: Option<String>,
 }
 
 /// How tokens for a server are got.

@@ -46,6 +46,8 @@ pub struct RawConfig {
     pub discovery: RawDiscovery,
     /// Named sets of tools to switch off; `discovery.profile` picks one.
     pub profiles: BTreeMap<String, RawProfile>,
+    /// The packs of tools that come with Tollgate.
+    pub packs: RawPacks,
     /// Which providers there are.
     pub providers: RawProviders,
     /// Other people's MCP servers.
@@ -82,7 +84,7 @@ pub struct RawState {
     #[schemars(extend("format" = "path"))]
     pub dir: Option<PathBuf>,
     /// The folder for the audit chain's anchor, apart from the database it vouches for.
-    /// Without it: `$XDG_STATE_HOME/tollgate/anchor`.
+    /// Without it: `$XDG_STATE_HOME/tollgate/anchor`, and a folder of its own there if `dir` is set.
     #[schemars(extend("format" = "path"))]
     pub anchor_dir: Option<PathBuf>,
 }
@@ -112,6 +114,27 @@ pub struct RawLimits {
     /// How many cost units one session may consume. Without it there is no limit.
     #[schemars(range(min = 0, max = 9_007_199_254_740_991_u64), extend("x-untrusted" = "lower"))]
     pub session_tokens: Option<u64>,
+    /// How many sessions are in use at the same time; one that was not used for an hour counts no
+    /// more. Beyond that a call in a new one is refused as `overloaded`.
+    #[schemars(range(min = 1, max = 1_048_576), extend("x-untrusted" = "lower"))]
+    pub sessions: u64,
+    /// How many of these one principal may have.
+    #[schemars(range(min = 1, max = 1_048_576), extend("x-untrusted" = "lower"))]
+    pub sessions_per_principal: u64,
+    /// How many bytes of kept answers, and of marks of what was tainted, are in memory. Answers of
+    /// whoever holds most give way; marks never do, then a call is `overloaded`.
+    #[schemars(range(min = 65_536, max = 1_099_511_627_776_u64), extend("x-untrusted" = "lower"))]
+    pub memory_bytes: u64,
+    /// How many of these one principal may hold.
+    #[schemars(range(min = 65_536, max = 1_099_511_627_776_u64), extend("x-untrusted" = "lower"))]
+    pub memory_bytes_per_principal: u64,
+    /// How many bytes of bodies for replay, and of what did not fit into an answer, are written
+    /// in a day. What goes beyond is not kept; the record is written all the same.
+    #[schemars(range(min = 0, max = 1_099_511_627_776_u64), extend("x-untrusted" = "lower"))]
+    pub body_bytes_per_day: u64,
+    /// How many of these for one principal.
+    #[schemars(range(min = 0, max = 1_099_511_627_776_u64), extend("x-untrusted" = "lower"))]
+    pub body_bytes_per_day_per_principal: u64,
 }
 
 /// Which rules decide whether a call may happen.
@@ -211,6 +234,11 @@ pub struct RawTelemetry {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawDiscovery {
+    /// What a list of tools holds for clients that do not ask for toolsets.
+    pub mode: values::DiscoveryMode,
+    /// The longest list of `auto`, in tokens of four bytes; names, descriptions and input schemas count.
+    #[schemars(range(min = 0, max = 1_000_000), extend("x-untrusted" = "lower"))]
+    pub list_tokens: u64,
     /// Toolsets that are listed beside the tool search; `all` is everything.
     pub toolsets: Vec<String>,
     /// If not empty, only tools that match one of these patterns exist. `*` matches any text.
@@ -227,6 +255,40 @@ pub struct RawDiscovery {
     pub names: values::Names,
     /// How much of each tool a list shows.
     pub schemas: values::Schemas,
+}
+
+/// The packs of tools that come with Tollgate; one that is off is as if it were not there.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RawPacks {
+    /// Amazon product research with Keepa.
+    pub keepa: bool,
+    /// Guided sessions over knowledge files.
+    pub knowledge: bool,
+    /// Searching and reading the web.
+    pub web: bool,
+    /// Pages in a real browser.
+    pub browser: bool,
+    /// Running code in a sandbox.
+    pub sandbox: bool,
+    /// Documents that can be edited.
+    pub docs: bool,
+}
+
+impl RawPacks {
+    /// The providers of packs that are switched off.
+    pub(in super::super) fn off(&self) -> impl Iterator<Item = String> {
+        let packs = [
+            ("keepa", self.keepa),
+            ("knowledge", self.knowledge),
+            ("web", self.web),
+            ("browser", self.browser),
+            ("sandbox", self.sandbox),
+            ("docs", self.docs),
+        ];
+        let off = packs.into_iter().filter(|(_, is_on)| !is_on);
+        off.map(|(name, _)| name.to_owned())
+    }
 }
 
 /// A named set of tools to switch off.
@@ -257,7 +319,7 @@ pub struct RawProviders {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawStub {
-    /// Names of the tools it answers.
+    /// Names of the tools it answers; what stands in for a tool of ours keeps to its schemas.
     pub tools: Vec<String>,
     /// Those of them that pretend to write, and so need a human's consent.
     pub writes: Vec<String>,

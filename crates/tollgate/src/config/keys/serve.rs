@@ -22,8 +22,9 @@ pub struct RawServe {
     /// The port to listen on; 0 takes any free one.
     #[schemars(range(min = 0, max = 65_535))]
     pub port: u16,
-    /// Whether a caller on this machine needs no token.
-    pub anonymous: bool,
+    /// Whether a caller on this machine needs no token. Without it: as long as there is neither
+    /// OAuth nor an allowed host nor a live token that may call.
+    pub anonymous: Option<bool>,
     /// Values of `Host` that are answered beside those of this machine, such as
     /// `gate.example:7420`.
     pub allowed_hosts: Vec<String>,
@@ -39,9 +40,16 @@ pub struct RawServe {
     /// How many requests of one principal are answered at the same time.
     #[schemars(range(min = 1, max = 65_536), extend("x-untrusted" = "lower"))]
     pub concurrent_calls: u64,
-    /// How many connections are open at the same time; more wait to be accepted.
+    /// How many connections are open at the same time, at most as many as the limit of open files
+    /// leaves room for; for one more, the one that was idle for longest is closed.
     #[schemars(range(min = 1, max = 1_048_576), extend("x-untrusted" = "lower"))]
     pub connections: u64,
+    /// How many connections one address may have whose callers are not known by a token; for one
+    /// more, the one of them that was idle for longest is closed.
+    #[schemars(range(min = 1, max = 1_048_576), extend("x-untrusted" = "lower"))]
+    pub connections_per_peer: u64,
+    /// Addresses of proxies, whose connections are not counted by address, such as `192.0.2.1`.
+    pub trusted_proxies: Vec<std::net::IpAddr>,
     /// How long a client may take to send the head of a request, in seconds.
     #[schemars(range(min = 1, max = 600), extend("x-untrusted" = "lower"))]
     pub header_timeout_seconds: u64,
@@ -101,6 +109,12 @@ pub struct RawOauth {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RawResults {
+    /// What MCP clients are given as a result: the tool's own object (`native`) or the envelope
+    /// around it.
+    pub form: values::McpResults,
+    /// Which parts of a result a client is sent, by the name it gives itself; a star at the end
+    /// of a name means any ending. It comes before what is known of clients already.
+    pub clients: BTreeMap<String, values::ResultParts>,
     /// The longest text of an answer, in bytes; the whole is then readable as a resource.
     #[schemars(range(min = 256, max = 16_777_216), extend("x-untrusted" = "lower"))]
     pub text_bytes: u64,
@@ -113,8 +127,10 @@ pub struct RawResults {
     /// How long such a resource is kept, in seconds.
     #[schemars(range(min = 60, max = 31_536_000))]
     pub keep_seconds: u64,
-    /// Whether answers of other MCP servers are shortened in the same way.
-    pub spill_native: bool,
+    /// The longest text of another MCP server's answer, all its blocks together, in bytes; a call
+    /// that says `full_text` gets all of it.
+    #[schemars(range(min = 1024, max = 1_073_741_824), extend("x-untrusted" = "lower"))]
+    pub native_text_bytes: u64,
 }
 
 /// What else can be read as a resource.

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::values::OtherRuns;
+
 /// Skills: tools that belong together, the runs they allow, and a guide for agents.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -14,6 +16,8 @@ pub struct RawSkills {
     /// the user's configuration folder.
     #[schemars(extend("items" = folder()))]
     pub folders: Vec<PathBuf>,
+    /// Whether runs of templates that no skill names may be made.
+    pub other_runs: OtherRuns,
 }
 
 fn folder() -> Value {

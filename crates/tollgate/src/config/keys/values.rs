@@ -75,14 +75,51 @@ pub enum Names {
     Safe,
 }
 
+/// What a list of tools holds for clients that do not ask for toolsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DiscoveryMode {
+    /// The tools of `mcp.servers` and of `discovery.toolsets` while they fit `discovery.list_tokens`,
+    /// else as with `search`.
+    Auto,
+    /// The tools that find, describe and call others, and what is pinned.
+    Search,
+    /// Every tool.
+    List,
+}
+
+impl DiscoveryMode {
+    /// The mode as it is written everywhere.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Search => "search",
+            Self::List => "list",
+        }
+    }
+}
+
 /// How much of each tool a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Schemas {
+    /// Everything, or what `brief` shows where everything is more than `discovery.list_tokens`.
+    Auto,
     /// Everything a client may want to know.
     Full,
     /// First sentences and bare input schemas; `tools.describe` gives the rest.
     Brief,
+}
+
+/// What becomes of runs whose template no skill names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherRuns {
+    /// They may be made, as if there were no skills.
+    #[default]
+    Allow,
+    /// They are refused: a skill has to name a template before it can be run.
+    Refuse,
 }
 
 /// How the provider is chosen when several offer the same tool.
@@ -101,6 +138,8 @@ pub enum ProviderChoice {
 pub enum Dialogs {
     /// Nobody's: humans consent with `tollgate approve`.
     None,
+    /// Those of clients for which `tollgate init --trust-dialogs` was confirmed at a terminal.
+    Installed,
     /// Those of clients that started Tollgate themselves.
     Stdio,
     /// Those of clients over HTTP too.
@@ -164,14 +203,34 @@ pub enum McpPin {
     Off,
 }
 
-/// How results of a server are shown to MCP clients.
+/// How results are shown to MCP clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpResults {
-    /// As the server wrote them.
+    /// The tool's own object; of another server, as it wrote them.
     Native,
-    /// Wrapped like the result of any other tool.
+    /// The envelope around the tool's own object.
     Envelope,
+}
+
+/// Which parts of a result a client is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultParts {
+    /// Text, pictures and links: no structured content.
+    Content,
+    /// Structured content as well.
+    Both,
+}
+
+/// How results of a server tell of success and failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpResultFormat {
+    /// By `isError`; what has all of `status, data, warnings, error, meta` by its `status`.
+    Auto,
+    /// By the `status` of `{status, data, warnings, error, meta}`, always.
+    ToolResult,
 }
 
 /// Whose consent a tool of a server needs.

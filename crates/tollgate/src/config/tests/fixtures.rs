@@ -69,7 +69,7 @@ fn invalid_files_say_all_that_is_wrong() {
     ownerless.toml:2: serve.oauth.audience: there is no issuer whose tokens it is about (set `serve.oauth.issuer`)
     ownerless.toml:3: serve.oauth.jwks_file: there is no issuer whose tokens it is about (set `serve.oauth.issuer`)
 
-    renamed.toml:1: colour: unknown key (there are provider_choice, preferred_provider_order, state, limits, policy, consent, record, review, sanitize, log, telemetry, discovery, profiles, providers, mcp, serve, results, resources, knowledge, docs, skills, sandbox, runs, keepa, web, browser)
+    renamed.toml:1: colour: unknown key (there are provider_choice, preferred_provider_order, state, limits, policy, consent, record, review, sanitize, log, telemetry, discovery, profiles, packs, providers, mcp, serve, results, resources, knowledge, docs, skills, sandbox, runs, keepa, web, browser)
     renamed.toml:4: providers.choice: unknown key (it is now `provider_choice`, above the first section)
     renamed.toml:5: providers.preferred_order: unknown key (it is now `preferred_provider_order`, above the first section)
     renamed.toml:6: providers.provider_choice: unknown key (it belongs at `provider_choice`, above the first section)
@@ -105,7 +105,7 @@ fn invalid_files_say_all_that_is_wrong() {
     typos.toml:1: limit: unknown key (did you mean `limits`?)
     typos.toml:5: limits.mesage_bytes: unknown key (did you mean `message_bytes`?)
     typos.toml:6: limits.toolsets: unknown key (it belongs at `discovery.toolsets`)
-    typos.toml:7: limits.colour: unknown key ([limits] has message_bytes, argument_bytes, result_bytes, concurrent_calls, queued_calls, call_timeout_ms, session_tokens)
+    typos.toml:7: limits.colour: unknown key ([limits] has message_bytes, argument_bytes, result_bytes, concurrent_calls, queued_calls, call_timeout_ms, session_tokens, sessions, sessions_per_principal, memory_bytes, memory_bytes_per_principal, body_bytes_per_day, body_bytes_per_day_per_principal)
     typos.toml:10: discovery.names: `cannonical` is not a choice (did you mean `canonical`?)
     typos.toml:13: profiles.quiet.inactiv: unknown key (did you mean `inactive`?)
     typos.toml:16: review.enable[1]: `sensitive_tools` is not a choice (did you mean `sensitive_tool`?)

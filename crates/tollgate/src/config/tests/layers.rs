@@ -26,6 +26,16 @@ fn each_layer_lies_over_the_one_before() {
 }
 
 #[test]
+fn a_section_that_says_nothing_leaves_the_defaults() {
+    let home = Home::new();
+    let defaults = home.load_with(&Flags::default()).unwrap();
+    home.user("[web]\n[record]\n[packs]\n[providers.stub]\n[serve]\n[limits]\n[mcp]");
+    let config = home.load_with(&Flags::default()).unwrap();
+    assert_eq!(config.record, defaults.record);
+    assert_eq!(config.limits, defaults.limits);
+}
+
+#[test]
 fn a_named_file_replaces_the_other_files() {
     let mut home = Home::new();
     home.user("[record]\npreview = 1\nmax_body = 1")
@@ -55,7 +65,7 @@ fn a_named_file_replaces_the_other_files() {
 fn a_named_file_that_is_missing_is_an_error() {
     let mut home = Home::new();
     home.set("TOLLGATE_CONFIG", "nowhere.toml");
-    insta::assert_snapshot!(home.errors(), @"~/project/nowhere.toml: cannot be read: No such file or directory (os error 2)");
+    insta::assert_snapshot!(home.errors(), @"~/project/nowhere.toml: there is no such file (create it, or leave `--config` and TOLLGATE_CONFIG out to use ~/.config/tollgate/tollgate.toml)");
 }
 
 #[test]

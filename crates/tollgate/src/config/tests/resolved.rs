@@ -23,6 +23,14 @@ fn what_is_written_is_what_is_resolved() {
             session_tokens: Some(
                 500,
             ),
+            budgets: Budgets {
+                sessions: 200,
+                sessions_per_principal: 20,
+                memory_bytes: 1048576,
+                memory_bytes_per_principal: 524288,
+                body_bytes_per_day: 2097152,
+                body_bytes_per_day_per_principal: 1048576,
+            },
         },
         policy: [
             PolicyFile {
@@ -75,6 +83,8 @@ fn what_is_written_is_what_is_resolved() {
             service_name: "gate",
         },
         discovery: Discovery {
+            mode: List,
+            list_tokens: 2000,
             toolsets: [
                 "gate",
                 "research",
@@ -119,7 +129,6 @@ fn what_is_written_is_what_is_resolved() {
                     "keepa.products_compare",
                     "keepa.categories_search",
                     "keepa.categories_products",
-                    "keepa.categories_finder_selection",
                     "keepa.finder_query",
                     "keepa.deals_query",
                     "keepa.sellers_get",
@@ -154,7 +163,6 @@ fn what_is_written_is_what_is_resolved() {
             },
             "offline_fixture_only": Profile {
                 inactive: [
-                    "keepa.categories_finder_selection",
                     "keepa.cassettes_promote",
                     "keepa.cassettes_promote_and_verify",
                     "keepa.tracking_list",
@@ -179,7 +187,6 @@ fn what_is_written_is_what_is_resolved() {
                     "keepa.products_compare",
                     "keepa.categories_search",
                     "keepa.categories_products",
-                    "keepa.categories_finder_selection",
                     "keepa.finder_query",
                     "keepa.deals_query",
                     "keepa.sellers_get",
@@ -205,6 +212,7 @@ fn what_is_written_is_what_is_resolved() {
                 "builtin",
             ],
             disabled: [
+                "browser",
                 "sandbox",
             ],
             stub: Stub {
@@ -222,12 +230,15 @@ fn what_is_written_is_what_is_resolved() {
         mcp: Mcp {
             servers: [],
             patience: 0ns,
+            acquaint: 0ns,
             afresh: false,
         },
         serve: Serve {
             host: "0.0.0.0",
             port: 443,
-            anonymous: false,
+            anonymous: Some(
+                false,
+            ),
             allowed_hosts: [
                 "gate.example",
             ],
@@ -238,6 +249,10 @@ fn what_is_written_is_what_is_resolved() {
             burst: 40,
             concurrent_calls: 4,
             connections: 100,
+            connections_per_peer: 50,
+            trusted_proxies: [
+                192.0.2.1,
+            ],
             header_timeout: 2s,
             body_timeout: 3s,
             idle_timeout: 4s,
@@ -267,11 +282,15 @@ fn what_is_written_is_what_is_resolved() {
             ),
         },
         results: Results {
+            envelope: true,
+            clients: {
+                "my-client*": Content,
+            },
             text_bytes: 1024,
             structured_bytes: 2048,
             chunk_bytes: 4096,
             keep: 60s,
-            spill_native: true,
+            native_text_bytes: 8192,
         },
         resources: Resources {
             roots: {
@@ -297,6 +316,7 @@ fn what_is_written_is_what_is_resolved() {
                 "/home/me/.config/tollgate/skills",
                 "/fixtures/config/valid/.",
             ],
+            other_runs: Refuse,
         },
         sandbox: Sandbox {
             enabled: false,
@@ -358,6 +378,7 @@ fn what_is_written_is_what_is_resolved() {
             promote_dirs: [
                 "/fixtures/config/valid/.",
             ],
+            read_working_dir: true,
             cache_ttl: 0ns,
             is_evaluation: false,
         },
@@ -432,6 +453,7 @@ fn what_is_written_is_what_is_resolved() {
         },
         browser: Browser {
             enabled: false,
+            names: Document,
             chromium: Some(
                 "/opt/chromium/chrome",
             ),
@@ -450,6 +472,7 @@ fn what_is_written_is_what_is_resolved() {
             session_tabs: 2,
             tabs: 4,
             session_ttl: 60s,
+            navigation: 20s,
             download_bytes: 1024,
             profile_key: Some(
                 Env(

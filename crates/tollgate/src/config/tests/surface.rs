@@ -23,6 +23,12 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     limits.queued_calls: lower
     limits.call_timeout_ms: lower
     limits.session_tokens: lower
+    limits.sessions: lower
+    limits.sessions_per_principal: lower
+    limits.memory_bytes: lower
+    limits.memory_bytes_per_principal: lower
+    limits.body_bytes_per_day: lower
+    limits.body_bytes_per_day_per_principal: lower
     policy.files: add
     consent.approval_ttl_seconds: lower
     consent.reissue_window_seconds: no
@@ -40,6 +46,8 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     telemetry.otlp_endpoint: no
     telemetry.service_name: no
     telemetry.headers.<name>: no
+    discovery.mode: no
+    discovery.list_tokens: lower
     discovery.toolsets: no
     discovery.allow_tools: no
     discovery.exclude_tools: add
@@ -49,6 +57,12 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     discovery.schemas: no
     profiles.<name>.inactive: add
     profiles.<name>.reason: if unset
+    packs.keepa: no
+    packs.knowledge: no
+    packs.web: no
+    packs.browser: no
+    packs.sandbox: no
+    packs.docs: no
     providers.disabled: add
     providers.stub.tools: no
     providers.stub.writes: no
@@ -64,6 +78,8 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     serve.burst: lower
     serve.concurrent_calls: lower
     serve.connections: lower
+    serve.connections_per_peer: lower
+    serve.trusted_proxies: no
     serve.header_timeout_seconds: lower
     serve.body_timeout_seconds: lower
     serve.idle_timeout_seconds: lower
@@ -79,11 +95,13 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     serve.oauth.leeway_seconds: no
     serve.oauth.trust: no
     serve.oauth.toolset_prefix: no
+    results.form: no
+    results.clients.<name>: no
     results.text_bytes: lower
     results.structured_bytes: lower
     results.chunk_bytes: lower
     results.keep_seconds: no
-    results.spill_native: no
+    results.native_text_bytes: lower
     resources.roots.<name>: no
     knowledge.paths: no
     knowledge.session_ttl_seconds: lower
@@ -92,6 +110,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     docs.proposal_ttl_seconds: lower
     docs.keep_seconds: no
     skills.folders: no
+    skills.other_runs: no
     sandbox.enabled: no
     sandbox.runner: no
     sandbox.least_tier: no
@@ -120,6 +139,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     keepa.evidence_dir: no
     keepa.wiki_dir: no
     keepa.promote_dirs: no
+    keepa.read_working_dir: no
     keepa.cache_ttl_seconds: no
     web.enabled: no
     web.allow_hosts: no
@@ -143,6 +163,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     web.serper_key: no
     web.serper_pause_ms: no
     browser.enabled: no
+    browser.names: no
     browser.chromium: no
     browser.allow_hosts: no
     browser.only_hosts: no
@@ -151,6 +172,7 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     browser.session_tabs: lower
     browser.tabs: lower
     browser.session_seconds: lower
+    browser.navigation_seconds: lower
     browser.download_bytes: lower
     browser.profile_key: no
     ");

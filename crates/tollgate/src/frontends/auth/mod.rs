@@ -14,7 +14,10 @@ mod scopes;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use http::HeaderMap;
 use sha2::{Digest, Sha256};
@@ -59,10 +62,22 @@ pub(crate) enum Refused {
     Unavailable(String),
 }
 
+/// Whether somebody on this machine needs no token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Anonymous {
+    /// The operator says so.
+    Set(bool),
+    /// As long as nobody has a way to say who calls.
+    Unprotected,
+    /// The configuration alone says that there are others.
+    Protected,
+}
+
 /// Tells callers apart.
 pub(crate) struct Authenticator {
     gateway: Gateway,
-    anonymous: bool,
+    anonymous: Anonymous,
+    open: Mutex<Option<(Timestamp, bool)>>,
     oauth: Option<Resource>,
     recent: Recent,
 }
@@ -73,7 +88,14 @@ impl Authenticator {
         let oauth = config.serve.oauth.clone().map(Resource::new).transpose()?;
         Ok(Self {
             gateway,
-            anonymous: config.serve.anonymous,
+            anonymous: match config.serve.anonymous {
+                Some(set) => Anonymous::Set(set),
+                None if oauth.is_some() || !config.serve.allowed_hosts.is_empty() => {
+                    Anonymous::Protected
+                }
+                None => Anonymous::Unprotected,
+            },
+            open: Mutex::default(),
             oauth,
             recent: Recent::new(REMEMBERED),
         })
@@ -86,7 +108,7 @@ impl Authenticator {
         loopback: bool,
     ) -> Result<Identity, Refused> {
         let Some(shown) = bearer::shown(headers)? else {
-            return self.without_token(headers, loopback);
+            return self.without_token(headers, loopback).await;
         };
         let now = self.gateway.clock().now();
         let digest: [u8; 32] = Sha256::digest(shown.text()).into();
@@ -120,6 +142,26 @@ impl Authenticator {
             .any(|one| one.kind == CredentialKind::Bearer && one.is_live(now)))
     }
 
+    /// Whether callers on this machine need no token at the moment. A token that may call ends
+    /// that within the time that tokens are believed.
+    pub(crate) async fn lets_in_anybody(&self) -> Result<bool, Refused> {
+        match self.anonymous {
+            Anonymous::Set(set) => return Ok(set),
+            Anonymous::Protected => return Ok(false),
+            Anonymous::Unprotected => {}
+        }
+        let now = self.gateway.clock().now();
+        let known = *self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, open)) = known
+            && now.is_within(at, at.plus(BELIEVED))
+        {
+            return Ok(open);
+        }
+        let open = !self.is_protected().await?;
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, open));
+        Ok(open)
+    }
+
     async fn ours(&self, token: &str) -> Result<Identity, Refused> {
         let found = self.gateway.credential(token, CredentialKind::Bearer).await;
         let credential = found
@@ -137,8 +179,12 @@ impl Authenticator {
     }
 
     /// A request that a proxy passed on came from somewhere else, whoever the peer is.
-    fn without_token(&self, headers: &HeaderMap, loopback: bool) -> Result<Identity, Refused> {
-        if !(self.anonymous && loopback) || bearer::is_forwarded(headers) {
+    async fn without_token(
+        &self,
+        headers: &HeaderMap,
+        loopback: bool,
+    ) -> Result<Identity, Refused> {
+        if !loopback || bearer::is_forwarded(headers) || !self.lets_in_anybody().await? {
             return Err(Refused::Missing);
         }
         Ok(Identity {

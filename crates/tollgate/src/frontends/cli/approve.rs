@@ -1,8 +1,11 @@
 //! `tollgate approvals` and `tollgate approve`: consent a model cannot give itself.
 
 use serde_json::{Value, json};
-use tollgate_core::store::{Approval, ApprovalFilter, ApprovalState};
-use tollgate_engine::Decided;
+use tollgate_core::{
+    Capability,
+    store::{Approval, ApprovalFilter, ApprovalState},
+};
+use tollgate_engine::{Decided, can_be_granted_for_session};
 
 use super::{
     Exit, Scene, Stop,
@@ -10,6 +13,10 @@ use super::{
     console::{Paint, visible, visible_lines},
     terminal,
 };
+use crate::frontends::consent_text;
+
+/// Characters of arguments in a table.
+const EXCERPT: usize = 60;
 
 pub(super) async fn list(args: &Approvals, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
@@ -45,7 +52,7 @@ pub(super) async fn list(args: &Approvals, scene: &Scene<'_>) -> Result<Exit, St
                 approval.tool.clone(),
                 approval.session.handle.clone(),
                 approval.expires.to_string(),
-                arguments(approval).chars().take(60).collect(),
+                excerpt(approval),
             ]
         })
         .collect();
@@ -58,7 +65,10 @@ pub(super) async fn run(args: &Approve, scene: &Scene<'_>) -> Result<Exit, Stop>
     let wired = scene.wire().await?;
     let gateway = &wired.gateway;
     let Some(approval) = gateway.store().approval(&args.id).await? else {
-        return Err(Stop::usage(format!("there is no approval `{}`", args.id)));
+        return Err(Stop::usage(format!(
+            "there is no approval `{}`; `tollgate approvals` shows those that wait",
+            args.id
+        )));
     };
     if approval.state != ApprovalState::Pending || !approval.in_time(gateway.clock().now()) {
         let state = approval.state.as_str();
@@ -74,14 +84,9 @@ pub(super) async fn run(args: &Approve, scene: &Scene<'_>) -> Result<Exit, Stop>
         (false, false, _) => Decided::Once,
     };
     let for_session = !matches!(decided, Decided::Once | Decided::Denied);
-    let catalog = gateway.catalog();
-    let asks_each_time = |tool: &str| {
-        let listing = catalog.find(tool);
-        listing.is_some_and(|listing| listing.spec.requires_confirm)
-    };
-    if for_session && asks_each_time(&approval.tool) {
+    if for_session && !can_be_granted_for_session(&approval) {
         return Err(Stop::usage(format!(
-            "`{}` has to be agreed to call by call; leave `--for-session` out",
+            "this call of `{}` has to be agreed to call by call; leave `--for-session` out",
             approval.tool
         )));
     }
@@ -143,15 +148,25 @@ fn shown(approval: &Approval, decided: &Decided) -> String {
     format!(
         "\n{what}\n  tool       {}\n  can        {}\n  session    {} of {}\n  rule       {}\n  arguments  {}\n",
         approval.tool,
-        field("capability"),
+        capability(approval),
         visible(&approval.session.handle),
         visible(approval.session.principal.as_str()),
         field("rule"),
         visible(&arguments(approval)),
-    ) + &left_out(approval)
-        + &run_of(approval)
-        + &steps(approval)
+    ) + &run_of(approval)
+        + &listed(consent_text::plan(&approval.preview))
         + &effect(approval)
+        + &code(approval)
+        + &listed(consent_text::changes(&approval.preview))
+}
+
+/// What the call can do, with the level's meaning.
+fn capability(approval: &Approval) -> String {
+    let level = approval.preview.get("capability").cloned();
+    let level = level.and_then(|level| serde_json::from_value(level).ok());
+    level.map_or(String::new(), |level: Capability| {
+        level.described().to_owned()
+    })
 }
 
 /// The run whose step it is.
@@ -166,32 +181,6 @@ fn run_of(approval: &Approval) -> String {
     }
 }
 
-/// Which template would be run, and what it is made of.
-fn steps(approval: &Approval) -> String {
-    let Some(plan) = approval.preview.get("plan") else {
-        return String::new();
-    };
-    let text = |value: &Value, name: &str| visible(value[name].as_str().unwrap_or_default());
-    let mut shown = format!(
-        "  template   {} {}\n",
-        text(plan, "template"),
-        text(plan, "version")
-    );
-    for step in plan["steps"].as_array().into_iter().flatten() {
-        let id = text(step, "id");
-        match step["for_each"].as_array() {
-            None => shown.push_str(&format!("  step       {id}: {}\n", text(step, "tool"))),
-            Some(inner) => {
-                for each in inner {
-                    let (name, tool) = (text(each, "id"), text(each, "tool"));
-                    shown.push_str(&format!("  step       {id}, each: {name}: {tool}\n"));
-                }
-            }
-        }
-    }
-    shown
-}
-
 /// What the call would do, by its provider's account.
 fn effect(approval: &Approval) -> String {
     let preview = &approval.preview;
@@ -199,19 +188,27 @@ fn effect(approval: &Approval) -> String {
         return String::new();
     };
     let mut text = String::from("\nWHAT IT WOULD DO\n");
-    for line in visible_lines(effect).lines() {
+    for line in visible_lines(&consent_text::marked(effect)).lines() {
         text.push_str(&format!("  {line}\n"));
     }
-    let hidden = preview.get("effect_hidden_characters");
-    if let Some(hidden) = hidden.and_then(Value::as_u64).filter(|it| *it > 0) {
-        text.push_str(&format!("  LEFT OUT   {hidden} more characters of this\n"));
-    }
-    if preview.get("effect_cleaned") == Some(&Value::Bool(true)) {
-        text.push_str(
-            "  CLEANED    it holds secrets, personal data or invisible characters that are not shown\n",
-        );
+    text + &listed(consent_text::effect_changes(preview))
+}
+
+/// The code that would run, line by line.
+fn code(approval: &Approval) -> String {
+    let mut text = String::new();
+    for (head, lines) in consent_text::code(&approval.preview) {
+        text.push_str(&format!("\n{}\n", visible(&head.to_uppercase())));
+        for line in visible_lines(&lines).lines() {
+            text.push_str(&format!("  {line}\n"));
+        }
     }
     text
+}
+
+fn listed(lines: Vec<(&'static str, String)>) -> String {
+    let line = |(name, text): (&str, String)| format!("  {name:<10} {}\n", visible(&text));
+    lines.into_iter().map(line).collect()
 }
 
 fn arguments(approval: &Approval) -> String {
@@ -219,22 +216,16 @@ fn arguments(approval: &Approval) -> String {
     shown.and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Says what of the arguments cannot be seen above.
-fn left_out(approval: &Approval) -> String {
-    let hidden = approval
-        .preview
-        .get("hidden_characters")
-        .and_then(Value::as_u64);
-    let mut text = String::new();
-    if let Some(hidden) = hidden.filter(|hidden| *hidden > 0) {
-        text.push_str(&format!(
-            "  LEFT OUT   {hidden} more characters of arguments\n"
-        ));
+/// The beginning of the arguments, for a table; whatever is not seen there is said.
+fn excerpt(approval: &Approval) -> String {
+    let all = arguments(approval);
+    let mut text: String = all.chars().take(EXCERPT).collect();
+    let more = all.chars().count().saturating_sub(EXCERPT);
+    if more > 0 {
+        text.push_str(&format!("… {more} more"));
     }
     if approval.preview.get("cleaned") == Some(&Value::Bool(true)) {
-        text.push_str(
-            "  CLEANED    the arguments hold secrets, personal data or invisible characters that are not shown\n",
-        );
+        text.push_str(" (cleaned)");
     }
     text
 }

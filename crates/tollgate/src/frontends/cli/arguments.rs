@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
-    init::{Client, LOCAL_URL, Scope, server_name, server_url},
+    init::{Client, Init},
     keepa::Keepa,
+    state::State,
+    trust::Trust,
 };
 
 /// The gate between AI agents and tools.
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Skills(super::skills::SkillCommand),
     /// Make, list and revoke tokens
     Token(Token),
+    /// Check that the state is the one that was acknowledged, or accept it as it is
+    State(State),
     /// Let a project's tollgate.toml do more than narrow
     Trust(Trust),
     /// Set up an agent's program so that it starts Tollgate as its MCP server
@@ -109,8 +113,8 @@ pub(crate) struct Listed {
     /// Do not list these tools, between commas; a name may end in *
     #[arg(long, value_name = "NAMES")]
     pub(crate) exclude_tools: Option<String>,
-    /// How much of each tool to list: `full`, or `brief` for names, first sentences and bare schemas
-    #[arg(long, value_name = "HOW", value_parser = ["full", "brief"])]
+    /// How much of each tool to list: `full`, `brief` (names, first sentences, bare schemas) or `auto`
+    #[arg(long, value_name = "HOW", value_parser = ["auto", "full", "brief"])]
     pub(crate) schemas: Option<String>,
     /// Offer what the MCP conformance suite looks for
     #[arg(long, hide = true)]
@@ -125,6 +129,9 @@ pub(crate) struct Mcp {
     pub(crate) action: Option<McpAction>,
     #[command(flatten)]
     pub(crate) listed: Listed,
+    /// Which installed client starts this, as `tollgate init --trust-dialogs` wrote it
+    #[arg(long, value_name = "KEY")]
+    pub(crate) installation: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -208,53 +215,19 @@ pub(crate) struct Jsonl {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Init {
-    /// The program to set up
-    #[arg(long, value_enum)]
-    pub(crate) client: Client,
-    /// Set it up for you everywhere, or for the current folder only
-    #[arg(long, value_enum, default_value = "user")]
-    pub(crate) scope: Scope,
-    /// What the program calls this server
-    #[arg(long, value_name = "NAME", default_value = "tollgate", value_parser = server_name)]
-    pub(crate) name: String,
-    /// Let it connect to a running server instead of starting one [default URL: http://127.0.0.1:7420/mcp]
-    #[arg(
-        long,
-        value_name = "URL",
-        num_args = 0..=1,
-        default_missing_value = LOCAL_URL,
-        value_parser = server_url,
-        conflicts_with = "toolsets"
-    )]
-    pub(crate) http: Option<String>,
-    /// Offer only these toolsets
-    #[arg(
-        long,
-        value_name = "NAME,…",
-        value_delimiter = ',',
-        value_parser = clap::builder::NonEmptyStringValueParser::new()
-    )]
-    pub(crate) toolsets: Vec<String>,
-    /// Replace an entry of this name that says something else
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Show the difference, write nothing
-    #[arg(long)]
-    pub(crate) print: bool,
-}
-
-#[derive(Debug, Args)]
 #[command(
-    after_help = "Example: tollgate call text.stats --args '{\"text\":\"hello\"}'\n\
+    after_help = "Example: tollgate call text.stats '{\"text\":\"hello\"}'\n\
                         Exit codes: 0 ok, 1 tool error, 2 usage, 3 consent needed, 4 denied."
 )]
 pub(crate) struct Call {
     /// The tool's name
     pub(crate) tool: String,
     /// Its arguments: JSON, @FILE, or - for standard input
-    #[arg(long, value_name = "JSON|@FILE|-", default_value = "{}")]
-    pub(crate) args: String,
+    #[arg(value_name = "JSON|@FILE|-", default_value = "{}")]
+    pub(crate) arguments: String,
+    /// The same as a flag
+    #[arg(long, value_name = "JSON|@FILE|-", conflicts_with = "arguments")]
+    pub(crate) args: Option<String>,
     /// Accept the cost; never enough for a side effect
     #[arg(long)]
     pub(crate) yes: bool,
@@ -264,9 +237,9 @@ pub(crate) struct Call {
     /// Say the verdict and the estimate; call nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Answer from the session's cache or not at all
-    #[arg(long)]
-    pub(crate) from_cache: bool,
+    /// Answer from the session's cache or not at all; with KEY, with exactly that entry of it
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) from_cache: Option<String>,
     /// Answer from a prepared sample
     #[arg(long, value_name = "NAME")]
     pub(crate) fixture: Option<String>,
@@ -276,6 +249,13 @@ pub(crate) struct Call {
     /// Write the answer's picture or file here
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+impl Call {
+    /// The arguments, wherever they were given.
+    pub(crate) fn arguments(&self) -> &str {
+        self.args.as_deref().unwrap_or(&self.arguments)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -383,13 +363,20 @@ pub(crate) enum ReviewAction {
         /// The item's id
         id: String,
     },
-    /// Resolve one item, at a terminal or with an approver token
+    /// Resolve one item, or all open ones that fit, at a terminal or with an approver token
+    #[command(allow_missing_positional = true)]
     Resolve {
-        /// The item's id
-        id: String,
+        /// The item's id; leave it out to resolve the open items that fit all of the filters
+        #[arg(
+            required_unless_present_any = ["all", "rule", "tool", "before", "older_than"],
+            conflicts_with_all = ["all", "rule", "tool", "before", "older_than"]
+        )]
+        id: Option<String>,
         /// What you decide
         #[arg(value_enum)]
         resolution: Resolution,
+        #[command(flatten)]
+        filter: super::review::Filter,
         /// What you want to say about it
         #[arg(long)]
         note: Option<String>,
@@ -466,6 +453,9 @@ pub(crate) struct Replay {
     /// Really call again and print the difference
     #[arg(long)]
     pub(crate) live: bool,
+    /// Accept the cost of the calls that are made again
+    #[arg(long, requires = "live")]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -546,19 +536,6 @@ pub(crate) enum Trusted {
     Remote,
     /// As a process of yours on this machine
     Local,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Trust {
-    /// The project's folder
-    #[arg(default_value = ".")]
-    pub(crate) dir: PathBuf,
-    /// Stop trusting it
-    #[arg(long)]
-    pub(crate) remove: bool,
-    /// Say how it stands, change nothing
-    #[arg(long, conflicts_with = "remove")]
-    pub(crate) status: bool,
 }
 
 #[derive(Debug, Args)]

@@ -72,7 +72,7 @@ fn list(rows: &[AuditRow], scene: &Scene<'_>) -> Result<(), Stop> {
             };
             vec![
                 row.seq.to_string(),
-                tollgate_core::Timestamp(row.columns.at).to_string(),
+                second(row.columns.at),
                 row.columns.kind.clone(),
                 text("tool"),
                 text("status"),
@@ -85,8 +85,17 @@ fn list(rows: &[AuditRow], scene: &Scene<'_>) -> Result<(), Stop> {
     let head = [
         "SEQ", "AT", "KIND", "TOOL", "STATUS", "RULE", "CACHE", "CALL",
     ];
-    scene.console.table(&head, &table)?;
+    scene
+        .console
+        .table_with_optional(&head, &table, &["CALL", "CACHE", "RULE"])?;
     Ok(())
+}
+
+/// A time to the second; `audit show` has the rest.
+fn second(at: i64) -> String {
+    let full = tollgate_core::Timestamp(at).to_string();
+    full.split_once('.')
+        .map_or(full.clone(), |(second, _)| format!("{second}Z"))
 }
 
 fn as_json(row: &AuditRow) -> Value {
@@ -114,15 +123,27 @@ async fn show(store: &dyn Store, id: &str, scene: &Scene<'_>) -> Result<(), Stop
     };
     let rows = store.records(&query).await?;
     if rows.is_empty() {
-        return Err(Stop::usage(format!("nothing is recorded under `{id}`")));
+        return Err(Stop::usage(format!(
+            "nothing is recorded under `{id}`; `tollgate audit list` shows the last calls"
+        )));
     }
     let all: Vec<Value> = rows.iter().map(as_json).collect();
-    if scene.console.is_json() {
-        scene.console.json(&json!({"entries": all}))?;
-    } else {
-        for entry in &all {
-            scene.console.pretty(entry)?;
+    let console = scene.console;
+    if console.is_json() {
+        console.json(&json!({"entries": all}))?;
+        return Ok(());
+    }
+    for (row, entry) in rows.iter().zip(&all) {
+        let at = tollgate_core::Timestamp(row.columns.at);
+        let title = format!("{}:{}  {}  {at}", row.chain, row.seq, row.columns.kind);
+        console.line(&console.paint(Paint::Strong, &title))?;
+        let mut body = entry["body"].clone();
+        body["hash"] = entry["hash"].clone();
+        // These stand in the title.
+        if let Some(fields) = body.as_object_mut() {
+            fields.retain(|name, _| !["v", "kind", "at"].contains(&name.as_str()));
         }
+        console.readable(&body)?;
     }
     Ok(())
 }
@@ -141,6 +162,13 @@ async fn verify(store: &dyn Store, scene: &Scene<'_>) -> Result<Exit, Stop> {
             "the last entries are not signed yet: they count once the next command has signed them",
         );
     }
+    for accepted in &found.accepted {
+        let reasons = accepted.reasons.join(", ");
+        scene.console.note(&format!(
+            "epoch {} began at entry {}: {} accepted a state with {reasons}",
+            accepted.epoch, accepted.seq, accepted.by
+        ));
+    }
     let console = scene.console;
     if console.is_json() {
         let mut report = json!(found);
@@ -154,12 +182,12 @@ async fn verify(store: &dyn Store, scene: &Scene<'_>) -> Result<Exit, Stop> {
         );
         console.line(&format!(
             "{} {} entries, {} signed heads, {anchored}",
-            console.paint(Paint::Good, "whole:"),
+            console.paint(Paint::Good, "verified:"),
             found.rows,
             found.signed_heads
         ))?;
     } else {
-        console.line(&console.paint(Paint::Bad, "NOT WHOLE"))?;
+        console.line(&console.paint(Paint::Bad, "TAMPERED"))?;
         for problem in &found.problems {
             console.line(&format!("  {problem}"))?;
         }

@@ -9,8 +9,9 @@ use std::{
 };
 
 use serde_json::Value;
-use tollgate_core::{Envelope, ErrorCode, Event, EventSink, Failure, Payload, Status};
+use tollgate_core::{Envelope, ErrorCode, Event, EventSink, Failure, FromCache, Payload, Status};
 use tollgate_engine::{Caller, Catalog, Gateway, Missing, Outcome, Request};
+use tollgate_sanitize::disarmed;
 
 use super::{
     Exit, Scene, Stop,
@@ -26,12 +27,16 @@ const MAX_INPUT: u64 = 64 << 20;
 const TAKES: &str = "give JSON such as '{\"text\":\"hello\"}', or @FILE, or - for standard input";
 
 pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
-    let arguments = read_arguments(&call.args, scene)?;
+    let arguments = read_arguments(call.arguments(), scene)?;
     let wired = scene.wire().await?;
     let mut request = Request::new(&call.tool, arguments);
     request.control.yes = call.yes;
     request.control.dry_run = call.dry_run;
-    request.control.from_cache = call.from_cache;
+    request.control.from_cache = match call.from_cache.as_deref() {
+        None => FromCache::No,
+        Some("true") => FromCache::SameArguments,
+        Some(key) => FromCache::Entry(key.to_owned()),
+    };
     request.control.fixture.clone_from(&call.fixture);
     request.control.approval.clone_from(&call.approval);
     request
@@ -67,7 +72,7 @@ pub(super) async fn run(call: &Call, scene: &Scene<'_>) -> Result<Exit, Stop> {
 }
 
 /// Stays until runs that were started here are over: without us nobody might drive them.
-async fn stay(wired: &Wired, scene: &Scene<'_>) {
+pub(super) async fn stay(wired: &Wired, scene: &Scene<'_>) {
     if wired.runs.is_idle().await {
         return;
     }
@@ -143,7 +148,7 @@ fn for_people(envelope: &Envelope, scene: &Scene<'_>) -> Result<(), Stop> {
     let console = scene.console;
     head(envelope, scene);
     if let Some(data) = &envelope.data {
-        console.pretty_text(data)?;
+        console.readable_text(data)?;
     }
     if let Some(failure) = &envelope.error {
         explain(failure, &envelope.tool, scene);
@@ -186,11 +191,19 @@ pub(super) fn tail(envelope: &Envelope, scene: &Scene<'_>) {
 
 fn explain(failure: &Failure, tool: &str, scene: &Scene<'_>) {
     let console = scene.console;
-    console.note(&format!("{} [{}]", failure.message, failure.code));
+    console.note(&format!(
+        "{} [{}]",
+        disarmed(&failure.message),
+        failure.code
+    ));
     if let Some(detail) = &failure.detail {
-        console.note(detail);
+        console.note(&disarmed(detail));
     }
-    for (name, word) in [("nearest", "nearest"), ("profiles", "there are")] {
+    for (name, word) in [
+        ("nearest", "nearest"),
+        ("profiles", "there are"),
+        ("available_cache_keys", "there are"),
+    ] {
         let known = listed(failure, name).filter_map(Value::as_str);
         let known: Vec<_> = known.collect();
         if !known.is_empty() {
@@ -204,7 +217,7 @@ fn explain(failure: &Failure, tool: &str, scene: &Scene<'_>) {
             console.note(&format!("  {} {}", part("at"), part("message")));
         }
     }
-    match failure.details.get("approval_id").and_then(Value::as_str) {
+    match approval(failure) {
         Some(id) => {
             if let Some(preview) = failure.details.get("preview") {
                 console.note(&serde_json::to_string_pretty(preview).unwrap_or_default());
@@ -223,6 +236,11 @@ fn explain(failure: &Failure, tool: &str, scene: &Scene<'_>) {
     }
 }
 
+/// The question that a human has to answer first.
+pub(super) fn approval(failure: &Failure) -> Option<&str> {
+    failure.details.get("approval_id").and_then(Value::as_str)
+}
+
 /// The entries of a list among the details.
 fn listed<'f>(failure: &'f Failure, name: &str) -> impl Iterator<Item = &'f Value> {
     let list = failure.details.get(name).and_then(Value::as_array);
@@ -231,7 +249,9 @@ fn listed<'f>(failure: &'f Failure, name: &str) -> impl Iterator<Item = &'f Valu
 
 /// What to do, in commands rather than in tools where there is one.
 fn suggestion(failure: &Failure, tool: &str) -> Option<String> {
-    if failure.code == ErrorCode::UnknownTool {
+    if failure.details.contains_key("profiles") {
+        Some("choose one of them with --profile, or leave it out".to_owned())
+    } else if failure.code == ErrorCode::UnknownTool {
         let said = "`tollgate tools search WORDS` finds tools, `tollgate tools list` shows all";
         Some(said.to_owned())
     } else if failure.code == ErrorCode::InvalidArguments {

@@ -20,7 +20,7 @@ impl Drop for Scratch {
 }
 
 pub(super) async fn run(_: &Environment, console: &Console) -> Result<Exit, Stop> {
-    let folder = std::env::temp_dir().join(format!("tollgate-demo-{}", random_hex(6)));
+    let folder = std::env::temp_dir().join(format!("tollgate-demo-{}", random_hex(6)?));
     std::fs::create_dir_all(folder.join("config/tollgate"))?;
     let scratch = Scratch(folder.clone());
     std::fs::write(folder.join("config/tollgate/tollgate.toml"), CONFIG)?;

@@ -1,21 +1,26 @@
 //! `tollgate doctor`: what works, what does not, and what to do.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 use tollgate_core::{
     Health, SystemClock,
-    store::{AuditLog, Intents},
+    store::{AuditLog, Intents, Store, StoreError},
 };
-use tollgate_engine::{Catalog, Missing, Problem, Skills};
-use tollgate_providers::sandbox::survey;
+use tollgate_engine::{Catalog, Missing, Problem, RunType, Skills, TURNED_OFF};
+use tollgate_providers::{
+    sandbox::survey,
+    upstream::{Lock, oddities},
+};
+use tollgate_sanitize::visible;
 use tollgate_store::{OpenError, SqliteStore};
 
 use super::{Exit, Stop, console::Console, console::Paint};
 use crate::{
-    config::{Config, Environment, Flags, LogTarget, SourceRole},
+    config::{Config, Environment, Flags, LogTarget, OtherRuns, SourceRole},
     keys,
-    skills::{Book, TURNED_OFF, compiled},
+    skills::{Book, compiled},
+    upstream,
     wire::{self, WireError},
 };
 
@@ -47,9 +52,11 @@ pub(super) async fn run(
             config.mcp.patience = super::PATIENCE;
             config.mcp.afresh = true;
             findings.extend(configuration(&config));
+            findings.extend(anonymous(&config));
             findings.push(policies(&config));
             findings.extend(state(&config).await);
             findings.extend(providers(&config, environment).await);
+            findings.extend(definitions(&config));
             findings.extend(templates(&config));
             findings.extend(sandbox(&config).await);
             findings.extend(outputs(&config));
@@ -132,6 +139,52 @@ fn configuration(config: &Config) -> Vec<Finding> {
     findings
 }
 
+/// What servers say of their tools that somebody should look at, and what waits for that.
+fn definitions(config: &Config) -> Vec<Finding> {
+    let pins = Lock::new(upstream::lock_path(config))
+        .read()
+        .unwrap_or_default();
+    let mut findings = Vec::new();
+    for server in &config.mcp.servers {
+        let Some(pinned) = pins.servers.get(&server.name) else {
+            continue;
+        };
+        for (tool, pin) in pinned.definitions() {
+            let told = pin.waiting.as_ref().or(pin.accepted.as_ref());
+            let notes = told.map_or_else(Vec::new, |told| oddities(told.definition.get()));
+            if notes.is_empty() {
+                continue;
+            }
+            let name = &server.name;
+            let said = format!("`{}` of `{name}`: {}", visible(tool), notes.join(", "));
+            let todo = match pin.waiting {
+                Some(_) => format!(
+                    "no model sees it before it is accepted: `tollgate mcp diff {name}`, `tollgate mcp accept {name}`"
+                ),
+                None => format!(
+                    "it was accepted; look at it with `tollgate tools show mcp.{name}.{}`",
+                    visible(tool)
+                ),
+            };
+            findings.push(limited("tools", said, &todo));
+        }
+    }
+    findings
+}
+
+/// Whoever says that no token is needed should know who that lets in.
+fn anonymous(config: &Config) -> Option<Finding> {
+    (config.serve.anonymous == Some(true)).then(|| {
+        limited(
+            "http",
+            "`serve.anonymous = true`: whoever reaches this machine needs no token, also beside OAuth, \
+             tokens and allowed hosts, and through a proxy that does not say it is one"
+                .to_owned(),
+            "leave `serve.anonymous` out: then it ends once there is another way to say who calls",
+        )
+    })
+}
+
 fn policies(config: &Config) -> Finding {
     match wire::policies(config) {
         Ok(policies) => works(
@@ -162,6 +215,38 @@ fn policies(config: &Config) -> Finding {
 const RESTORE: &str = "stop every process of Tollgate, keep the files as they are, restore a backup \
                        beside them and name it in `state.dir`";
 
+/// What to do about a process that is stopped while it holds the lock.
+const RESUME: &str = "let it go on (`kill -CONT PID`) or end it; nothing is lost meanwhile";
+
+/// What to do about a state that takes no commit.
+const fn cure_commit(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Held(holder) if holder.is_stopped => RESUME,
+        StoreError::Busy | StoreError::Held(_) => {
+            "look for a process of Tollgate that hangs, and run this again"
+        }
+        StoreError::Full => "make room on the disk; nothing is lost meanwhile",
+        StoreError::ReadOnly => "see that you may write it; nothing is lost meanwhile",
+        StoreError::Unsynced => {
+            "check the disk and its cables; what is not synced is not acknowledged"
+        }
+        StoreError::NotAcknowledged(_) => ACCEPT,
+        StoreError::Corrupt(_) => RESTORE,
+        StoreError::Budget { .. }
+        | StoreError::ApprovalGone
+        | StoreError::AlreadyEnded
+        | StoreError::Conflict
+        | StoreError::Missing
+        | StoreError::Failed(_) => {
+            "check that the folder can be written and has space; keep the files"
+        }
+    }
+}
+
+/// What to do about a state that is not the one that was acknowledged.
+const ACCEPT: &str = "stop every process of Tollgate, restore the right state, or accept this one with \
+                      `tollgate state accept`";
+
 /// What to do about a state that cannot be opened.
 const fn cure(error: &OpenError) -> &'static str {
     match error {
@@ -175,7 +260,10 @@ const fn cure(error: &OpenError) -> &'static str {
         OpenError::ReadOnly => {
             "see that you may write it, or name another folder in `state.dir`; nothing is lost meanwhile"
         }
-        OpenError::Busy => "look for a process of Tollgate that hangs, and run this again",
+        OpenError::Held(holder) if holder.is_stopped => RESUME,
+        OpenError::Busy | OpenError::Held(_) => {
+            "look for a process of Tollgate that hangs, and run this again"
+        }
         OpenError::Full => "make room on the disk; nothing is lost meanwhile",
         OpenError::Corrupt(_) => RESTORE,
         OpenError::TooNew { .. } => {
@@ -196,7 +284,10 @@ async fn state(config: &Config) -> Vec<Finding> {
             return vec![broken("state", format!("{dir}: {error}"), cure(&error))];
         }
     };
-    let mut findings = vec![works("state", dir)];
+    let mut findings = vec![match store.check_commit().await {
+        Ok(()) => works("state", dir),
+        Err(error) => broken("state", format!("{dir}: {error}"), cure_commit(&error)),
+    }];
     if let Err(error) = keys::approval_key(&config.state.dir) {
         findings.push(broken(
             "approvals",
@@ -206,7 +297,7 @@ async fn state(config: &Config) -> Vec<Finding> {
     }
     match store.verify().await {
         Ok(found) if found.problems.is_empty() => {
-            findings.push(works("audit", format!("whole, {} entries", found.rows)));
+            findings.push(works("audit", format!("verified, {} entries", found.rows)));
         }
         Ok(found) => findings.push(broken(
             "audit",
@@ -249,7 +340,29 @@ fn skills(config: &Config, catalog: &Catalog) -> Vec<Finding> {
             (Some(reason), _) => there("skill", false, format!("{name} is off: {reason}")),
         }
     });
-    all.collect()
+    let mut findings: Vec<Finding> = all.collect();
+    findings.push(other_runs(config, &judged));
+    findings
+}
+
+/// Whether runs that no skill names may be made, and of which templates those are.
+fn other_runs(config: &Config, skills: &Skills) -> Finding {
+    let shelf = wire::library(config).shelf();
+    let is_free = |id: &&str| skills.run_type(id) == RunType::Free;
+    let ids: BTreeSet<&str> = shelf.all().map(|one| one.id.as_str()).collect();
+    let free: Vec<&str> = ids.into_iter().filter(is_free).collect();
+    let free = match free.as_slice() {
+        [] => "none".to_owned(),
+        free => free.join(", "),
+    };
+    let verb = match config.skills.other_runs {
+        OtherRuns::Allow => "allowed",
+        OtherRuns::Refuse => "refused",
+    };
+    works(
+        "skill",
+        format!("run types without a skill are {verb} (`skills.other_runs`): {free}"),
+    )
 }
 
 /// Files of templates that cannot be used; if there are none, nothing has to be said.
@@ -274,9 +387,24 @@ async fn providers(config: &Config, environment: &Environment) -> Vec<Finding> {
         "tools",
         format!("{} on offer", catalog.listings().count()),
     )];
+    findings.extend(insufficient_permits(config, &catalog));
     findings.extend(skills(config, &catalog));
     findings.extend(standing(&catalog).await);
     findings
+}
+
+/// Permits that do not lift the human where whoever wrote them may believe it.
+fn insufficient_permits(config: &Config, catalog: &Catalog) -> Vec<Finding> {
+    let Ok(policies) = wire::policies(config) else {
+        // What is wrong with the rules is said where the rules are looked at.
+        return Vec::new();
+    };
+    let specs = catalog.listings().map(|listing| &*listing.spec);
+    let found = policies.insufficient_permits(specs);
+    let found = found.iter();
+    found
+        .map(|permit| limited("policy", permit.problem(), &permit.remedy))
+        .collect()
 }
 
 /// How every provider is, and what is missing because of it.

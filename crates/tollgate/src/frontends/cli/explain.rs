@@ -9,6 +9,7 @@ use super::{Exit, Scene, Stop, arguments::Explain, call, console::Paint, princip
 pub(super) async fn run(args: &Explain, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let arguments = call::read_arguments(&args.args, scene)?;
     let wired = scene.wire().await?;
+    wired.gateway.look_for(&args.tool).await;
     let catalog = wired.gateway.catalog();
     let Some(listing) = catalog.find(&args.tool) else {
         let nearest = catalog.nearest(&args.tool, 5).join(", ");
@@ -66,10 +67,10 @@ pub(super) async fn run(args: &Explain, scene: &Scene<'_>) -> Result<Exit, Stop>
     } else {
         let console = scene.console;
         console.line(&format!(
-            "{} {} ({})",
+            "{} {}, {}",
             console.paint(Paint::Strong, spec.name.as_str()),
             word,
-            capability.as_str()
+            capability.described()
         ))?;
         console.line(explanation.to_string().trim_end())?;
     }

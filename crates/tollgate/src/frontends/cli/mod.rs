@@ -26,6 +26,7 @@ mod save;
 mod servers;
 mod session;
 mod skills;
+mod state;
 mod templates;
 mod terminal;
 mod token;
@@ -51,7 +52,7 @@ use crate::{
 };
 
 pub use arguments::Cli;
-use arguments::{Command, Listed, Mcp, McpAction};
+use arguments::{Command, Listed, Mcp, McpAction, Tools, ToolsAction};
 pub(crate) use arguments::{Jsonl, Serve};
 use console::{Colour, Console};
 pub(crate) use init::typed;
@@ -119,6 +120,9 @@ fn runtime(
 
 /// How long a command waits to hear what an MCP server offers.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(9);
+
+/// How long a command that shows all tools waits for servers of which nothing is known yet.
+const LIST_PATIENCE: std::time::Duration = std::time::Duration::from_secs(3);
 
 /// Why a command went no further.
 #[derive(Debug)]
@@ -231,6 +235,9 @@ async fn run(
     match &cli.command {
         Command::Completions(it) => return completions::run(it, console),
         Command::Trust(it) => return trust::run(it, &environment, console),
+        Command::Init(it) if it.trust_dialogs => {
+            return init::with_dialogs(it, &cli, (environment, flags), console).await;
+        }
         Command::Init(it) => return init::run(it, &cli, &environment, console),
         Command::Demo(_) => return demo::run(&environment, console).await,
         Command::Doctor(_) => return doctor::run(&environment, &flags, console).await,
@@ -253,6 +260,7 @@ async fn run(
         | Command::Browser(_)
         | Command::Skills(_)
         | Command::Token(_)
+        | Command::State(_)
         | Command::Mcp(_)
         | Command::Serve(_)
         | Command::Jsonl(_)
@@ -264,7 +272,15 @@ async fn run(
         lines: errors.iter().map(ToString::to_string).collect(),
     })?;
     if wants_every_tool(&cli.command) {
+        config.mcp.patience = LIST_PATIENCE;
+    }
+    if is_about_servers(&cli.command) {
         config.mcp.patience = PATIENCE;
+    }
+    // What a command does not need is not waited for.
+    config.mcp.acquaint = PATIENCE;
+    if hears_of_tools(&cli.command) {
+        config.mcp.acquaint = std::time::Duration::ZERO;
     }
     config.providers.conformance = wants_fixtures(&cli.command);
     for notice in &config.notices {
@@ -302,22 +318,35 @@ fn session(cli: &Cli, environment: &Environment, config: &Config) -> Result<Opti
     Ok(Some(named.to_owned()))
 }
 
-/// Whether a command waits for servers of which nothing is known yet.
+/// Whether clients of a command hear of tools that come later.
+fn hears_of_tools(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Serve(_) | Command::Mcp(Mcp { action: None, .. })
+    )
+}
+
+/// Whether a command shows or judges all tools, and so waits for servers of which nothing is
+/// known yet; others wait for the servers whose tools they need.
 fn wants_every_tool(command: &Command) -> bool {
     matches!(
         command,
-        Command::Call(_)
-            | Command::Tools(_)
-            | Command::Explain(_)
-            | Command::Policy(_)
-            | Command::Replay(_)
+        Command::Tools(Tools {
+            action: ToolsAction::List { .. } | ToolsAction::Search { .. }
+        }) | Command::Policy(_)
             | Command::Skills(_)
             | Command::Templates(_)
-            | Command::Jsonl(_)
-            | Command::Mcp(Mcp {
-                action: Some(McpAction::Status),
-                ..
-            })
+    )
+}
+
+/// Whether a command asks how servers are, and waits for each as long as a call of its tools.
+fn is_about_servers(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Mcp(Mcp {
+            action: Some(McpAction::Status),
+            ..
+        })
     )
 }
 
@@ -338,6 +367,7 @@ fn selected(listed: &Listed, scene: &Scene<'_>) -> Selection {
     }
     Selection {
         toolsets,
+        configured: Vec::new(),
         allow_tools: names(&listed.allow_tools),
         exclude_tools: names(&listed.exclude_tools),
         profile: scene.profile.clone(),
@@ -366,13 +396,14 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Browser(it) => browser::run(&it, scene),
         Command::Skills(it) => skills::run(&it, scene).await,
         Command::Token(it) => token::run(&it, scene).await,
+        Command::State(it) => state::run(&it, scene).await,
         Command::Mcp(Mcp {
             action: Some(action),
             ..
         }) => servers::run(&action, scene).await,
         Command::Mcp(it) => {
             let _rest = Rest::begin();
-            mcp::stdio(selected(&it.listed, scene), scene).await
+            mcp::stdio(selected(&it.listed, scene), it.installation, scene).await
         }
         Command::Serve(it) => {
             let _rest = Rest::begin();

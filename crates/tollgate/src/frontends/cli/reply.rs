@@ -42,8 +42,6 @@ impl From<Exit> for ExitCode {
 impl From<&Outcome> for Exit {
     fn from(outcome: &Outcome) -> Self {
         match &outcome.disposition {
-            // Another server's tool may tell its failure in a result of its own.
-            Disposition::Done if !outcome.envelope.get().ok => Self::ToolError,
             Disposition::Done => Self::Ok,
             Disposition::Failed(code) if is_usage(*code) => Self::Usage,
             Disposition::Failed(_) | Disposition::NeedsInput(_) => Self::ToolError,

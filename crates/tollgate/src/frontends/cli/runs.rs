@@ -69,6 +69,9 @@ pub(crate) enum Action {
         /// Really make the calls again
         #[arg(long)]
         live: bool,
+        /// Accept the cost of the calls that are made again
+        #[arg(long, requires = "live")]
+        yes: bool,
     },
 }
 
@@ -102,15 +105,25 @@ pub(super) async fn run(runs: &Runs, scene: &Scene<'_>) -> Result<Exit, Stop> {
             };
             watch(&id, &wired, scene).await?
         }
-        Action::Replay { id, live } => again(id, *live, &wired, scene).await?,
+        Action::Replay { id, live, yes } => {
+            let again = live.then_some(replay::Again { accepts_cost: *yes });
+            replayed(id, again, &wired, scene).await?
+        }
     };
     wired.close().await;
     Ok(exit)
 }
 
 async fn found(wired: &Wired, id: &str) -> Result<RunView, Stop> {
-    let view = wired.runs.show(id).await?;
-    view.ok_or_else(|| Stop::usage(format!("there is no run `{id}`")))
+    named(wired.runs.show(id).await?, id)
+}
+
+fn named(view: Option<RunView>, id: &str) -> Result<RunView, Stop> {
+    view.ok_or_else(|| {
+        Stop::usage(format!(
+            "there is no run `{id}`; `tollgate runs list` shows those there are"
+        ))
+    })
 }
 
 async fn newest(wired: &Wired) -> Result<String, Stop> {
@@ -120,7 +133,9 @@ async fn newest(wired: &Wired) -> Result<String, Stop> {
     };
     let rows = wired.gateway.store().runs(&query).await?;
     let first = rows.into_iter().next().map(|row| row.id);
-    first.ok_or_else(|| Stop::usage("there is no run"))
+    first.ok_or_else(|| {
+        Stop::usage("there is no run yet; `tollgate templates list` shows what can be run")
+    })
 }
 
 async fn list(query: &RunQuery, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
@@ -194,9 +209,12 @@ fn show(view: &RunView, scene: &Scene<'_>) -> Result<(), Stop> {
         view.progress.total_steps,
         view.metrics.elapsed_ms,
     ))?;
-    let rows: Vec<Vec<String>> = view.steps.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = view.steps.iter().flatten().map(row).collect();
     if !rows.is_empty() {
-        console.table(&["STEP", "STATE", "TRIES", "CODE", "WHY", "CALL"], &rows)?;
+        console.table(
+            &["STEP", "CALLS", "STATE", "TRIES", "CODE", "WHY", "CALL"],
+            &rows,
+        )?;
     }
     for each in &view.waiting_for {
         let line = format!("{} waits for a human:  {}", each.step, each.approve);
@@ -210,7 +228,7 @@ fn show(view: &RunView, scene: &Scene<'_>) -> Result<(), Stop> {
     for part in ["error", "result", "artifacts"] {
         if let Some(value) = value.get(part) {
             console.line(&console.paint(Paint::Faint, part))?;
-            console.pretty(value)?;
+            console.readable(value)?;
         }
     }
     Ok(())
@@ -220,6 +238,7 @@ fn row(step: &StepShown) -> Vec<String> {
     let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
     vec![
         step.id.clone(),
+        text(&step.name),
         step.state.clone(),
         step.attempts.to_string(),
         text(&step.error_code),
@@ -252,7 +271,7 @@ async fn watch(id: &str, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop>
     let is_seen = std::io::stderr().is_terminal();
     let mut told = String::new();
     loop {
-        let view = found(wired, id).await?;
+        let view = named(wired.runs.look(id).await?, id)?;
         let line = bar(&view);
         if line != told {
             let mut err = std::io::stderr().lock();
@@ -269,7 +288,7 @@ async fn watch(id: &str, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop>
             if is_seen {
                 scene.console.note("");
             }
-            show(&view, scene)?;
+            show(&found(wired, id).await?, scene)?;
             return Ok(match view.status.as_str() {
                 "succeeded" | "partial_success" => Exit::Ok,
                 _ => Exit::ToolError,
@@ -281,7 +300,8 @@ async fn watch(id: &str, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop>
 
 fn bar(view: &RunView) -> String {
     let progress = (view.progress.done_steps, view.progress.total_steps);
-    let step = view.steps.iter().rev().find(|step| step.state == "running");
+    let mut steps = view.steps.iter().flatten().rev();
+    let step = steps.find(|step| step.state == "running");
     let mut words = vec![view.status.clone()];
     words.extend(step.map(|step| step.id.clone()));
     let waiting = view.waiting_for.first();
@@ -296,24 +316,27 @@ fn drawn((done, total): (usize, usize), words: &[String]) -> String {
     format!("[{before}{after}] {done}/{total} {}", words.join(" "))
 }
 
-async fn again(id: &str, live: bool, wired: &Wired, scene: &Scene<'_>) -> Result<Exit, Stop> {
+async fn replayed(
+    id: &str,
+    live: Option<replay::Again>,
+    wired: &Wired,
+    scene: &Scene<'_>,
+) -> Result<Exit, Stop> {
     found(wired, id).await?;
     let calls = wired.runs.recorded(id).await?;
-    let made = match live {
-        true => wired.runs.again(&scene.caller(), id, &calls).await,
-        false => Vec::new(),
-    };
-    let mut same = true;
+    let mut ending = replay::Ending::default();
     let mut steps = Vec::new();
-    for (at, call) in calls.iter().enumerate() {
-        let mut value = if live {
-            let again = made.get(at).cloned().flatten();
-            replay::compared(call, again, &mut same)
-        } else {
-            replay::playback(call)
-        };
-        value["run_step"] = call.field("run_step").into();
-        steps.push(value);
+    if let Some(live) = live {
+        let caller = scene.caller();
+        let made = wired.runs.again(&caller, id, &calls, live.accepts_cost);
+        for (call, again) in calls.iter().zip(made.await) {
+            steps.push(replay::compared(call, again, &mut ending));
+        }
+    } else {
+        steps.extend(calls.iter().map(replay::playback));
+    }
+    for (step, call) in steps.iter_mut().zip(&calls) {
+        step["run_step"] = call.field("run_step").into();
     }
     if scene.console.is_json() {
         scene.console.json(&json!({"runId": id, "steps": steps}))?;
@@ -325,8 +348,9 @@ async fn again(id: &str, live: bool, wired: &Wired, scene: &Scene<'_>) -> Result
                 .line(&scene.console.paint(Paint::Strong, name))?;
             replay::show(step, scene)?;
         }
+        ending.advise(scene);
     }
-    Ok(if same { Exit::Ok } else { Exit::ToolError })
+    Ok(ending.exit())
 }
 
 #[cfg(test)]

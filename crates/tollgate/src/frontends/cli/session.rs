@@ -19,7 +19,7 @@ pub(super) async fn run(args: &Session, scene: &Scene<'_>) -> Result<Exit, Stop>
     }
     if sessions.is_empty() {
         scene.console.note(&format!(
-            "session `{}` has not been used yet",
+            "session `{}` has not been used yet; `tollgate session --all` lists yours",
             scene.session
         ));
         return Ok(Exit::Ok);

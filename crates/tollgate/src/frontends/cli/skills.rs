@@ -160,18 +160,30 @@ async fn enable(name: &str, token: Option<&str>, scene: &Scene<'_>) -> Result<Ex
         standing.skill.allowed_run_types.join(", "),
     );
     let by = terminal::establish(token, &visible_lines(&shown), &wired.gateway, scene).await?;
-    Book::new(&scene.config).turn(name, true)?;
+    Book::new(&scene.config).turn(name, None)?;
     wired.gateway.note_skill(name, true, &by).await?;
     wired.close().await;
     let skills = standings(scene).await?;
-    said(find(&skills, name)?, scene)
+    if let Some(standing) = skills.find(name) {
+        return said(standing, scene);
+    }
+    let reason = "its manifest is gone, so there is nothing to turn on";
+    if scene.console.is_json() {
+        let gone = json!({"skill_name": name, "enabled": false, "reason": reason});
+        scene.console.json(&gone)?;
+    } else {
+        let line = format!("`{name}` is turned off no more; {reason}");
+        scene.console.line(&line)?;
+    }
+    Ok(Exit::Ok)
 }
 
 /// Turning off narrows, which needs nobody's consent.
 async fn disable(name: &str, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
-    find(&wired.gateway.skills(), name)?;
-    Book::new(&scene.config).turn(name, false)?;
+    let skills = wired.gateway.skills();
+    let standing = find(&skills, name)?;
+    Book::new(&scene.config).turn(name, Some(&standing.skill))?;
     let by = super::principal().to_string();
     wired.gateway.note_skill(name, false, &by).await?;
     wired.close().await;

@@ -20,7 +20,11 @@ pub(super) async fn establish(
     let from_environment = scene.environment.text("TOLLGATE_APPROVER_TOKEN");
     match token.or(from_environment) {
         Some(token) => bearer(token, gateway).await,
-        None => at_terminal(shown),
+        None => at_terminal(
+            shown,
+            "a human must do this at a terminal, or with an approver token \
+             (`tollgate token create --approver`, then `--token`)",
+        ),
     }
 }
 
@@ -40,15 +44,14 @@ async fn bearer(token: &str, gateway: &Gateway) -> Result<String, Stop> {
     }
 }
 
-/// Shows a code on the terminal only, and wants it typed back there.
-fn at_terminal(shown: &str) -> Result<String, Stop> {
-    let mut terminal = open().map_err(|_| {
-        Stop::usage(
-            "a human must do this at a terminal, or with an approver token \
-             (`tollgate token create --approver`, then `--token`)",
-        )
-    })?;
-    let id = random_id("c");
+/// Shows a code on the terminal only, and wants it typed back there; no token stands in for that.
+pub(super) fn typed_code(shown: &str) -> Result<String, Stop> {
+    at_terminal(shown, "a human must do this at a terminal")
+}
+
+fn at_terminal(shown: &str, otherwise: &str) -> Result<String, Stop> {
+    let mut terminal = open().map_err(|_| Stop::usage(otherwise))?;
+    let id = random_id("c")?;
     let code: String = id.chars().skip(2).take(4).collect();
     write!(
         terminal,

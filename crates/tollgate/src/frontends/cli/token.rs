@@ -12,6 +12,8 @@ use tollgate_engine::{Gateway, NewToken};
 use super::{
     Exit, Scene, Stop,
     arguments::{self, Token, TokenAction, Trusted},
+    console::visible,
+    terminal,
 };
 use crate::frontends::auth::TokenScopes;
 
@@ -23,7 +25,9 @@ pub(super) async fn run(token: &Token, scene: &Scene<'_>) -> Result<Exit, Stop> 
         TokenAction::Revoke { id } => {
             match wired.gateway.revoke_token(id).await {
                 Err(StoreError::Missing) => {
-                    return Err(Stop::usage(format!("there is no token `{id}`")));
+                    return Err(Stop::usage(format!(
+                        "there is no token `{id}`; `tollgate token list` shows those there are"
+                    )));
                 }
                 revoked => revoked?,
             }
@@ -48,9 +52,12 @@ async fn create(
         false => CredentialKind::Bearer,
     };
     let scopes = match kind {
-        CredentialKind::Approver => json!({}),
+        CredentialKind::Approver | CredentialKind::Dialog => json!({}),
         CredentialKind::Bearer => scopes(new)?,
     };
+    if kind == CredentialKind::Approver {
+        terminal::typed_code(&shown(new))?;
+    }
     let day = Duration::from_secs(86_400);
     let now = gateway.clock().now();
     let days = new
@@ -76,7 +83,7 @@ async fn create(
             CredentialKind::Approver => format!(
                 "approver token {id}: shown once. Whoever has it can approve calls: keep it away from agents."
             ),
-            CredentialKind::Bearer => format!(
+            CredentialKind::Bearer | CredentialKind::Dialog => format!(
                 "bearer token {id}: shown once. Whoever has it can call over HTTP with {}.",
                 describe(&credential)
             ),
@@ -87,6 +94,18 @@ async fn create(
         }
     }
     Ok(())
+}
+
+/// What the human reads before typing the code.
+fn shown(new: &arguments::NewToken) -> String {
+    let label = new.label.as_deref().map(visible).unwrap_or_default();
+    let ends = match new.expires {
+        Some(days) => format!("in {days} day(s)"),
+        None => "never".to_owned(),
+    };
+    format!(
+        "\nMAKE AN APPROVER TOKEN\n  who has it can approve every call, without being asked anything\n  label      {label}\n  ends       {ends}\n"
+    )
 }
 
 fn scopes(new: &arguments::NewToken) -> Result<Value, Stop> {
@@ -142,8 +161,10 @@ async fn list(gateway: &Gateway, scene: &Scene<'_>) -> Result<(), Stop> {
 
 /// What a token may do, in a few words.
 fn describe(credential: &Credential) -> String {
-    if credential.kind == CredentialKind::Approver {
-        return "approvals".to_owned();
+    match credential.kind {
+        CredentialKind::Approver => return "approvals".to_owned(),
+        CredentialKind::Dialog => return "a client's dialogs".to_owned(),
+        CredentialKind::Bearer => {}
     }
     let Some(scopes) = TokenScopes::read(&credential.scopes) else {
         return "nothing: its scopes cannot be read".to_owned();

@@ -1,7 +1,24 @@
 //! `tollgate trust`.
 
-use super::{Exit, Stop, arguments::Trust, console::Console};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Exit, Stop, console::Console};
 use crate::config::{Environment, TrustError, TrustStore};
+
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// The project's folder
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Stop trusting it
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Say how it stands, change nothing
+    #[arg(long, conflicts_with = "remove")]
+    pub(crate) status: bool,
+}
 
 pub(super) fn run(
     args: &Trust,

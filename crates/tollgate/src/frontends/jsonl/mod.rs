@@ -71,8 +71,13 @@ struct Server {
 pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     wired.watch_skills();
+    wired.gateway.log_insufficient_permits();
+    for permit in wired.unlogged_permits() {
+        scene.console.note(&permit.to_string());
+    }
+    signal::ignore_hangups(wired.log());
     wired.runs.work();
-    let mut caller = Caller::local(principal(), &random_hex(8), Surface::Jsonl);
+    let mut caller = Caller::local(principal(), &random_hex(8)?, Surface::Jsonl);
     caller.profile.clone_from(&scene.profile);
     let server = Arc::new(Server {
         gateway: wired.gateway.clone(),

@@ -7,12 +7,13 @@ use tollgate_core::{Envelope, ErrorCode, Failure, Payload, Spelling, ToolName};
 use tollgate_engine::{Catalog, Disposition, Outcome, Request};
 
 use super::{
-    Exchange, Reply, Server, consent, input, native,
+    Exchange, Reply, Server,
+    consent::{self, Reaction, Taken},
+    input,
     outlet::Live,
     params::{self, Member},
-    reply,
+    reply, results,
     rpc::RpcError,
-    spill,
     tasks::{self, Way},
 };
 
@@ -83,16 +84,20 @@ async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> R
         Ok(given) => given,
         Err(error) => return Box::pin(refused(server, exchange, error)).await,
     };
+    // A client that dismissed the question is not asked again.
+    let mut may_ask = true;
     match given.state {
-        input::State::Consent(sealed) => {
-            let Some(granted) = consent::answer(&given.answers) else {
-                return Box::pin(consent::ask_again(server, exchange, &request)).await;
-            };
-            let taken = consent::take(server, exchange, &request, &sealed, granted);
-            if let Err(reply) = Box::pin(taken).await {
-                return reply;
+        input::State::Consent(sealed) => match consent::reaction(&given.answers) {
+            None => return Box::pin(consent::ask_again(server, exchange, &request)).await,
+            Some(Reaction::Dismissed) => may_ask = false,
+            Some(Reaction::Decided(decided)) => {
+                let taken = consent::take(server, exchange, &request, &sealed, &decided);
+                match Box::pin(taken).await {
+                    Ok(taken) => may_ask = taken == Taken::Allowed,
+                    Err(reply) => return reply,
+                }
             }
-        }
+        },
         input::State::Tool(_) | input::State::None
             if given.answers.is_empty() && given.state.is_none() => {}
         input::State::Tool(_) | input::State::None => {
@@ -111,15 +116,16 @@ async fn modern(server: &Server, exchange: &Exchange, mut request: Request) -> R
             Box::pin(task_or_answer(server, exchange, &tool, outcome)).await
         }
         Disposition::NeedsInput(asks) => input::required(exchange, asks).into(),
-        Disposition::NeedsConsent => {
+        Disposition::NeedsConsent if may_ask => {
             match Box::pin(consent::question(server, exchange, &outcome)).await {
                 Some(question) => consent::required(exchange, &question).into(),
                 None => finished(server, exchange, &tool, outcome).await,
             }
         }
-        Disposition::Done | Disposition::Failed(_) | Disposition::Denied => {
-            finished(server, exchange, &tool, outcome).await
-        }
+        Disposition::Done
+        | Disposition::Failed(_)
+        | Disposition::Denied
+        | Disposition::NeedsConsent => finished(server, exchange, &tool, outcome).await,
     }
 }
 
@@ -139,6 +145,8 @@ async fn task_or_answer(
         Some(task) => Reply {
             result: tasks::created(exchange, &task),
             undelivered: outcome.wants_receipt.then(|| outcome.call.clone()),
+            is_tool_error: false,
+            failure: None,
         },
     }
 }
@@ -161,12 +169,19 @@ async fn legacy(server: &Server, exchange: &Exchange, mut request: Request) -> R
                 let Some(question) = consent::question(server, exchange, &outcome).await else {
                     return finished(server, exchange, &request.tool, outcome).await;
                 };
-                let Some(granted) = consent::dialog(exchange, &question).await else {
-                    return finished(server, exchange, &request.tool, outcome).await;
+                let taken = match consent::dialog(exchange, &question).await {
+                    Reaction::Dismissed => Taken::Nothing,
+                    Reaction::Decided(decided) => {
+                        let sealed = &question.sealed;
+                        let taken = consent::take(server, exchange, &request, sealed, &decided);
+                        match taken.await {
+                            Ok(taken) => taken,
+                            Err(reply) => return reply,
+                        }
+                    }
                 };
-                let taken = consent::take(server, exchange, &request, &question.sealed, granted);
-                if let Err(reply) = taken.await {
-                    return reply;
+                if taken == Taken::Nothing && !elsewhere(server, &question).await {
+                    return finished(server, exchange, &request.tool, outcome).await;
                 }
             }
             Disposition::Done | Disposition::Failed(_) | Disposition::Denied => {
@@ -175,6 +190,13 @@ async fn legacy(server: &Server, exchange: &Exchange, mut request: Request) -> R
         }
     }
     RpcError::invalid_params("the tool asks too many questions").into()
+}
+
+/// Whether the call was approved elsewhere while its dialog was open. If that cannot be read,
+/// the call still waits for it.
+async fn elsewhere(server: &Server, question: &consent::Question) -> bool {
+    let granted = server.gateway.is_granted(&question.approval).await;
+    granted.unwrap_or(false)
 }
 
 /// Dresses an ending as the result of a call, or as the error that it is.
@@ -190,36 +212,21 @@ pub(super) async fn finished(
     {
         let mut failure = failure.clone();
         spelled_failure(server, exchange.caller.spelling, &mut failure);
-        return reply::error(exchange, &failure).into();
-    }
-    let undelivered = outcome.wants_receipt.then(|| outcome.call.clone());
-    let result = if native::is_native(&outcome) && !spill::wants_native(server, &outcome) {
-        native::result(exchange, &outcome)
-    } else {
-        let Outcome {
-            envelope,
-            blocks,
-            traceparent,
-            whole,
-            ..
-        } = outcome;
-        let mut envelope = envelope.into_inner();
-        if envelope.tool.is_empty() {
-            envelope.tool = tool.to_owned();
-        }
-        spelled(server, exchange.caller.spelling, &mut envelope);
-        let shown = spill::Shown {
-            envelope,
-            blocks: blocks.into_inner(),
-            whole,
-            traceparent,
+        return Reply {
+            failure: Some(*code),
+            ..reply::error(exchange, &failure).into()
         };
-        // Boxed, so that native answers do not carry its room.
-        Box::pin(spill::result(server, exchange, shown)).await
-    };
+    }
+    let failure = outcome.envelope.get().error.as_ref();
+    let failure = failure.map(|failure| failure.code);
+    let undelivered = outcome.wants_receipt.then(|| outcome.call.clone());
+    let is_tool_error = !outcome.envelope.get().ok;
+    let result = results::printed(server, exchange, tool, outcome).await;
     Reply {
         result: Ok(result),
         undelivered,
+        is_tool_error,
+        failure,
     }
 }
 
@@ -232,7 +239,7 @@ pub(super) const fn is_protocol_error(code: ErrorCode) -> bool {
 }
 
 /// Spells every tool's name as this client was listed it.
-fn spelled(server: &Server, spelling: Spelling, envelope: &mut Envelope) {
+pub(super) fn spelled(server: &Server, spelling: Spelling, envelope: &mut Envelope) {
     let catalog = server.gateway.catalog();
     // Answers of commands name tools to go on with.
     if envelope.command.is_some()
@@ -273,7 +280,9 @@ fn spelled_failure(server: &Server, spelling: Spelling, failure: &mut Failure) {
 }
 
 fn spell(catalog: &Catalog, spelling: Spelling, name: &str) -> String {
-    let known = catalog.find(name).map(|it| spelling.of(&it.spec.name));
+    let known = catalog
+        .find(name)
+        .map(|it| catalog.name_of(&it.spec.name, spelling));
     known.unwrap_or_else(|| {
         ToolName::new(name).map_or_else(|_| name.to_owned(), |name| spelling.of(&name))
     })

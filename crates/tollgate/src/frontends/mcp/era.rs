@@ -48,6 +48,8 @@ pub(super) struct Client {
     pub(super) version: String,
     /// The name it gives itself.
     pub(super) name: Option<String>,
+    /// Its own version.
+    pub(super) build: Option<String>,
     pub(super) asks: AskKinds,
     /// Whether it shows pages that come with tools.
     pub(super) pages: bool,
@@ -64,6 +66,7 @@ impl Client {
             era: Era::Legacy,
             version: version.to_owned(),
             name: None,
+            build: None,
             asks: AskKinds::default(),
             pages: false,
             tasks: false,
@@ -79,7 +82,8 @@ impl Client {
             .find(|version| *version == wanted)
             .unwrap_or(LEGACY);
         Self {
-            name: name_of(&params["clientInfo"]),
+            name: text_of(&params["clientInfo"]["name"]),
+            build: text_of(&params["clientInfo"]["version"]),
             asks: asks_of(&params["capabilities"]),
             pages: shows_pages(&params["capabilities"]),
             ..Self::unknown(version)
@@ -108,10 +112,12 @@ impl Client {
             return Err(unsupported(version));
         }
         let level_name = meta::text(meta.log_level);
+        let (name, build) = meta.client.map_or((None, None), info_in);
         Ok(Self {
             era: Era::Modern,
             version: MODERN.to_owned(),
-            name: meta.client.and_then(name_in),
+            name,
+            build,
             asks: asks_of(capabilities),
             pages: shows_pages(capabilities),
             tasks: capabilities["extensions"][TASKS_KEY].is_object(),
@@ -136,20 +142,25 @@ pub(super) fn all_versions() -> Vec<&'static str> {
     std::iter::once(MODERN).chain(LEGACY_VERSIONS).collect()
 }
 
-fn name_of(info: &Value) -> Option<String> {
-    info["name"].as_str().map(short)
+fn text_of(said: &Value) -> Option<String> {
+    said.as_str().map(short)
 }
 
-/// The same of what a request says, which is read for nothing else.
-fn name_in(info: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
+/// Name and version of what a request says, which is read for nothing else.
+fn info_in(info: &RawValue) -> (Option<String>, Option<String>) {
+    #[derive(Default, Deserialize)]
     struct Info<'a> {
         #[serde(borrow, default)]
         name: Option<&'a RawValue>,
+        #[serde(borrow, default)]
+        version: Option<&'a RawValue>,
     }
-    let raw = Some(info.get()).filter(|raw| raw.starts_with('{'))?;
-    let info: Info<'_> = serde_json::from_str(raw).ok()?;
-    meta::text(info.name).as_deref().map(short)
+    let raw = Some(info.get()).filter(|raw| raw.starts_with('{'));
+    let info: Info<'_> = raw
+        .and_then(|raw| serde_json::from_str(raw).ok())
+        .unwrap_or_default();
+    let text = |said| meta::text(said).as_deref().map(short);
+    (text(info.name), text(info.version))
 }
 
 fn short(name: &str) -> String {

@@ -2,15 +2,16 @@
 //!
 //! A list of thousands is asked for page by page, and again by every client that comes
 //! back; policy is asked about each tool only once. Invariant: a kept list is used only
-//! while the catalog, the rules, the caller and what it wants to see are the same.
+//! while the catalog, the rules, the skills, the caller and what it wants to see are the same.
 
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use tollgate_core::{SessionKey, Spelling, Surface, TrustLevel};
-use tollgate_engine::{Caller, Catalog, Gateway, policy::Policies};
+use serde_json::Value;
+use tollgate_core::{ResultView, SessionKey, Spelling, Surface, TrustLevel};
+use tollgate_engine::{Caller, Catalog, Gateway, Skills, policy::Policies};
 
 use super::select::Selection;
 
@@ -27,6 +28,8 @@ pub(super) struct Lists(Mutex<VecDeque<Arc<Prepared>>>);
 pub(super) struct Prepared {
     key: Key,
     pub(super) entries: Vec<String>,
+    /// What was used to put it together, for whoever wonders.
+    pub(super) used: Value,
     /// What tells it from other lists.
     pub(super) id: String,
 }
@@ -35,11 +38,13 @@ pub(super) struct Prepared {
 pub(super) struct Key {
     catalog: Weak<Catalog>,
     policies: Weak<Policies>,
+    skills: Weak<Skills>,
     session: SessionKey,
     surface: Surface,
     trust: TrustLevel,
     scope: Option<Arc<[String]>>,
     spelling: Spelling,
+    results: ResultView,
     selection: Selection,
 }
 
@@ -48,18 +53,22 @@ impl Key {
         Self {
             catalog: Arc::downgrade(&gateway.catalog()),
             policies: Arc::downgrade(&gateway.policies()),
+            skills: Arc::downgrade(&gateway.skills()),
             session: caller.session.clone(),
             surface: caller.surface,
             trust: caller.trust,
             scope: caller.scope.clone(),
             spelling: caller.spelling,
+            results: caller.results,
             selection: selection.clone(),
         }
     }
 
     /// Whether both look at the same tools by the same rules.
     fn is_of_the_same_gate(&self, other: &Self) -> bool {
-        self.catalog.ptr_eq(&other.catalog) && self.policies.ptr_eq(&other.policies)
+        self.catalog.ptr_eq(&other.catalog)
+            && self.policies.ptr_eq(&other.policies)
+            && self.skills.ptr_eq(&other.skills)
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -69,13 +78,19 @@ impl Key {
             && self.trust == other.trust
             && self.scope == other.scope
             && self.spelling == other.spelling
+            && self.results == other.results
             && self.selection == other.selection
     }
 }
 
 impl Prepared {
-    pub(super) fn new(key: Key, entries: Vec<String>, id: String) -> Self {
-        Self { key, entries, id }
+    pub(super) fn new(key: Key, entries: Vec<String>, used: Value, id: String) -> Self {
+        Self {
+            key,
+            entries,
+            used,
+            id,
+        }
     }
 
     fn bytes(&self) -> usize {

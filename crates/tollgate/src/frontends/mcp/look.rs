@@ -99,9 +99,22 @@ pub(super) async fn complete(server: &Server, exchange: &Exchange) -> Reply {
         let error = RpcError::invalid_params(message);
         return call::refused(server, exchange, error).await;
     }
-    let mut arguments = json!({"ref": about, "argument": argument});
-    if let Some(context) = params.get("context").filter(|it| it.is_object()) {
-        arguments["context"] = context.clone();
+    // Only what the protocol names goes on; anything else said there would be seen by nobody.
+    let texts = |from: &Value, names: &[&str]| {
+        let texts = names.iter().filter_map(|name| {
+            let text = from.get(name).filter(|it| it.is_string())?;
+            Some(((*name).to_owned(), text.clone()))
+        });
+        Value::Object(texts.collect())
+    };
+    let mut arguments = json!({
+        "ref": texts(about, &["type", "name", "uri"]),
+        "argument": texts(argument, &["name", "value"]),
+    });
+    if let Some(Value::Object(given)) = params["context"].get("arguments") {
+        let mut given = given.clone();
+        given.retain(|_, value| value.is_string());
+        arguments["context"] = json!({"arguments": given});
     }
     looked(server, exchange, Action::Complete, Payload::from(arguments)).await
 }

@@ -1,7 +1,7 @@
 //! What a request says about itself in `_meta`.
 //!
 //! Every modern request carries it, so only what means something here is read; what means
-//! nothing here is handed on to whoever serves the request.
+//! nothing here is given to the engine, which forwards only what a server's operator has named.
 //! Invariants: an entry that is `null` was said, and is told from one that was not. What cannot
 //! be read, or is there twice, is refused: nobody's `dry_run` or session is passed over.
 
@@ -30,7 +30,13 @@ const TRACE_KEY: &str = "traceparent";
 const CALL_KEY: &str = "tollgate/call";
 const SESSION_KEY: &str = "tollgate/session";
 /// Beginnings of names that are the protocol's or ours, and nobody else's to hear.
-const RESERVED: [&str; 2] = ["io.modelcontextprotocol/", "tollgate/"];
+const RESERVED: [&str; 3] = [
+    "io.modelcontextprotocol/",
+    "modelcontextprotocol.io/",
+    "tollgate/",
+];
+/// Of a trace, only `traceparent` goes on, and that is read and written anew.
+const DROPPED: [&str; 2] = ["tracestate", "baggage"];
 
 /// The entries that mean something, and what is for others.
 #[derive(Debug, Default)]
@@ -82,6 +88,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Meta<'a> {
                         return Err(A::Error::custom(format!("`{name}` is there twice")));
                     }
                 }
+                let mut names: Vec<&str> = meta.others.iter().map(|(name, _)| &**name).collect();
+                names.sort_unstable();
+                if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+                    let name: String = twice[0].chars().take(64).collect();
+                    return Err(A::Error::custom(format!("`{name}` is there twice")));
+                }
                 Ok(meta)
             }
         }
@@ -107,9 +119,11 @@ impl<'a> Meta<'a> {
         Ok(Some(meta))
     }
 
-    /// What is for whoever serves the request, as fields of an object.
+    /// What the operator of a server may let through to it, as fields of an object.
     pub(super) fn aside(&self) -> Option<Arc<str>> {
-        let is_ours = |name: &str| RESERVED.iter().any(|prefix| name.starts_with(prefix));
+        let is_ours = |name: &str| {
+            DROPPED.contains(&name) || RESERVED.iter().any(|prefix| name.starts_with(prefix))
+        };
         let others = self.others.iter().filter(|(name, _)| !is_ours(name));
         let fields: Vec<String> = others
             .map(|(name, value)| Ok(format!("{}:{value}", serde_json::to_string(name)?)))
@@ -162,7 +176,8 @@ mod tests {
     #[test]
     fn what_is_for_others_is_kept_as_it_is_spelled() {
         let text = r#"{"_meta": {"progressToken": 1, "b\"": {"n": 1.50}, "tollgate/x": 1,
-            "a": 1e2, "io.modelcontextprotocol/new": 1, "traceparent": "t"}}"#;
+            "a": 1e2, "io.modelcontextprotocol/new": 1, "traceparent": "t",
+            "tracestate": "v=1", "baggage": "k=v"}}"#;
         let asked = Payload::parse(text.to_owned()).unwrap().into();
         let said = Meta::of(&asked).unwrap().unwrap();
         let aside = said.aside();
@@ -178,6 +193,7 @@ mod tests {
         for text in [
             twice,
             two,
+            r#"{"_meta": {"com.vendor/x": 1, "y": 2, "com.vendor\/x": 3}}"#,
             r#"{"_meta": 7}"#,
             r#"{"_meta": ["2026-07-28", {}]}"#,
         ] {

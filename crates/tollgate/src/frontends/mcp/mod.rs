@@ -8,6 +8,7 @@
 mod again;
 mod batch;
 mod call;
+mod clients;
 mod consent;
 mod era;
 mod http;
@@ -19,12 +20,11 @@ mod lists;
 pub(crate) mod local;
 mod look;
 mod meta;
-mod names;
-mod native;
 mod outlet;
 mod pages;
 mod params;
 mod reply;
+mod results;
 mod rpc;
 pub(crate) mod select;
 mod spill;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use tollgate_core::{CallId, Payload, TrustLevel};
+use tollgate_core::{CallId, ErrorCode, Payload, TrustLevel, store::CredentialKind};
 use tollgate_engine::{Caller, Gateway, runs::Runs};
 
 use self::{
@@ -46,7 +46,7 @@ use self::{
     rpc::{Asked, RpcError},
     select::Selection,
 };
-use crate::config::{Config, Dialogs, Names, Results};
+use crate::config::{Config, Dialogs, DiscoveryMode, Names, Results};
 
 pub(crate) use http::serve;
 pub(crate) use stdio::run as stdio;
@@ -75,12 +75,16 @@ pub(super) struct Server {
     names: Names,
     base: Arc<Selection>,
     profiles: Vec<String>,
+    mode: DiscoveryMode,
+    list_tokens: usize,
     /// Toolsets of servers whose tools may only come later.
     coming: Vec<String>,
     lists: lists::Lists,
     results: Results,
     open_world_text: usize,
     dialogs: Dialogs,
+    /// The key of the installed client that started this process, if it has one.
+    installation: Option<String>,
     /// Set when this process is to end: whatever would go on forever ends by itself.
     stop: CancellationToken,
     /// Set when even running calls have to end: whatever can be cut off is a child of it.
@@ -96,11 +100,14 @@ impl Server {
             names: config.discovery.names,
             base: Arc::new(base.over(&Selection::of_config(&config.discovery))),
             profiles: config.profiles.keys().cloned().collect(),
+            mode: config.discovery.mode,
+            list_tokens: config.discovery.list_tokens,
             coming: crate::upstream::toolsets(config),
             lists: lists::Lists::default(),
             results: config.results.clone(),
             open_world_text: config.sanitize.open_world_text_bytes,
             dialogs: config.consent.dialogs,
+            installation: None,
             stop: CancellationToken::new(),
             cut: CancellationToken::new(),
         }
@@ -113,11 +120,28 @@ impl Server {
     }
 
     /// Whether a dialog of this process's clients counts as a human.
-    fn trusts_dialogs(&self) -> bool {
+    ///
+    /// What a client calls itself plays no part: an operator has said so for all, or for the
+    /// installation whose key this process was started with.
+    async fn trusts_dialogs(&self) -> bool {
         match (self.dialogs, self.transport) {
-            (Dialogs::None, _) | (Dialogs::Stdio, Transport::Http) => false,
+            (Dialogs::None, _) | (Dialogs::Installed | Dialogs::Stdio, Transport::Http) => false,
             (Dialogs::Stdio, Transport::Stdio) | (Dialogs::All, _) => true,
+            (Dialogs::Installed, Transport::Stdio) => {
+                let Some(key) = &self.installation else {
+                    return false;
+                };
+                // A state that cannot be read vouches for nobody.
+                let found = self.gateway.credential(key, CredentialKind::Dialog).await;
+                found.is_ok_and(|credential| credential.is_some())
+            }
         }
+    }
+
+    /// Names the installed client that started this process.
+    fn started_by(mut self, installation: Option<String>) -> Self {
+        self.installation = installation;
+        self
     }
 
     /// Refuses what the command line selects but does not exist, before anyone connects.
@@ -164,6 +188,10 @@ struct Reply {
     result: Result<String, RpcError>,
     /// What the gate wants to hear of once the answer has arrived.
     undelivered: Option<CallId>,
+    /// Whether it is the result of a call that failed.
+    is_tool_error: bool,
+    /// The code of the call's envelope, if it failed.
+    failure: Option<ErrorCode>,
 }
 
 impl From<Result<String, RpcError>> for Reply {
@@ -171,6 +199,8 @@ impl From<Result<String, RpcError>> for Reply {
         Self {
             result,
             undelivered: None,
+            is_tool_error: false,
+            failure: None,
         }
     }
 }
@@ -200,7 +230,7 @@ impl Server {
                 if odd {
                     "odd".clone_into(&mut exchange.caller.session.handle);
                 }
-                let code = tollgate_core::ErrorCode::MalformedRequest;
+                let code = ErrorCode::MalformedRequest;
                 let refused = self.gateway.refuse(&exchange.caller, code, &error.message);
                 Box::pin(refused).await;
             }
@@ -225,8 +255,9 @@ impl Server {
     }
 
     async fn dispatch(&self, exchange: &mut Exchange) -> Reply {
-        let spelling = names::spelling(self.names, exchange.client.name.as_deref());
+        let spelling = clients::spelling(self.names, exchange.client.name.as_deref());
         exchange.caller.spelling = spelling;
+        exchange.caller.results = clients::results(&self.results, &exchange.client);
         exchange.caller.asks = exchange.client.asks;
         if exchange.caller.profile.is_none() {
             exchange

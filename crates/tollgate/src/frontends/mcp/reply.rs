@@ -138,6 +138,8 @@ pub(super) fn error(exchange: &Exchange, failure: &Failure) -> RpcError {
         | ErrorCode::MalformedRequest
         | ErrorCode::InvalidArguments
         | ErrorCode::InputRejected
+        | ErrorCode::MissingInputs
+        | ErrorCode::PlaceholderInArgument
         | ErrorCode::StateRejected
         | ErrorCode::RequestTooLarge
         | ErrorCode::InputRequired
@@ -146,6 +148,7 @@ pub(super) fn error(exchange: &Exchange, failure: &Failure) -> RpcError {
         | ErrorCode::PolicyError
         | ErrorCode::TrustLevelNotAllowed
         | ErrorCode::ConfirmationRequired
+        | ErrorCode::CannotBeShown
         | ErrorCode::Unauthorized
         | ErrorCode::BudgetExceeded => code::DENIED,
         ErrorCode::Overloaded | ErrorCode::RateLimited => code::OVERLOADED,
@@ -154,6 +157,7 @@ pub(super) fn error(exchange: &Exchange, failure: &Failure) -> RpcError {
         | ErrorCode::Interrupted
         | ErrorCode::InvalidOutput
         | ErrorCode::OutputTooLarge
+        | ErrorCode::ResultTooLarge
         | ErrorCode::Unavailable
         | ErrorCode::ProviderClosed
         | ErrorCode::ConnectionLost
@@ -162,6 +166,8 @@ pub(super) fn error(exchange: &Exchange, failure: &Failure) -> RpcError {
         | ErrorCode::ToolFailed
         | ErrorCode::Unsupported
         | ErrorCode::StoreUnavailable
+        | ErrorCode::StoreHeld
+        | ErrorCode::StateNotAcknowledged
         | ErrorCode::StoreCorrupt
         | ErrorCode::Internal => code::INTERNAL,
     };

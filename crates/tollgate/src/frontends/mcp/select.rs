@@ -4,25 +4,30 @@
 //! command line, that over the configuration. What is left out of a list can still be
 //! called; only policy, profile and scope refuse.
 
+mod extent;
+
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use tollgate_core::ToolName;
 use tollgate_engine::Listing;
 
 use super::rpc::RpcError;
-use crate::config::{Discovery, Schemas};
+use crate::config::{Discovery, DiscoveryMode, Schemas};
 
-/// The toolsets that every list holds: search, describe and call, and guided sessions,
-/// whose tools exist only where there is knowledge.
-const ALWAYS: [&str; 2] = ["discovery", "knowledge"];
+pub(super) use extent::{Extent, Extents};
+
 /// The name that stands for every toolset.
 const ALL: &str = "all";
 
 /// What somebody wants to see; nothing said is nothing changed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Selection {
+    /// Toolsets a client asks for, itself or by its command line or address.
     pub(crate) toolsets: Option<Vec<String>>,
+    /// Toolsets that the configuration names, for clients that ask for none.
+    pub(crate) configured: Vec<String>,
     pub(crate) allow_tools: Option<Vec<String>>,
     pub(crate) exclude_tools: Option<Vec<String>>,
     pub(crate) profile: Option<String>,
@@ -35,7 +40,7 @@ pub(crate) struct Selection {
 impl Selection {
     pub(super) fn of_config(discovery: &Discovery) -> Self {
         Self {
-            toolsets: Some(discovery.toolsets.clone()),
+            configured: discovery.toolsets.clone(),
             pinned: discovery.pinned.clone(),
             schemas: Some(discovery.schemas),
             ..Self::default()
@@ -69,6 +74,7 @@ impl Selection {
         };
         Ok(Self {
             toolsets,
+            configured: Vec::new(),
             allow_tools: names("allow_tools")?,
             exclude_tools: names("exclude_tools")?,
             profile: match params.get("profile") {
@@ -81,7 +87,8 @@ impl Selection {
                 None | Some(Value::Null) => None,
                 Some(word) => {
                     let known = word.as_str().and_then(schemas_named);
-                    let wrong = || RpcError::invalid_params("`schemas` is `full` or `brief`");
+                    let wrong =
+                        || RpcError::invalid_params("`schemas` is `auto`, `full` or `brief`");
                     Some(known.ok_or_else(wrong)?)
                 }
             },
@@ -118,6 +125,7 @@ impl Selection {
     pub(super) fn over(self, other: &Self) -> Self {
         Self {
             toolsets: self.toolsets.or_else(|| other.toolsets.clone()),
+            configured: [self.configured, other.configured.clone()].concat(),
             allow_tools: self.allow_tools.or_else(|| other.allow_tools.clone()),
             exclude_tools: match (self.exclude_tools, &other.exclude_tools) {
                 (Some(mut own), Some(others)) => {
@@ -155,14 +163,14 @@ impl Selection {
             .collect();
         known.sort_unstable();
         known.dedup();
-        let toolsets = self.toolsets.iter().flatten();
+        let toolsets = self.toolsets.iter().flatten().chain(&self.configured);
         if let Some(odd) = toolsets
             .into_iter()
             .find(|set| !known.contains(&set.as_str()))
         {
             let shown: String = odd.chars().take(64).collect();
             let message = format!("Invalid toolset: there is no toolset `{shown}`");
-            return Err(RpcError::invalid_params(message).with(json!({"toolsets": known})));
+            return Err(RpcError::invalid_params(message).with(known_as("toolsets", &known)));
         }
         if let Some(odd) = self
             .profile
@@ -171,13 +179,13 @@ impl Selection {
         {
             let shown: String = odd.chars().take(64).collect();
             let message = format!("Invalid profile: there is no profile `{shown}`");
-            return Err(RpcError::invalid_params(message).with(json!({"profiles": profiles})));
+            return Err(RpcError::invalid_params(message).with(known_as("profiles", profiles)));
         }
         Ok(())
     }
 
-    /// Whether a tool is on the list.
-    pub(super) fn shows(&self, listing: &Listing) -> bool {
+    /// Whether a tool is on a list that holds this much.
+    pub(super) fn shows(&self, extent: &Extent<'_>, listing: &Listing) -> bool {
         let spec = &listing.spec;
         let matches =
             |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, &spec.name));
@@ -191,39 +199,32 @@ impl Selection {
         {
             return false;
         }
-        let wanted = self.toolsets.as_deref().unwrap_or_default();
-        let named = spec.toolsets.iter().any(|set| wanted.contains(set));
-        let all = wanted.iter().any(|set| set == ALL) && !spec.requires_explicit_toolset;
-        let always = spec
-            .toolsets
-            .iter()
-            .any(|set| ALWAYS.contains(&set.as_str()));
-        named || all || always || matches(&self.pinned)
+        extent.holds(spec) || matches(&self.pinned)
     }
 
     /// What was used, for whoever wonders.
-    pub(super) fn used(&self) -> Value {
+    pub(super) fn used(&self, mode: DiscoveryMode, extent: &Extent<'_>) -> Value {
         let mut used = json!({
-            "toolsets": self.toolsets.as_deref().unwrap_or_default(),
+            "toolsets": extent.toolsets,
             "allow_tools": self.allow_tools.as_deref().unwrap_or_default(),
             "exclude_tools": self.exclude_tools.as_deref().unwrap_or_default(),
             "profile": self.profile,
         });
-        if self.is_brief() {
+        if extent.brief {
             used["schemas"] = json!(Schemas::Brief);
         }
+        if self.toolsets.is_none() {
+            used["mode"] = json!(mode);
+            used["servers"] = json!(extent.servers);
+        }
         used
-    }
-
-    /// Whether only the least of each tool is shown.
-    pub(super) fn is_brief(&self) -> bool {
-        self.schemas == Some(Schemas::Brief)
     }
 }
 
 /// How much of each tool is shown, by its word.
 pub(crate) fn schemas_named(word: &str) -> Option<Schemas> {
     match word {
+        "auto" => Some(Schemas::Auto),
         "full" => Some(Schemas::Full),
         "brief" => Some(Schemas::Brief),
         _ => None,
@@ -265,6 +266,11 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
+/// What there is instead, also under the name that lists of tools have for it.
+fn known_as(name: &str, known: &(impl Serialize + ?Sized)) -> Value {
+    json!({name: known, format!("available_{name}"): known})
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,9 +297,9 @@ mod tests {
         assert_eq!(used.profile.as_deref(), Some("p"));
         assert_eq!(used.pinned, vec!["x.y".to_owned()]);
         let brief = Selection::of_query("schemas=brief").unwrap();
-        assert!(brief.clone().over(&config).is_brief());
+        assert_eq!(brief.clone().over(&config).schemas, Some(Schemas::Brief));
         let full = Selection::of_params(&json!({"schemas": "full"})).unwrap();
-        assert!(!full.over(&brief).is_brief());
+        assert_eq!(full.over(&brief).schemas, Some(Schemas::Full));
     }
 
     #[test]

@@ -90,9 +90,17 @@ struct Connection {
 }
 
 /// Serves one client until it closes its side.
-pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit, Stop> {
+pub(crate) async fn run(
+    selection: Selection,
+    installation: Option<String>,
+    scene: &Scene<'_>,
+) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     wired.attend();
+    signal::ignore_hangups(wired.log());
+    for permit in wired.unlogged_permits() {
+        scene.console.note(&permit.to_string());
+    }
     wired.runs.work();
     let server = Server::new(
         wired.gateway.clone(),
@@ -100,7 +108,8 @@ pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit,
         selection,
         Transport::Stdio,
     )
-    .with_tasks(&wired.runs);
+    .with_tasks(&wired.runs)
+    .started_by(installation);
     if let Err(error) = server.check_selection() {
         wired.close().await;
         return Err(Stop::usage(super::shown(&error)));
@@ -109,7 +118,7 @@ pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit,
     let gone = CancellationToken::new();
     let writer = tokio::spawn(write(written, gone.clone()));
     let connection = Arc::new(Connection {
-        caller: own(scene),
+        caller: own(scene)?,
         server,
         out,
         conversation: Mutex::default(),
@@ -126,17 +135,17 @@ pub(crate) async fn run(selection: Selection, scene: &Scene<'_>) -> Result<Exit,
 }
 
 /// The process is the session, unless somebody names a stored one.
-fn own(scene: &Scene<'_>) -> Caller {
-    match &scene.named {
+fn own(scene: &Scene<'_>) -> Result<Caller, Stop> {
+    Ok(match &scene.named {
         Some(named) => Caller {
             lifetime: Lifetime::Stored,
             ..caller(principal(), named, TrustLevel::Local)
         },
         None => {
-            let handle = format!("stdio-{}", random_hex(8));
+            let handle = format!("stdio-{}", random_hex(8)?);
             caller(principal(), &handle, TrustLevel::Local)
         }
-    }
+    })
 }
 
 /// Writes messages in order, as many at once as there are.

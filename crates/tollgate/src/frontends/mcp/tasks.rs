@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use tollgate_core::{Deferral, ErrorCode, Payload};
 use tollgate_engine::{
-    Decided, Disposition, Request,
+    Decided, Disposition, Request, can_be_granted_for_session,
     runs::{Runs, Task, TaskAsk, TaskState, WaitingFor},
 };
 
 use super::{
-    Exchange, Reply, Server, call, consent, era, input, reply,
+    Exchange, Reply, Server, call,
+    consent::{self, Reaction},
+    era, input, reply,
     rpc::{RpcError, code},
 };
 
@@ -124,6 +126,7 @@ const fn is_broken(disposition: &Disposition) -> bool {
                         | ErrorCode::Interrupted
                         | ErrorCode::Internal
                         | ErrorCode::StoreUnavailable
+                        | ErrorCode::StoreHeld
                         | ErrorCode::StoreCorrupt
                 )
         }
@@ -209,9 +212,10 @@ fn requests(exchange: &Exchange, asks: &[TaskAsk]) -> Value {
     for ask in asks {
         match ask {
             TaskAsk::Human(waiting) if exchange.client.asks.elicitation => {
-                let params = consent::form(&Value::Object(waiting.preview.clone()));
-                let ask = json!({"method": "elicitation/create", "params": params});
-                all.insert(waiting.approval_id.clone(), ask);
+                if let Some(params) = consent::form(&Value::Object(waiting.preview.clone())) {
+                    let ask = json!({"method": "elicitation/create", "params": params});
+                    all.insert(waiting.approval_id.clone(), ask);
+                }
             }
             TaskAsk::Caller { id, ask } if exchange.client.asks.can(ask) => {
                 let (method, params) = input::spelled(ask);
@@ -250,28 +254,28 @@ async fn updated(server: &Server, exchange: &Exchange) -> Result<String, RpcErro
     Ok(reply::dressed(exchange, Map::new()))
 }
 
-/// A dialog's answer counts where the operator trusts it; elsewhere the question stays open.
+/// A decision in a dialog counts where the operator trusts it; without one, and elsewhere, the
+/// question stays open.
 async fn decide(
     server: &Server,
     exchange: &Exchange,
     waiting: &WaitingFor,
     answer: &Payload,
 ) -> Result<(), tollgate_core::StoreError> {
-    let Some(granted) = consent::granted(answer).filter(|_| server.trusts_dialogs()) else {
+    let Some(Reaction::Decided(decided)) = consent::reaction_of(answer) else {
         return Ok(());
     };
+    if !server.trusts_dialogs().await {
+        return Ok(());
+    }
     let gateway = &server.gateway;
     let Some(asked) = gateway.store().approval(&waiting.approval_id).await? else {
         return Ok(());
     };
-    if asked.session != exchange.caller.session {
+    let is_offered = decided != Decided::ToolForSession || can_be_granted_for_session(&asked);
+    if asked.session != exchange.caller.session || !is_offered {
         return Ok(());
     }
-    let decided = if granted {
-        Decided::Once
-    } else {
-        Decided::Denied
-    };
     match gateway
         .decide(&asked, &decided, &consent::by(server, exchange))
         .await

@@ -9,9 +9,9 @@ use tollgate_engine::{Catalog, Listing};
 use super::{
     Exchange, Server,
     lists::{Key, Prepared},
-    pages, reply,
+    pages, reply, results,
     rpc::RpcError,
-    select::Selection,
+    select::{Extent, Extents, Selection},
 };
 
 /// `tools/list`.
@@ -24,10 +24,9 @@ pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcEr
         result.insert("nextCursor".to_owned(), Value::String(cursor));
     }
     reply::reusable(exchange, &mut result);
-    result.insert(
-        "_meta".to_owned(),
-        json!({"tollgate/list": server.gateway.cleaner().value(&selection.used())}),
-    );
+    let mut used = list.used.clone();
+    used["available_profiles"] = json!(server.profiles);
+    result.insert("_meta".to_owned(), json!({"tollgate/list": used}));
     let rest = reply::dressed(exchange, result);
     let tools = list.entries[page].join(",");
     Ok(format!(r#"{{"tools":[{tools}],{}"#, &rest[1..]))
@@ -44,42 +43,74 @@ fn prepared(
         return Ok(list);
     }
     let gateway = &server.gateway;
-    let shown = gateway.list_where(&exchange.caller, |listing| selection.shows(listing));
+    let catalog = gateway.catalog();
+    let Extents { wider, least } = selection.extents(server.mode, server.list_tokens);
+    let fitting = wider.into_iter().find_map(|extent| {
+        let entries = printed(server, exchange, &catalog, selection, &extent)?;
+        Some((entries, extent))
+    });
+    let (listed, extent) = fitting.unwrap_or_else(|| {
+        let entries = printed(server, exchange, &catalog, selection, &least);
+        (entries.unwrap_or_default(), least)
+    });
     let check = |listings: &[Arc<Listing>]| {
         let known = listings.iter().map(|listing| &**listing);
         selection.check(known, &server.coming, &server.profiles)
     };
+    let (shown, entries): (Vec<_>, Vec<_>) = listed.into_iter().unzip();
     // A toolset that shows nothing may still be known.
     if check(&shown).is_err() {
         check(&gateway.list(&exchange.caller))?;
     }
-    let catalog = gateway.catalog();
     let spelling = exchange.caller.spelling;
-    let id = pages::list_id(shown.iter().map(|listing| spelling.of(&listing.spec.name)));
-    let print = |listing: &Arc<Listing>| {
-        let off = gateway.inactive_reason(selection.profile.as_deref(), listing);
-        let mut entry = entry(&listing.spec, exchange, &catalog, off);
-        // What may be shortened is answered in another form than its owner promises.
-        if server.results.spill_native && listing.spec.shape == Shape::Native {
-            drop(
-                entry
-                    .as_object_mut()
-                    .map(|it| it.shift_remove("outputSchema")),
-            );
-        }
-        if selection.is_brief() {
-            shorten(&mut entry);
-        }
-        listing.spec.spelled.print(&entry)
-    };
-    let entries = shown.iter().map(print).collect();
-    let list = Arc::new(Prepared::new(key, entries, id));
+    let id = pages::list_id(
+        shown
+            .iter()
+            .map(|listing| catalog.name_of(&listing.spec.name, spelling)),
+    );
+    let used = gateway
+        .cleaner()
+        .value(&selection.used(server.mode, &extent));
+    let list = Arc::new(Prepared::new(key, entries, used, id));
     server.lists.keep(&list);
     Ok(list)
 }
 
+/// Every tool of a list of this extent, printed; nothing if the list is longer than it may be.
+fn printed(
+    server: &Server,
+    exchange: &Exchange,
+    catalog: &Catalog,
+    selection: &Selection,
+    extent: &Extent<'_>,
+) -> Option<Vec<(Arc<Listing>, String)>> {
+    let gateway = &server.gateway;
+    let wanted = |listing: &Listing| selection.shows(extent, listing);
+    let mut entries = Vec::new();
+    let mut bytes = 0;
+    for listing in gateway.visible(catalog, &exchange.caller, wanted) {
+        let off = gateway.inactive_reason(selection.profile.as_deref(), listing);
+        let mut entry = entry(exchange, &listing.spec, catalog, off);
+        if extent.brief {
+            shorten(&mut entry);
+        }
+        bytes += read_bytes(&entry);
+        if !extent.fits(bytes) {
+            return None;
+        }
+        entries.push((Arc::clone(listing), listing.spec.spelled.print(&entry)));
+    }
+    Some(entries)
+}
+
+/// How much of an entry a client shows to its model.
+fn read_bytes(entry: &Value) -> usize {
+    let read = ["name", "description", "inputSchema"];
+    read.map(|part| entry[part].to_string().len()).iter().sum()
+}
+
 /// One tool as it is listed.
-fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<String>) -> Value {
+fn entry(exchange: &Exchange, spec: &ToolSpec, catalog: &Catalog, off: Option<String>) -> Value {
     let mut meta = json!({"tollgate/name": spec.name.as_str(), "tollgate/active": off.is_none()});
     if let Some(reason) = &off {
         meta["tollgate/inactive_reason"] = json!(reason);
@@ -88,15 +119,23 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<St
         meta["ui"] = json!({"resourceUri": page});
     }
     let mut tool = json!({
-        "name": exchange.caller.spelling.of(&spec.name),
+        "name": catalog.name_of(&spec.name, exchange.caller.spelling),
         "title": spec.title,
         "description": catalog.spelled(&spec.description, exchange.caller.spelling),
-        "inputSchema": spec.input_schema,
+        "inputSchema": with_object_members(match spec.shape {
+            Shape::Data => bare(&spec.input_schema, &GUARDS),
+            Shape::Native | Shape::Wrapped => Value::clone(&spec.input_schema),
+        }),
     });
-    match (spec.shape, &spec.output_schema) {
-        (Shape::Data, _) => tool["outputSchema"] = loose_envelope(),
-        (Shape::Native, Some(schema)) => tool["outputSchema"] = Value::clone(schema),
-        (Shape::Native, None) => {}
+    if let Some(schema) = results::listed_schema(spec, exchange.caller.results) {
+        // A model is not shown it, and programs need no prose; all of it is in `tools.describe`.
+        let is_ours = spec.shape == Shape::Data;
+        let schema = if is_ours {
+            bare(&schema, &PROSE)
+        } else {
+            schema
+        };
+        tool["outputSchema"] = with_object_members(schema);
     }
     for (name, said) in &spec.more {
         if tool.get(name).is_none() && name != "annotations" && name != "_meta" {
@@ -120,12 +159,27 @@ fn entry(spec: &ToolSpec, exchange: &Exchange, catalog: &Catalog, off: Option<St
     for name in ["annotations", "_meta"] {
         let theirs = spec.more.get(name).and_then(Value::as_object);
         for (key, said) in theirs.into_iter().flatten() {
-            if tool[name].get(key).is_none() {
+            // A tool of ours says what it says on purpose; no other takes back what we say of it.
+            if spec.shape == Shape::Data || tool[name].get(key).is_none() {
                 tool[name][key] = said.clone();
             }
         }
     }
     tool
+}
+
+/// The same schema without `true` and `false` for a member: some clients take no whole list of
+/// tools in which they stand.
+fn with_object_members(mut schema: Value) -> Value {
+    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for member in members.into_iter().flat_map(Map::values_mut) {
+        match member.as_bool() {
+            Some(true) => *member = json!({}),
+            Some(false) => *member = json!({"not": {}}),
+            None => {}
+        }
+    }
+    schema
 }
 
 /// Leaves of a tool what it takes to choose and call it.
@@ -135,7 +189,7 @@ fn shorten(tool: &mut Value) {
         let first = first.unwrap_or_else(|| text.to_owned());
         tool["description"] = Value::String(first);
     }
-    tool["inputSchema"] = bare(&tool["inputSchema"]);
+    tool["inputSchema"] = bare(&tool["inputSchema"], &PROSE);
     let hints = tool.get_mut("annotations");
     if let Some(hints) = hints.and_then(Value::as_object_mut) {
         keep_telling(hints);
@@ -161,16 +215,21 @@ fn keep_telling(hints: &mut Map<String, Value>) {
     });
 }
 
-/// A schema without what is only for reading.
-fn bare(schema: &Value) -> Value {
-    const PROSE: [&str; 6] = [
-        "description",
-        "title",
-        "examples",
-        "default",
-        "$schema",
-        "$comment",
-    ];
+/// What of a schema is only for reading.
+const PROSE: [&str; 6] = [
+    "description",
+    "title",
+    "examples",
+    "default",
+    "$schema",
+    "$comment",
+];
+/// Upper bounds of our own texts and lists keep out what nobody means to send. They hold, and
+/// `tools.describe` shows them; a list would cost a model a tenth more with them.
+const GUARDS: [&str; 2] = ["maxLength", "maxItems"];
+
+/// A schema without some of its keywords.
+fn bare(schema: &Value, without: &[&str]) -> Value {
     const NAMED: [&str; 4] = [
         "properties",
         "patternProperties",
@@ -179,35 +238,26 @@ fn bare(schema: &Value) -> Value {
     ];
     let Some(fields) = schema.as_object() else {
         return match schema.as_array() {
-            Some(all) => all.iter().map(bare).collect(),
+            Some(all) => all.iter().map(|one| bare(one, without)).collect(),
             None => schema.clone(),
         };
     };
     let kept = fields
         .iter()
-        .filter(|(name, _)| !PROSE.contains(&name.as_str()));
+        .filter(|(name, _)| !without.contains(&name.as_str()));
     let kept = kept.map(|(name, below)| {
         let shown = match (NAMED.contains(&name.as_str()), below.as_object()) {
             // These hold schemas by names of the tool's own choosing.
             (true, Some(by_name)) => by_name
                 .iter()
-                .map(|(own, schema)| (own.clone(), bare(schema)))
+                .map(|(own, schema)| (own.clone(), bare(schema, without)))
                 .collect(),
             _ if ["enum", "const", "required"].contains(&name.as_str()) => below.clone(),
-            _ => bare(below),
+            _ => bare(below, without),
         };
         (name.clone(), shown)
     });
     Value::Object(kept.collect())
-}
-
-/// What every answer fits, errors included; the whole schema is for `tools.describe`.
-fn loose_envelope() -> Value {
-    json!({
-        "type": "object",
-        "required": ["ok", "status"],
-        "properties": {"ok": {"type": "boolean"}, "status": {"type": "string"}, "data": {}, "error": {}},
-    })
 }
 
 #[cfg(test)]
@@ -243,6 +293,19 @@ mod tests {
             },
         });
         assert_eq!(tool, expected);
+    }
+
+    #[test]
+    fn members_of_a_listed_schema_are_objects() {
+        let schema =
+            json!({"type": "object", "properties": {"a": true, "b": false, "c": {"type": "null"}}});
+        let listed = with_object_members(schema);
+        let members = json!({"a": {}, "b": {"not": {}}, "c": {"type": "null"}});
+        assert_eq!(listed["properties"], members);
+        assert_eq!(
+            with_object_members(json!({"type": "object"})),
+            json!({"type": "object"})
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Site, ask, both_ways, ended, run, world};
+use super::{Site, ask, both_ways, ended, fits, run, world};
 use crate::support::{Lines, TestEnv};
 
 #[test]
@@ -48,6 +48,22 @@ fn plain_pages_are_read_over_http_and_the_others_in_the_browser() {
     );
     assert_eq!(kept["items"], run["result"]["items"]);
     assert!(kept["finishedAt"].is_string(), "{kept:#}");
+    fits(&mut lines, "batch_extract_pages", &run["result"]);
+    // Over HTTP and in the browser a page has the same content, but for what only one can tell.
+    let names = |at: usize| -> Vec<&String> {
+        let content = items[at]["content"].as_object().unwrap();
+        content.keys().collect()
+    };
+    assert_eq!(names(0), names(1), "{run:#}");
+    for item in items.iter().take(2) {
+        let sections = item["content"]["sections"].as_array().unwrap();
+        assert_eq!(
+            sections.len() as u64,
+            item["contentSections"].as_u64().unwrap()
+        );
+        let shows = |it: &Value| it["text"].as_str().unwrap().contains("ferry");
+        assert!(sections.iter().any(shows), "{run:#}");
+    }
     lines.end();
     lines.wait();
     env.whole();
@@ -141,11 +157,10 @@ fn what_is_wanted_of_a_page_is_what_comes() {
     );
     let plain = json!([site.url("/plain")]);
     let item = first(json!({"urls": plain, "extract": {"maxContentLength": 40}}));
-    assert_eq!(
-        item["content"]["text"].as_str().unwrap().chars().count(),
-        40,
-        "{item}"
-    );
+    let sections = item["content"]["sections"].as_array().unwrap().iter();
+    let texts: String = sections.map(|it| it["text"].as_str().unwrap()).collect();
+    assert_eq!(texts.chars().count(), 40, "{item}");
+    assert_eq!(item["content"]["truncated"], true, "{item}");
     let item = first(json!({"urls": plain, "engine": "http", "extract": {"content": false}}));
     assert_eq!(
         (&item["title"], &item["content"]),
@@ -179,10 +194,15 @@ fn an_item_that_fails_says_which_way_it_failed_and_half_of_them_is_too_much() {
         ran["error"]["errorCode"], "STEP_EXECUTION_FAILED",
         "{ran:#}"
     );
-    let items = &ran["error"]["details"]["result"]["items"];
+    assert_eq!(ran["data"]["status"], "failed", "{ran:#}");
+    let items = &ran["data"]["result"]["items"];
     assert_eq!(
         (&items[0]["success"], &items[1]["engine"]),
         (&json!(true), &json!("http"))
+    );
+    assert_eq!(
+        items[1]["error"]["errorCode"], "INVALID_PARAMETER",
+        "{ran:#}"
     );
     lines.end();
     lines.wait();
@@ -309,7 +329,7 @@ fn the_lists_of_the_browser_bind_pages_that_are_read_without_it() {
             ran["error"]["errorCode"], "STEP_EXECUTION_FAILED",
             "{ran:#}"
         );
-        let item = &ran["error"]["details"]["result"]["items"][0];
+        let item = &ran["data"]["result"]["items"][0];
         assert!(
             item["error"].to_string().contains("the operator denies"),
             "{ran:#}"
@@ -370,6 +390,13 @@ fn a_run_that_is_called_off_in_the_middle_ends_as_canceled() {
     site.open();
     let over = ended(&mut lines, &id);
     assert_eq!(over["status"], "canceled", "{over:#}");
+    // What was under way was read; what had not begun is no failure.
+    let result = &over["result"];
+    let summary = json!({"total": 6, "succeeded": 2, "failed": 0, "skipped": 4});
+    assert_eq!(result["summary"], summary, "{over:#}");
+    let last = json!({"url": site.url("/held/5"), "success": false, "skipped": true});
+    assert_eq!(result["items"][5], last, "{over:#}");
+    fits(&mut lines, "batch_extract_pages", result);
     let asked = site.state.asked.lock().unwrap().clone();
     assert!(!asked.iter().any(|it| it == "/held/5"), "{asked:?}");
     lines.end();

@@ -107,7 +107,8 @@ fn what_a_search_finds_is_read() {
     let read: Vec<&Value> = items.iter().filter(|it| it["success"] == true).collect();
     assert_eq!(read.len(), 4);
     for item in read {
-        let text = item["content"]["text"].as_str().unwrap();
+        let sections = item["content"]["sections"].as_array().unwrap().iter();
+        let text: String = sections.map(|it| it["text"].as_str().unwrap()).collect();
         assert!(!text.is_empty() && text.chars().count() <= 300, "{item}");
         assert!(
             item["title"].is_string() && item["snippet"].is_string(),

@@ -101,24 +101,106 @@ fn a_login_that_fails_says_why_and_leaves_no_session() {
         ran["error"]["errorCode"], "STEP_EXECUTION_FAILED",
         "{ran:#}"
     );
+    assert_eq!(details["stepErrorCode"], "ELEMENT_NOT_FOUND", "{ran:#}");
+    let result = &ran["data"]["result"];
     assert_eq!(
-        details["stepErrorCode"], "TPL_LOGIN_FIELD_NOT_FOUND",
-        "{ran:#}"
-    );
-    assert_eq!(
-        (
-            &details["result"]["success"],
-            &details["result"]["sessionId"]
-        ),
+        (&result["success"], &result["sessionId"]),
         (&json!(false), &Value::Null)
     );
     let wrong = json!({"successIndicator": {"type": "urlContains", "value": "/inside"}});
     let ran = agreed(&env, &mut lines, &inputs(&site, "wrong", &wrong), "sync");
-    assert_eq!(
-        ran["error"]["details"]["stepErrorCode"], "NAVIGATION_TIMEOUT",
-        "{ran:#}"
-    );
+    sees(&ran, "Log in", &site.url("/account"));
     assert_eq!(sessions(&env), Vec::<String>::new());
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+}
+
+/// A login that failed names the page that came instead.
+#[track_caller]
+fn sees(ran: &Value, title: &str, url: &str) {
+    assert_eq!(ran["data"]["status"], "failed", "{ran:#}");
+    let error = &ran["data"]["error"];
+    assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{ran:#}");
+    let details = &error["details"];
+    assert_eq!(details["stepErrorCode"], "EXECUTION_ERROR", "{ran:#}");
+    let said = error["error"].as_str().unwrap();
+    assert!(said.contains("the login did not work"), "{said}");
+    assert!(said.contains(title) && said.contains(url), "{said}");
+    assert_eq!(ran["data"]["result"]["success"], false, "{ran:#}");
+}
+
+#[test]
+fn a_wrong_password_is_a_failure_also_where_nobody_said_what_success_looks_like() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let cases = [
+        (
+            "/account",
+            json!(null),
+            "Log in",
+            "still asks for a password",
+        ),
+        (
+            "/account",
+            json!({"type": "stable"}),
+            "Log in",
+            "still asks for a password",
+        ),
+        ("/account/strict", json!(null), "Denied", "answered 401"),
+    ];
+    for (path, sign, title, why) in cases {
+        let mut inputs = inputs(&site, "wrong", &json!({"startUrl": site.url(path)}));
+        let fields = inputs.as_object_mut().unwrap();
+        fields.remove("successIndicator");
+        if !sign.is_null() {
+            fields.insert("successIndicator".to_owned(), sign);
+        }
+        let ran = agreed(&env, &mut lines, &inputs, "sync");
+        sees(&ran, title, &site.url(path));
+        let said = ran["data"]["error"]["error"].as_str().unwrap();
+        assert!(said.contains(why), "{said}");
+        assert_eq!(sessions(&env), Vec::<String>::new(), "{path}");
+        // With the right one it works, and nobody can tell more.
+        let fields = inputs.as_object_mut().unwrap();
+        fields["credentials"]["password"] = SESAME.into();
+        let ran = agreed(&env, &mut lines, &inputs, "sync");
+        let result = &ran["data"]["result"];
+        assert_eq!(result["loginState"], "unknown", "{ran:#}");
+        let close = json!({"sessionId": result["sessionId"]});
+        ask(&mut lines, "browser.close_session", close);
+    }
+    lines.end();
+    lines.wait();
+    nowhere(&env);
+}
+
+#[test]
+fn whoever_agrees_to_a_login_sees_as_whom_and_not_the_password() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    let mut inputs = inputs(&site, SESAME, &json!({}));
+    inputs["credentials"]["username"] = "anna@example.com".into();
+    let params = json!({"templateId": "login_keep_session", "inputs": inputs});
+    let refused = ask(&mut lines, "run_task_template", params);
+    let details = &refused["error"]["details"];
+    let shown = details["preview"]["arguments"].as_str().unwrap();
+    let masked = r#""password":"[REDACTED:argument, "#;
+    assert!(shown.contains(r#""username":"#), "{refused:#}");
+    assert!(shown.contains(masked), "{refused:#}");
+    assert!(!refused.to_string().contains(SESAME), "{refused:#}");
+    assert_eq!(
+        refused["error"]["errorCode"], "EXECUTION_ERROR",
+        "{refused:#}"
+    );
+    let own = "tool.gate.policy.confirmation_required";
+    assert_eq!(details["code"], own, "{refused:#}");
+    let id = approval_id(&refused);
+    let listed = env.run(&["approvals", "--json"]).exits(0).json();
+    assert!(listed.to_string().contains("anna@example.com"), "{listed}");
+    assert!(listed.to_string().contains(&id), "{listed}");
     lines.end();
     lines.wait();
     nowhere(&env);
@@ -165,7 +247,7 @@ fn a_login_says_whether_it_is_kept() {
     let failing =
         json!({"profile": "never", "fields": {"mode": "selector", "usernameSelector": "#nobody"}});
     let ran = agreed(&env, &mut lines, &inputs(&site, SESAME, &failing), "sync");
-    let told = &ran["error"]["details"]["result"];
+    let told = &ran["data"]["result"];
     assert_eq!(told["cookiesSaved"], false, "{ran:#}");
     lines.end();
     lines.wait();

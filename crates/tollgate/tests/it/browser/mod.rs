@@ -8,6 +8,8 @@ mod faults;
 mod lists;
 mod login;
 mod searches;
+mod signed;
+mod silent;
 mod tools;
 
 pub(crate) use faults::{browsers, kill};
@@ -26,6 +28,9 @@ use crate::support::{Lines, TestEnv};
 
 /// What Anna logs in with.
 pub(crate) const SESAME: &str = "open-sesame-4711";
+
+/// What has to stand behind `/plans` for it to answer.
+const SIGNED: &str = "token=Zk3vQ9wLr81xTn5Ym2Bc7Hd4";
 
 /// A site of a few pages; it ends with the test's process.
 pub(crate) struct Site {
@@ -106,7 +111,7 @@ fn serve(mut stream: TcpStream, state: &State) {
         }
     }
     if path.starts_with("/account") {
-        let answer = account(&mut stream, &head);
+        let answer = account(&mut stream, &head, path);
         drop(stream.write_all(answer.as_bytes()));
         return;
     }
@@ -126,8 +131,9 @@ fn serve(mut stream: TcpStream, state: &State) {
     drop(stream.write_all(answer.as_bytes()));
 }
 
-/// Who sends the right word gets a cookie, and who has the cookie sees the account.
-fn account(stream: &mut TcpStream, head: &str) -> String {
+/// Who sends the right word gets a cookie, and who has the cookie sees the account. Others see the
+/// form again, or at `/account/strict` nothing but a refusal.
+fn account(stream: &mut TcpStream, head: &str, path: &str) -> String {
     let lower = head.to_lowercase();
     let length = lower.split("content-length: ").nth(1);
     let length = length.and_then(|it| it.split("\r\n").next());
@@ -139,13 +145,20 @@ fn account(stream: &mut TcpStream, head: &str) -> String {
                 Content-Length: 0\r\nConnection: close\r\n\r\n"
             .to_owned();
     }
+    if !body.is_empty() && path == "/account/strict" {
+        let refusal = "<title>Denied</title><p>No.</p>";
+        return format!(
+            "HTTP/1.1 401 Unauthorized\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{refusal}",
+            refusal.len()
+        );
+    }
     let shown = match head.contains("visit=7") {
         true => {
             "<title>Account</title><h1 id=hello>Hello, Anna</h1><p id=visits></p>\
              <script>visits.textContent = 'Visits before: ' + (localStorage.visits ??= 0); localStorage.visits++</script>"
         }
         false => {
-            "<title>Log in</title><form method=post action=/account><label>Name <input name=user></label>\
+            "<title>Log in</title><form method=post><label>Name <input name=user></label>\
              <label>Word <input type=password name=word></label><button>Log in</button></form>"
         }
     };
@@ -159,6 +172,10 @@ fn page(path: &str) -> Option<(&'static str, String)> {
     let words = "The ferry leaves the old pier at noon, and it comes back before the sun is down. "
         .repeat(6);
     let body = match path.split("?no=").next().unwrap_or_default() {
+        "/guided/page" => {
+            include_str!("../../../../tollgate-providers/src/knowledge/page.html").to_owned()
+        }
+        "/guided" => tools::HOST.to_owned(),
         "/plain" => format!(
             "<title>Plain</title><article><h1>Plain</h1><p>{words}</p><p>{words}</p></article>"
         ),
@@ -227,6 +244,14 @@ fn page(path: &str) -> Option<(&'static str, String)> {
              bare.value = ''; target.replaceWith(bare); word.remove(); setTimeout(() => last.append(word), 80); }, {once: true})</script>"
                 .to_owned()
         }
+        // It names itself only once it is there.
+        "/late" => format!(
+            "<title>Loading</title><p>{words}</p><p id=more></p><script>let left = 8; const busy = setInterval(() => {{\
+             more.append(document.createElement('i')); if (!--left) {{clearInterval(busy); document.title = 'At rest'}}}}, 50)</script>"
+        ),
+        // What a signed address leads to, and a page with such an address.
+        "/signed" => format!("<title>Plans</title><p>The plans are at <a href=\"/plans?{SIGNED}\">/plans?{SIGNED}</a>.</p><p>{words}</p>"),
+        "/plans?token=Zk3vQ9wLr81xTn5Ym2Bc7Hd4" => format!("<title>Plans</title><p>{words}</p>"),
         "/north" => lamps("Lamps", &["Lamp", "From 5 crowns", "In stock"]),
         "/south" => lamps(" LAMPS ", &["Lamp", "From 6 crowns", "In stock"]),
         "/broken" | "/broken?2" | "/list/4" => return None,
@@ -291,7 +316,11 @@ fn run(lines: &mut Lines, template: &str, inputs: Value, mode: &str) -> Value {
 /// Looks at a run until it is over.
 fn ended(lines: &mut Lines, id: &Value) -> Value {
     loop {
-        let shown = ask(lines, "get_task_run", json!({"runId": id}));
+        let shown = ask(
+            lines,
+            "get_task_run",
+            json!({"runId": id, "includeSteps": true}),
+        );
         let status = shown["data"]["status"]
             .as_str()
             .unwrap_or_else(|| panic!("{shown:#}"));
@@ -300,6 +329,20 @@ fn ended(lines: &mut Lines, id: &Value) -> Value {
         }
         thread::sleep(std::time::Duration::from_millis(50));
     }
+}
+
+/// Asserts that the result of a run is what its template declares, closed schemas included.
+#[track_caller]
+fn fits(lines: &mut Lines, template: &str, result: &Value) {
+    let listed = ask(lines, "list_task_templates", json!({}));
+    let all = listed["data"]["templates"].as_array().unwrap();
+    let found = all.iter().find(|it| it["templateId"] == template).unwrap();
+    let validator = jsonschema::draft202012::new(&found["outputsSchema"]).unwrap();
+    let problems: Vec<String> = validator
+        .iter_errors(result)
+        .map(|it| format!("{}: {it}", it.instance_path()))
+        .collect();
+    assert!(problems.is_empty(), "{template}: {problems:#?}\n{result:#}");
 }
 
 /// Runs a template both ways; both have to come to the same result, which is given with the

@@ -164,13 +164,13 @@ fn templates_say_who_may_run_them_and_how_much_they_take() {
             "batch_extract_pages",
             &both,
             true,
-            json!({"maxUrls": 1000, "maxConcurrency": 5}),
+            json!({"maxUrls": 1000, "maxConcurrency": 5, "maxTimeoutMs": 900_000}),
         ),
         (
             "login_keep_session",
             &json!(["local"]),
             false,
-            json!({"maxConcurrency": 1}),
+            json!({"maxConcurrency": 1, "maxTimeoutMs": 120_000}),
         ),
         (
             "multi_tab_compare",
@@ -203,4 +203,51 @@ fn templates_say_who_may_run_them_and_how_much_they_take() {
     }
     lines.end();
     lines.wait();
+}
+
+/// A host of the page of guided sessions, which shows what stands on it.
+pub(super) const HOST: &str = r#"<title>Host</title><p id=seen></p><script>
+const state = {session_id: "s", knowledge_base: "tea", current_step: "root", response: "Which tea is it?", options: [{id: "green", description: "Green tea"}], path: ["root"], is_complete: false, warning: "There is no node called lost."};
+addEventListener("message", event => {
+  const frame = document.getElementById("frame");
+  const post = message => frame.contentWindow.postMessage({jsonrpc: "2.0", ...message}, "*");
+  const {id, method} = event.data;
+  if (method === "ui/initialize") post({id, result: {hostCapabilities: {serverTools: {}}}});
+  if (method === "ui/notifications/initialized") {
+    post({method: "ui/notifications/tool-result", params: {content: [{type: "text", text: JSON.stringify(state)}], structuredContent: state}});
+    const see = () => {
+      const text = frame.contentDocument.querySelector("main").innerText;
+      if (!text.includes("Which tea") && !text.includes("\u2715")) return setTimeout(see, 20);
+      document.getElementById("seen").textContent = text;
+      document.title = "Seen";
+    };
+    see();
+  }
+});
+</script><iframe id=frame src="/guided/page" style="height:400px"></iframe>"#;
+
+#[test]
+fn the_page_of_a_guided_session_shows_what_it_is_warned_of() {
+    let site = Site::start();
+    let env = world(&site);
+    let mut lines = Lines::start(&env, &[]);
+    ask(
+        &mut lines,
+        "browser.navigate",
+        json!({"url": site.url("/guided")}),
+    );
+    let seen = loop {
+        let seen = ask(&mut lines, "browser.get_page_content", json!({}));
+        let text = seen["data"].to_string();
+        if text.contains("\"Seen\"") {
+            break text;
+        }
+    };
+    for wanted in [
+        "Which tea is it?",
+        "Green tea",
+        "There is no node called lost.",
+    ] {
+        assert!(seen.contains(wanted), "{wanted}: {seen}");
+    }
 }

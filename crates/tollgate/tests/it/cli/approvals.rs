@@ -148,8 +148,8 @@ fn only_a_live_approver_token_counts() {
     refused("");
     refused(&token[..token.len() - 1]);
 
-    let expired = env.run(&["token", "create", "--approver", "--quiet", "--expires", "1"]);
-    let expired = expired.exits(0).out.trim().to_owned();
+    let expired = env.approver_with(&["--quiet", "--expires", "1"]);
+    let expired = expired.out.trim().to_owned();
     database(&env)
         .execute(
             "UPDATE credentials SET expires = 1 WHERE expires IS NOT NULL",

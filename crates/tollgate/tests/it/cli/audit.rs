@@ -41,7 +41,7 @@ fn an_untouched_log_is_whole() {
     assert_eq!(found["problems"], json!([]));
     assert!(found["anchored"].as_u64().unwrap() > 0);
     let people = env.run(&["audit", "verify"]).exits(0).out;
-    assert!(people.starts_with("whole: "));
+    assert!(people.starts_with("verified: "));
 }
 
 #[test]

@@ -147,8 +147,7 @@ fn a_limit_a_human_set_is_enforced() {
 #[test]
 fn tokens_are_shown_once_and_kept_as_digests() {
     let env = TestEnv::new();
-    let made = env.run(&["token", "create", "--approver", "--label", "desk", "--json"]);
-    let made = made.exits(0).json();
+    let made = env.approver_with(&["--label", "desk", "--json"]).json();
     let token = made["token"].as_str().unwrap();
     let id = made["id"].as_str().unwrap();
     let listed = env.run(&["token", "list"]).exits(0);
@@ -168,4 +167,96 @@ fn tokens_are_shown_once_and_kept_as_digests() {
     assert!(env.run(&["token", "list"]).exits(0).out.contains("ended"));
     let unknown = env.run(&["token", "revoke", "tk-nothing"]);
     assert_ne!(unknown.code, 0, "{unknown:?}");
+}
+
+/// Another call with an item of its own.
+fn leaks(env: &TestEnv, tool: &str, name: &str) -> String {
+    let text = format!("{name}@example.com, bob@example.com, eve@example.com");
+    let answer = env.ok(tool, &json!({"text": text}).to_string());
+    let items = answer["meta"]["review_items"].as_array().unwrap();
+    items[0].as_str().unwrap().to_owned()
+}
+
+/// The ids of the items that are open.
+fn open_items(env: &TestEnv) -> Vec<String> {
+    let listed = env.run(&["review", "list", "--json"]).exits(0).json();
+    let items = listed["items"].as_array().unwrap().iter();
+    items
+        .map(|it| it["item_id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn items_are_resolved_in_bulk_by_filter_by_a_human_only() {
+    let env = TestEnv::with_config(STRICT);
+    let one = leaks(&env, "text.lines", "ada");
+    let two = leaks(&env, "text.lines", "cyd");
+    let token = env.approver();
+    let resolve = |more: &[&str]| {
+        let mut words = vec!["review", "resolve", "approve", "--json"];
+        words.extend(more);
+        env.run(&words)
+    };
+    let mut alone = env.other("setsid", &["--wait", env!("CARGO_BIN_EXE_tollgate")]);
+    let alone = alone
+        .args(["review", "resolve", "approve", "--all"])
+        .output();
+    assert_eq!(alone.unwrap().status.code(), Some(2));
+    resolve(&["--token", &token]).exits(2);
+    resolve(&["--all", "--token", "tga_x"]).exits(2);
+    for nothing in [
+        ["--tool", "text.stats"],
+        ["--rule", "sensitive_tool"],
+        ["--before", "2001-01-01"],
+        ["--older-than", "30d"],
+    ] {
+        let ran = resolve(&[nothing[0], nothing[1], "--token", &token]).exits(2);
+        assert!(ran.err.contains("no open item fits"), "{}", ran.err);
+    }
+    for wrong in [["--before", "soon"], ["--older-than", "3 weeks"]] {
+        resolve(&[wrong[0], wrong[1], "--token", &token]).exits(2);
+    }
+    env.run(&[
+        "review", "resolve", &one, "approve", "--all", "--token", &token,
+    ])
+    .exits(2);
+    let mut open = open_items(&env);
+    open.sort_unstable();
+    let mut both = vec![one.clone(), two.clone()];
+    both.sort_unstable();
+    assert_eq!(open, both);
+
+    let filters = [
+        "--tool",
+        "text.lines",
+        "--rule",
+        "heavy_redaction",
+        "--before",
+        "2999-01-01",
+    ];
+    let note = ["--note", "all seen", "--token", &token];
+    let done = resolve(&[filters.as_slice(), note.as_slice()].concat()).exits(0);
+    let done = done.json();
+    assert_eq!(done["resolved"].as_array().unwrap().len(), 2, "{done}");
+    assert_eq!(open_items(&env), Vec::<String>::new());
+    let shown = env.run(&["review", "show", &one, "--json"]).exits(0).json();
+    assert_eq!(shown["resolution"], "approve");
+    assert_eq!(shown["note"], "all seen");
+    let rows = env.recorded();
+    let resolved = rows.iter().filter(|row| row["kind"] == "review");
+    assert_eq!(resolved.count(), 2, "each is in the log");
+
+    let three = leaks(&env, "text.lines", "dan");
+    let seen = at_a_terminal(
+        &env,
+        &["review", "resolve", "reject", "--all"],
+        str::to_owned,
+    );
+    assert_eq!(seen.ran.code, 0, "{seen:?}");
+    assert!(seen.shown.contains("RESOLVE"), "{}", seen.shown);
+    let shown = env
+        .run(&["review", "show", &three, "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(shown["resolution"], "reject");
 }

@@ -49,7 +49,10 @@ fn a_person_sees_the_diff_and_agrees_to_that_diff() {
     assert_eq!(seen.ran.code, 0, "{seen:?}");
     let shown = seen.shown.replace("\r\n", "\n");
     assert!(shown.contains("WHAT IT WOULD DO"), "{shown}");
-    assert!(shown.contains("  -First step.\n  +1st step.\n"), "{shown}");
+    assert!(
+        shown.contains("  | -First step.\n  | +1st step.\n"),
+        "{shown}"
+    );
     assert!(shown.contains("sha256"), "{shown}");
     // Another edit is another question.
     let other = proposed(&env, "Second", "2nd");
@@ -228,7 +231,7 @@ fn a_run_whose_diff_a_human_refuses_fails_and_writes_nothing() {
     let run = first["data"]["runId"].as_str().unwrap();
     let over = env.run(&["runs", "watch", run, "--json"]).exits(1).json();
     assert_eq!(over["error"]["details"]["failedStep"], "apply", "{over}");
-    assert_eq!(over["error"]["details"]["stepErrorCode"], "policy_denied");
+    assert_eq!(over["error"]["details"]["code"], "tool.gate.policy.denied");
     assert_eq!(guide(&env), GUIDE);
     env.whole();
 }

@@ -69,7 +69,7 @@ fn a_healthy_place_is_healthy() {
         env.ok("text.stats", r#"{"text":"hello"}"#);
     }
     let people = env.run(&["doctor"]).exits(0).out;
-    assert!(people.contains("whole, 2 entries"), "{people}");
+    assert!(people.contains("verified, 2 entries"), "{people}");
     assert!(!people.contains('\u{1b}'));
 }
 

@@ -28,6 +28,7 @@ fn an_address_keeps_its_secret_out_of_the_log() {
     env.call("text.lines", &json!({ "texts": ADDRESS }).to_string(), &[])
         .exits(1);
     env.call(ADDRESS, "{}", &[]).exits(2);
+    env.run(&["tools", "list"]);
     let (text, lines) = log(&env);
     assert!(!text.contains(SECRET), "{text}");
     let about = |event: &str, field: &str| {
@@ -68,7 +69,7 @@ fn the_name_of_a_session_carries_no_secret_into_the_log() {
 #[test]
 fn a_provider_that_cannot_list_is_told_in_the_log_and_by_the_doctor() {
     let env = TestEnv::with_config(&[LOG, &section("lists", "legacy nolist", "")].concat());
-    env.ok("time.now", "{}");
+    env.run(&["tools", "list"]);
     let (text, lines) = log(&env);
     let line = lines
         .iter()

@@ -51,7 +51,7 @@ const CASES: &[(&[&str], i32, &[&str])] = &[
     (
         &["tools", "list", "--config", "nowhere.toml"],
         2,
-        &["nowhere.toml: cannot be read: No such file"],
+        &["nowhere.toml: there is no such file", "leave `--config`"],
     ),
     (
         &["token", "revoke", "tk-1"],

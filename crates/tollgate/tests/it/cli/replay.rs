@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::TestEnv;
+use crate::support::{TestEnv, approval_id};
 
 const STATS: (&str, &str) = ("text.stats", r#"{"text":"hello"}"#);
 
@@ -114,8 +114,8 @@ fn a_live_replay_calls_again_and_shows_the_difference() {
         (&json!(true), &json!([]))
     );
 
-    let clock = env.ok("time.now", "{}");
-    let call = id(&clock, "call_id");
+    let log = env.ok("audit.verify", "{}");
+    let call = id(&log, "call_id");
     let live = env
         .run(&["replay", &call, "--live", "--json"])
         .exits(1)
@@ -134,12 +134,109 @@ fn a_live_replay_calls_again_and_shows_the_difference() {
 }
 
 #[test]
+fn what_differs_in_every_answer_is_not_compared() {
+    let env = TestEnv::new();
+    let clock = env.ok("time.now", "{}");
+    let live = env.run(&["replay", &id(&clock, "call_id"), "--live", "--json"]);
+    let again = live.exits(0).json()["steps"][0]["again"].clone();
+    assert_eq!(
+        (&again["same"], &again["difference"]),
+        (&json!(true), &json!([]))
+    );
+}
+
+#[test]
+fn a_live_replay_says_what_to_approve_and_how() {
+    let env = TestEnv::with_config(
+        "[providers.stub]\ntools = [\"shelf.put\"]\nwrites = [\"shelf.put\"]\n",
+    );
+    let token = env.approver();
+    let put = r#"{"book":"one"}"#;
+    let asked = env.call("shelf.put", put, &[]).exits(3).json();
+    env.run(&["approve", &approval_id(&asked), "--token", &token])
+        .exits(0);
+    let call = id(&env.ok("shelf.put", put), "call_id");
+    let live = env.run(&["replay", &call, "--live", "--json"]).exits(3);
+    let again = live.json()["steps"][0]["again"].clone();
+    assert_eq!(again["needs_consent"], true, "{again:#}");
+    assert_eq!(again["error"]["kind"], "confirmation_required");
+    let approve = again["approve"].as_str().unwrap();
+    let open = approve.strip_prefix("tollgate approve ").unwrap();
+    let people = env.run(&["replay", &call, "--live"]).exits(3);
+    for said in [approve, "a human has to agree", r#"{\"book\":\"one\"}"#] {
+        assert!(people.out.contains(said), "{said}: {people:#?}");
+    }
+    assert!(!people.out.contains("- ended"), "{}", people.out);
+    assert!(people.err.contains("repeat the same command"));
+    env.run(&["approve", open, "--token", &token]).exits(0);
+    let live = env.run(&["replay", &call, "--live", "--json"]).exits(0);
+    assert_eq!(live.json()["steps"][0]["again"]["same"], true);
+}
+
+#[test]
+fn a_live_replay_accepts_a_cost_when_it_is_told_to() {
+    let env = TestEnv::new();
+    let call = json!({"category": "1055398", "domain": "US", "limit": 5, "yes": true, "fixture": "bestsellers.json"});
+    let bought = env.call("keepa.categories_products", &call.to_string(), &[]);
+    let call = id(&bought.exits(0).json(), "call_id");
+    for (words, code) in [
+        (&["replay", &call, "--live"][..], 0),
+        (&["replay", &call, "--live", "--yes"], 0),
+        (&["replay", &call, "--yes"], 2),
+    ] {
+        env.run(words).exits(code);
+    }
+}
+
+#[test]
+fn the_steps_of_a_run_are_made_again_once() {
+    let mut env = TestEnv::with_config("[providers.stub]\ntools = [\"a.one\", \"a.two\"]\n");
+    let text = "id: two\nversion: 1.0.0\nname: Two\nsteps:\n  - {id: one, tool: a.one}\n  - {id: two, tool: a.two}\n";
+    env.write("config/tollgate/templates/two.yaml", text);
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    env.set("TRACEPARENT", &format!("00-{trace}-b7ad6b7169203331-01"));
+    env.ok("run_task_template", r#"{"templateId":"two"}"#);
+    env.set("TRACEPARENT", "");
+    let live = env
+        .run(&["replay", trace, "--live", "--json"])
+        .exits(0)
+        .json();
+    let steps = live["steps"].as_array().unwrap();
+    let again = |tool: &str| {
+        let step = steps.iter().find(|step| step["tool"] == tool);
+        step.map_or(Value::Null, |step| step["again"].clone())
+    };
+    let run = again("run_task_template");
+    assert_eq!(
+        (&run["same"], &run["difference"]),
+        (&json!(true), &json!([])),
+        "only ids and times differ"
+    );
+    assert!(again("a.one")["made_by"].is_string(), "{live:#}");
+    let recorded = env.recorded();
+    let made = |tool: &str| {
+        let of_tool = recorded.iter().filter(|row| row["tool"] == tool);
+        of_tool.filter(|row| row["kind"] == "ending").count()
+    };
+    assert_eq!(
+        [made("run_task_template"), made("a.one"), made("a.two")],
+        [2, 2, 2]
+    );
+    let people = env.run(&["replay", trace, "--live"]).exits(0).out;
+    assert!(
+        people.contains("made again by the call that started the run"),
+        "{people}"
+    );
+}
+
+#[test]
 fn a_live_replay_takes_the_same_door() {
     let env = TestEnv::new();
     let refused = env.call("session.forget", "{}", &[]).exits(3).json();
     let live = env.run(&["replay", &id(&refused, "call_id"), "--live", "--json"]);
-    let again = live.json()["steps"][0]["again"].clone();
+    let again = live.exits(0).json()["steps"][0]["again"].clone();
     assert_eq!(again["error"]["kind"], "confirmation_required", "{again}");
+    assert_eq!(again["same"], true, "it waited for a human then, too");
 }
 
 #[test]

@@ -159,10 +159,9 @@ fn without_a_source_that_can_be_read_the_run_fails_with_the_reasons() {
         failed["error"]["details"]["failedStep"], "search",
         "{failed}"
     );
-    assert_eq!(
-        failed["error"]["details"]["stepErrorCode"], "NetworkError",
-        "{failed}"
-    );
+    let details = &failed["error"]["details"];
+    assert_eq!(details["stepErrorCode"], "EXECUTION_ERROR", "{failed}");
+    assert_eq!(details["toolErrorCode"], "NetworkError", "{failed}");
 }
 
 /// A search engine and its pages. The first three pages wait for one another, so whoever reads them one by one never ends;

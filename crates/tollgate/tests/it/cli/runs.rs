@@ -135,8 +135,13 @@ fn files_go_in_and_come_out_as_artifacts_and_a_failure_says_what_was_said() {
     assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
     assert_eq!(error["details"]["failedStep"], "exec");
     assert_eq!(error["details"]["stepErrorCode"], "EXECUTION_ERROR");
-    assert_eq!(error["details"]["result"]["stdout"], "said\n");
-    assert_eq!(error["details"]["result"]["exit_code"], 3);
+    // The run that failed is answered as it is.
+    let run = &failed["data"];
+    assert_eq!(run["status"], "failed", "{failed}");
+    assert_eq!(run["result"]["stdout"], "said\n");
+    assert_eq!(run["result"]["exit_code"], 3);
+    let own = &run["error"];
+    assert_eq!(own["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
     // A failure can be played back, with all that it said.
     let id = error["details"]["runId"].as_str().unwrap();
     let played = env.run(&["runs", "replay", id, "--json"]).exits(0).json();
@@ -265,7 +270,7 @@ fn a_session_of_its_own_ends_with_the_run_and_one_that_was_named_stays() {
 #[test]
 fn a_run_is_played_again_for_real_and_differences_are_shown_step_by_step() {
     let env = TestEnv::new();
-    let text = "id: texts\nversion: 1.0.0\nname: Texts\nsteps:\n  - {id: same, tool: text.stats, args: {text: a b}}\n  - {id: differs, tool: time.now}\n";
+    let text = "id: texts\nversion: 1.0.0\nname: Texts\nsteps:\n  - {id: same, tool: text.stats, args: {text: a b}}\n  - {id: differs, tool: audit.verify}\n";
     env.write("config/tollgate/templates/texts.yaml", text);
     let ran = env.ok("run_task_template", r#"{"templateId":"texts"}"#);
     let id = ran["data"]["runId"].as_str().unwrap();
@@ -345,7 +350,7 @@ fn a_snippet_that_is_made_again_has_a_workspace_of_its_own() {
     let id = ran["data"]["runId"].as_str().unwrap();
     let replay = ["runs", "replay", id, "--live", "--json"];
     // Whoever agreed to the run did not agree to its steps being made again.
-    let asked = env.run(&replay).exits(1).json();
+    let asked = env.run(&replay).exits(3).json();
     let steps = asked["steps"].as_array().unwrap();
     let questions = steps
         .iter()

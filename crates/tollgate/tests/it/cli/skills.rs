@@ -4,7 +4,7 @@ use std::{fs, thread, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::support::{Lines, TestEnv};
+use crate::support::{Lines, TestEnv, envelope};
 
 const MANIFEST: &str = "skill_name: greeting\ndescription: Greets people.\n\
                         required_tools: [shelf.greet]\nallowed_run_types: [greet]\n";
@@ -289,9 +289,96 @@ fn skills_come_change_and_go_while_a_process_runs() {
     assert!(!client.sees("shelf.greet"));
     assert!(!client.prompts().contains(&"skill_greeting".to_owned()));
 
+    // What was turned off stays off when its manifest is gone, until a human turns it on.
     fs::remove_file(env.path("config/tollgate/skills/greeting.yaml")).unwrap();
+    assert_eq!(
+        listed(&env, "greeting")["reason"],
+        "turned off by the operator"
+    );
+    assert!(!client.sees("shelf.greet"));
+    env.call("shelf.greet", "{}", &[]).exits(2);
+    let token = env.approver();
+    let on = env.run(&["skills", "enable", "greeting", "--token", &token, "--json"]);
+    let reason = on.exits(0).json()["reason"].clone();
+    assert!(
+        reason.as_str().unwrap().contains("manifest is gone"),
+        "{reason}"
+    );
     client.hears("notifications/tools/list_changed");
     assert!(client.sees("shelf.greet"), "nothing names it any more");
+}
+
+#[test]
+fn turning_off_holds_in_the_next_call_of_every_process() {
+    let env = env();
+    env.write("config/tollgate/templates/greet.yaml", GREET);
+    let (mut one, mut other) = (Client::new(&env), Client::new(&env));
+    for client in [&mut one, &mut other] {
+        assert_eq!(client.refuses(), None);
+        assert!(client.sees("shelf.greet"));
+    }
+    env.run(&["skills", "disable", "greeting"]).exits(0);
+    for client in [&mut one, &mut other] {
+        // No step of a run that is made now, no call and no list is a second behind.
+        let reason = client.refuses();
+        assert_eq!(reason.as_deref(), Some("turned off by the operator"));
+        let greet = json!({"name": "shelf.greet", "arguments": {}});
+        let refused = client.ask("tools/call", &greet).to_string();
+        assert!(!refused.contains("\"isError\":false"), "{refused}");
+        assert!(!client.sees("shelf.greet"));
+    }
+}
+
+#[test]
+fn what_was_turned_off_before_manifests_were_remembered_stays_off() {
+    let env = env();
+    env.write(
+        "data/tollgate/skills.json",
+        r#"{"disabled":["greeting","gone"]}"#,
+    );
+    assert_eq!(
+        listed(&env, "greeting")["reason"],
+        "turned off by the operator"
+    );
+    let gone = listed(&env, "gone");
+    assert_eq!(gone["allowed_run_types"], json!(["gone"]), "{gone}");
+    env.call("shelf.greet", "{}", &[]).exits(2);
+}
+
+#[test]
+fn runs_that_no_skill_names_are_allowed_or_refused_by_a_setting_that_doctor_shows() {
+    let env = env();
+    env.write("config/tollgate/templates/greet.yaml", GREET);
+    env.write(
+        "config/tollgate/templates/other.yaml",
+        GREET.replace("greet\n", "other\n"),
+    );
+    let run = |id: &str| {
+        let run = json!({"templateId": id}).to_string();
+        env.call("run_task_template", &run, &["--yes"])
+    };
+    let doctor = |env: &TestEnv| env.run(&["doctor", "--json"]).out;
+    run("other").exits(0);
+    let told = doctor(&env);
+    assert!(
+        told.contains("run types without a skill are allowed"),
+        "{told}"
+    );
+    env.configure(&format!("{STUBS}\n[skills]\nother_runs = \"refuse\"\n"));
+    run("greet").exits(0);
+    let refused = run("other").exits(1).json();
+    assert_eq!(refused["error"]["kind"], "inactive_tool", "{refused}");
+    let reason = &refused["error"]["details"]["inactive_reason"];
+    assert!(
+        reason.as_str().unwrap().contains("skills.other_runs"),
+        "{refused}"
+    );
+    let told = doctor(&env);
+    assert!(
+        told.contains("run types without a skill are refused"),
+        "{told}"
+    );
+    assert!(told.contains("other"), "{told}");
 }
 
 const GREET: &str =
@@ -301,13 +388,13 @@ impl Client {
     /// Why a run of the skill is refused; nothing if it is made.
     fn refuses(&mut self) -> Option<String> {
         let run = json!({"name": "run_task_template", "arguments": {"templateId": "greet"}});
-        let ran = self.ask("tools/call", &run)["structuredContent"].clone();
+        let ran = envelope(&self.ask("tools/call", &run));
         if ran["ok"] == true {
             assert_eq!(ran["data"]["status"], "succeeded", "{ran:#}");
             return None;
         }
-        let step = &ran["error"]["details"]["stepErrorCode"];
-        if step == "unknown_tool" {
+        let step = &ran["error"]["details"]["code"];
+        if step == "tool.gate.resolve.unknown_tool" {
             // It was made before the change, and its step after it.
             return Some("its tool is hidden".to_owned());
         }
@@ -370,13 +457,13 @@ fn a_manifest_that_is_edited_under_a_running_process_holds_or_says_why_not() {
     replace(&env, &format!("{MANIFEST}{forbids}"));
     client.until_refuses(None);
     let other = json!({"name": "shelf.other", "arguments": {}});
-    let denied = client.ask("tools/call", &other)["structuredContent"].clone();
+    let denied = envelope(&client.ask("tools/call", &other));
     assert_eq!(denied["error"]["kind"], "policy_denied", "{denied:#}");
     assert_eq!(denied["error"]["details"]["rule"], "no-other");
     // Without it the tools and the runs are free again, and so is what it forbade.
     fs::remove_file(env.path("config/tollgate/skills/greeting.yaml")).unwrap();
     loop {
-        let free = client.ask("tools/call", &other)["structuredContent"].clone();
+        let free = envelope(&client.ask("tools/call", &other));
         if free["ok"] == true {
             break;
         }

@@ -289,7 +289,7 @@ fn the_demo_ends_with_a_whole_log_and_leaves_nothing_behind() {
     ] {
         assert!(ran.out.contains(said), "{said}: {}", ran.out);
     }
-    assert!(ran.out.lines().last().unwrap().starts_with("whole: "));
+    assert!(ran.out.lines().last().unwrap().starts_with("verified: "));
     assert!(!ran.out.contains('\u{1b}'));
     assert!(!env.state_dir().exists());
     assert_eq!(std::fs::read_dir(env.path("tmp")).unwrap().count(), 0);

@@ -39,6 +39,10 @@ fn shown(answer: &Value) -> Value {
     let result = &mut answer["result"];
     if result["structuredContent"].is_object() {
         result["content"][0]["text"] = json!("(the same as compact JSON)");
+    } else if let Some(text) = result["content"][0]["text"].as_str()
+        && let Ok(error @ Value::Object(_)) = serde_json::from_str(text)
+    {
+        result["content"][0]["text"] = json!(clean(&error).to_string());
     }
     if !result["_meta"]["traceparent"].is_null() {
         result["_meta"]["traceparent"] = json!("(a trace)");
@@ -69,7 +73,8 @@ fn old(id: u64, method: &str, params: &Value) -> Value {
 #[test]
 fn examples_of_mcp_are_committed() {
     let env = TestEnv::with_config(
-        "[providers.stub]\ntools = [\"shelf.write\"]\nwrites = [\"shelf.write\"]\n",
+        "[providers.stub]\ntools = [\"shelf.write\"]\nwrites = [\"shelf.write\"]\n\
+         [consent]\ndialogs = \"stdio\"\n",
     );
     let mut files = Files::new();
 
@@ -83,13 +88,16 @@ fn examples_of_mcp_are_committed() {
     let mut answer = write.clone();
     answer["requestState"] = asked["result"]["requestState"].clone();
     answer["inputResponses"] =
-        json!({"tollgate_consent": {"action": "accept", "content": {"approve": true}}});
+        json!({"tollgate_consent": {"action": "accept", "content": {"decision": "once"}}});
     let mut sent = modern(5, "tools/call", answer);
     new.lines.send(&sent.to_string());
     sent["params"]["requestState"] = json!("(sealed)");
     new.text.push_str(&format!("{}\n", json!({"in": sent})));
     let done = new.lines.next().expect("the stream ended too early");
-    assert_eq!(done["result"]["structuredContent"]["ok"], true, "{done}");
+    assert_eq!(
+        done["result"]["_meta"]["tollgate/result"]["ok"], true,
+        "{done}"
+    );
     new.text
         .push_str(&format!("{}\n", json!({"out": shown(&done)})));
     new.ask(&modern(

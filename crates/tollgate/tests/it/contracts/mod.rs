@@ -5,6 +5,7 @@
 
 mod commands;
 mod examples;
+mod inputs;
 mod knowledge;
 mod matrix;
 mod mcp;

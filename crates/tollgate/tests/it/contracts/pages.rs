@@ -53,7 +53,7 @@ async fn the_page_of_tools_is_generated() {
     for spec in &specs {
         let name = spec.name.as_str();
         let link = name.replace('.', "");
-        let can = spec.capability.as_str();
+        let can = spec.capability.described();
         page.push_str(&format!(
             "| [`{name}`](#{link}) | {can} | {} |\n",
             spec.title

@@ -185,7 +185,7 @@ fn a_disk_without_room_for_an_artifact_fails_its_step_and_nothing_else() {
     let error = &failed["error"];
     assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{failed}");
     assert_eq!(error["details"]["failedStep"], "count", "{failed}");
-    assert_eq!(error["details"]["stepErrorCode"], "store_unavailable");
+    assert_eq!(error["details"]["code"], "tool.gate.store.unavailable");
     let run = shown(&env, error["details"]["runId"].as_str().unwrap());
     let steps = run["steps"].as_array().unwrap();
     let states: Vec<&Value> = steps.iter().map(|step| &step["state"]).collect();

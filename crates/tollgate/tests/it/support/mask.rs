@@ -1,6 +1,7 @@
 //! Replaces what differs from run to run, so that whole values can be compared.
 
 use serde_json::Value;
+use tollgate_sanitize::placeholder::{self, Part, Placeholder};
 
 /// Values that differ every time, by the name of their field.
 const NAMES: &[&str] = &[
@@ -41,8 +42,36 @@ pub(crate) fn mask(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(mask),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::String(text) => *text = without_placeholder_ids(&without_approvals(text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// The ids of approvals in a text replaced.
+fn without_approvals(text: &str) -> String {
+    const BEFORE: &str = "tollgate approve ap-";
+    let mut parts = text.split(BEFORE);
+    let mut masked = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+        masked.push_str("tollgate approve [approval_id]");
+        masked.push_str(rest);
+    }
+    masked
+}
+
+/// The ids of placeholders in a text replaced.
+fn without_placeholder_ids(text: &str) -> String {
+    let parts = placeholder::parts(text).into_iter();
+    let parts = parts.map(|part| match part {
+        Part::Text(text) => text.to_owned(),
+        Part::Escaped(text) => format!("{text}\\"),
+        Part::Placeholder(Placeholder { rule, id }) => match id {
+            Some(_) => format!("[REDACTED:{rule}#[id]]"),
+            None => format!("[REDACTED:{rule}]"),
+        },
+    });
+    parts.collect()
 }
 
 /// The value without what differs, indented.

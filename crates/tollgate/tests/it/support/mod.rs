@@ -11,7 +11,7 @@ mod state;
 
 pub(crate) use lines::Lines;
 pub(crate) use mask::{mask, masked};
-pub(crate) use pty::{Watched, at_a_terminal, watched};
+pub(crate) use pty::{Watched, at_a_terminal, lines_at, watched};
 pub(crate) use site::site;
 pub(crate) use state::database;
 
@@ -188,8 +188,15 @@ impl TestEnv {
     /// An approver token.
     #[track_caller]
     pub(crate) fn approver(&self) -> String {
-        let made = self.run(&["token", "create", "--approver", "--quiet"]);
-        made.exits(0).out.trim().to_owned()
+        self.approver_with(&["--quiet"]).out.trim().to_owned()
+    }
+
+    /// What making one says; a human types the code.
+    #[track_caller]
+    pub(crate) fn approver_with(&self, more: &[&str]) -> Ran {
+        let create = ["token", "create", "--approver"];
+        let made = at_a_terminal(self, &[&create[..], more].concat(), str::to_owned);
+        made.ran.exits(0)
     }
 
     /// The chain's state; fails the test unless it is whole.
@@ -226,6 +233,17 @@ pub(crate) fn can_run() -> bool {
         eprintln!("skipped: there is no {PYTHON}");
     }
     can
+}
+
+/// The envelope that a result at MCP was made of: its report, and its own object as `data`.
+pub(crate) fn envelope(result: &Value) -> Value {
+    let report = &result["_meta"]["tollgate/result"];
+    if report.is_null() {
+        return result["structuredContent"].clone();
+    }
+    let mut envelope = report.clone();
+    envelope["data"] = result["structuredContent"].clone();
+    envelope
 }
 
 /// The id of the approval a refused call waits for.

@@ -10,6 +10,7 @@ use std::{
 use rustix::{
     fs::{Mode, OFlags},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{Winsize, tcsetwinsize},
 };
 
 use super::{Ran, TestEnv};
@@ -34,7 +35,36 @@ pub(crate) enum Watched {
 
 /// Runs the program with streams on a terminal; gives what was seen there.
 pub(crate) fn watched(env: &TestEnv, arguments: &[&str], what: Watched) -> (String, Ran) {
-    let (mut person, side) = terminal();
+    run_at(terminal(), env, arguments, what)
+}
+
+/// The same for stdout on a terminal of so many columns; gives the lines without their colours.
+pub(crate) fn lines_at(env: &TestEnv, arguments: &[&str], columns: u16) -> Vec<String> {
+    let (person, side) = terminal();
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&side, size).unwrap();
+    let (shown, ran) = run_at((person, side), env, arguments, Watched::Output);
+    ran.exits(0);
+    let mut plain = String::new();
+    let mut parts = shown.split("\u{1b}[");
+    plain.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        plain.push_str(part.split_once('m').map_or("", |(_, text)| text));
+    }
+    plain.lines().map(str::to_owned).collect()
+}
+
+fn run_at(
+    (mut person, side): (File, OwnedFd),
+    env: &TestEnv,
+    arguments: &[&str],
+    what: Watched,
+) -> (String, Ran) {
     let mut command = env.command(arguments);
     if what != Watched::Errors {
         command.stdout(side.try_clone().unwrap());

@@ -1,5 +1,7 @@
 //! Servers at an address: what goes over the wire, and every way it can fail.
 
+use std::{sync::Arc, thread};
+
 use serde_json::{Value, json};
 
 use super::{
@@ -36,7 +38,7 @@ fn failure(web: &Web, more: &str) -> Value {
     assert_eq!(answer["isError"], true, "{answer:#}");
     let good = session.call("mcp.s.good", json!({}));
     assert_eq!(text(&good), "well");
-    answer["structuredContent"]["error"].clone()
+    answer["_meta"]["tollgate/result"]["error"].clone()
 }
 
 #[test]
@@ -163,7 +165,8 @@ fn statuses_mean_what_they_say() {
     for (status, headers, kind) in [
         (500, vec![], "unavailable"),
         (503, vec![("retry-after", "7".to_owned())], "unavailable"),
-        (429, vec![("retry-after", "7".to_owned())], "rate_limited"),
+        // Without a time there is nothing to wait for.
+        (429, vec![], "rate_limited"),
         (401, vec![], "unauthorized"),
         (403, vec![], "unauthorized"),
     ] {
@@ -178,11 +181,67 @@ fn statuses_mean_what_they_say() {
             let web = with_bad(move |_| Then::Answer(status, told.clone(), body.to_owned()));
             let failed = failure(&web, "");
             assert_eq!(failed["kind"], kind, "{status}: {failed:#}");
-            if matches!(status, 429 | 503) {
+            if status == 503 {
                 assert_eq!(failed["retry_after_seconds"], 7, "{status}");
             }
         }
     }
+}
+
+#[test]
+fn a_server_that_asks_for_time_is_left_alone_until_then() {
+    let web =
+        with_bad(|_| Then::Answer(429, vec![("retry-after", "60".to_owned())], String::new()));
+    let env = env_of(&web, "");
+    let mut session = Session::with_tool(&env, "mcp.s.bad");
+    for _ in 0..3 {
+        let failed = session.call("mcp.s.bad", json!({}));
+        let failed = &failed["_meta"]["tollgate/result"]["error"];
+        assert_eq!(failed["kind"], "rate_limited", "{failed:#}");
+        let left = failed["retry_after_seconds"].as_u64().unwrap();
+        assert!((2..=60).contains(&left), "{failed:#}");
+    }
+    let calls = web.of("tools/call");
+    assert_eq!(calls.iter().filter(|got| is_call(got, "bad")).count(), 1);
+}
+
+/// A server whose certificate nobody here trusts.
+fn untrusted() -> u16 {
+    use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    const CERTIFICATE: &[u8] = include_bytes!("../../../../tollgate-web/tests/tls/server.pem");
+    const KEY: &[u8] = include_bytes!("../../../../tollgate-web/tests/tls/server-key.pem");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let chain = vec![CertificateDer::from_pem_slice(CERTIFICATE).unwrap()];
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, PrivateKeyDer::from_pem_slice(KEY).unwrap())
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            // Whoever does not trust the certificate goes away.
+            drop(connection.complete_io(&mut stream.unwrap()));
+        }
+    });
+    port
+}
+
+#[test]
+fn a_certificate_that_nobody_trusts_is_told_as_such() {
+    let port = untrusted();
+    let config = format!("[[mcp.servers]]\nname = \"s\"\nurl = \"https://localhost:{port}/mcp\"\n");
+    let env = TestEnv::with_config(&config);
+    let status = env.run(&["mcp", "status", "--json"]).exits(1).json();
+    let reason = status["servers"][0]["reason"].as_str().unwrap();
+    assert!(
+        reason.starts_with("its certificate is not accepted: it is self-signed or of an authority"),
+        "{status:#}"
+    );
 }
 
 #[test]
@@ -274,7 +333,7 @@ fn a_slow_answer_is_given_up_and_the_server_sees_it() {
         assert_eq!(failed["kind"], "timeout", "{failed:#}");
         // Closing the stream is the word for it.
         while web.left.lock().unwrap().is_empty() {
-            std::thread::yield_now();
+            thread::yield_now();
         }
         assert!(is_call(&web.left.lock().unwrap()[0], "bad"));
     }
@@ -394,7 +453,7 @@ fn what_is_no_end_of_an_answer_is_not_waited_for() {
         let failed = failure(&web, "message_bytes = 100000");
         assert_eq!(failed["kind"], "output_too_large", "{failed:#}");
         while web.left.lock().unwrap().is_empty() {
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
 }

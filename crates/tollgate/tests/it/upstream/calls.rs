@@ -44,6 +44,20 @@ fn a_failure_a_tool_tells_is_the_clients_to_read() {
 }
 
 #[test]
+fn an_argument_with_a_default_need_not_be_sent() {
+    let env = with("modern browser", "");
+    let done = env.ok("mcp.s.browser_take_screenshot", "{}");
+    // The server fills its own defaults in.
+    assert_eq!(done["data"]["content"][0]["text"], "{}");
+    let odd = env.call("mcp.s.browser_take_screenshot", r#"{"scale":"huge"}"#, &[]);
+    let odd = odd.exits(1).out;
+    for allowed in ["css", "device", "print", "retina"] {
+        assert!(odd.contains(allowed), "{odd}");
+    }
+    env.call("mcp.s.browser_navigate", "{}", &[]).exits(1);
+}
+
+#[test]
 fn progress_is_passed_on() {
     for era in ["modern", "legacy"] {
         let env = with(era, "");

@@ -170,7 +170,7 @@ fn spelled(session: &mut Session, id: &str, request: &str) -> String {
 fn everything_is_passed_on_as_it_was_spelled() {
     let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"#;
     for (server, client) in PAIRS {
-        let env = with(server, "");
+        let env = with(server, "forward_meta = [\"vendor/x\"]");
         let mut session = Session::with_tool(&env, "mcp.s.odd");
         let meta = if client { version } else { "" };
         let call = |id: &str, tool: &str, arguments: &str| {
@@ -191,7 +191,7 @@ fn everything_is_passed_on_as_it_was_spelled() {
         let heard: Value = serde_json::from_str(&heard).unwrap();
         let heard = text(&heard["result"]);
         assert!(heard.contains(given), "{server} {client}: {heard}");
-        // What a client says to the server beside its arguments is the server's to read.
+        // What the operator lets through reaches the server as it was spelled.
         assert!(
             heard.contains(r#""vendor/x":{"z":1.50,"a":1e2}"#),
             "{heard}"

@@ -41,7 +41,7 @@ fn until_well(session: &mut Session) -> i32 {
 }
 
 fn failure(answer: &Value) -> &Value {
-    &answer["structuredContent"]["error"]
+    &answer["_meta"]["tollgate/result"]["error"]
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn the_files_of_every_known_program_are_found() {
 #[test]
 fn what_cannot_be_read_or_edited_stays_as_it_is() {
     let env = TestEnv::new();
-    env.run(&["mcp", "import", "nowhere.json"]).exits(1);
+    env.run(&["mcp", "import", "nowhere.json"]).exits(2);
     env.write("project/odd.json", "{}");
     let none = env.run(&["mcp", "import", "odd.json"]).exits(1);
     assert!(none.err.contains("names no servers"), "{}", none.err);
@@ -219,7 +219,7 @@ fn an_address_is_written_only_if_it_can_be_read_again() {
         "mails": {"url": "mailto:ann@x.example"},
     }});
     env.write("project/.mcp.json", entry.to_string());
-    let ran = env.run(&["mcp", "import", ".mcp.json", "--write"]).exits(0);
+    let ran = env.run(&["mcp", "import", ".mcp.json", "--write"]).exits(2);
     for left_out in ["knows", "points", "mails"] {
         let told = |line: &str| line.contains(left_out) && line.contains("its address");
         let said = format!("{}{}", ran.out, ran.err);

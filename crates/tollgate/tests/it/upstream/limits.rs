@@ -13,7 +13,7 @@ use super::{Session, section, text, with};
 use crate::support::TestEnv;
 
 fn failure(answer: &Value) -> &Value {
-    &answer["structuredContent"]["error"]
+    &answer["_meta"]["tollgate/result"]["error"]
 }
 
 /// How many descriptors a process holds.

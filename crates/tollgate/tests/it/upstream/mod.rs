@@ -15,6 +15,8 @@ mod offers;
 mod older;
 mod operator;
 mod others;
+mod outcomes;
+mod permits;
 mod pinned;
 mod probe;
 mod questions;
@@ -23,6 +25,7 @@ mod restless;
 mod stuck;
 mod through;
 mod trust;
+mod unneeded;
 pub(crate) mod web;
 
 use std::{

@@ -100,7 +100,7 @@ fn a_token_is_got_once_and_replaced_once_when_it_is_refused() {
     // What no new token helps with ends, and does not go round in circles.
     valid.store(100, Ordering::SeqCst);
     let answer = session.call("mcp.s.good", json!({}));
-    let failed = &answer["structuredContent"]["error"];
+    let failed = &answer["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "unauthorized", "{answer:#}");
     assert_eq!(given.load(Ordering::SeqCst), 3);
     let got = web.got.lock().unwrap();

@@ -7,7 +7,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Session, logs, section, text, with};
+use super::{
+    Session, logs, text,
+    web::{Got, Web, modern, tool},
+    with,
+};
 use crate::support::TestEnv;
 
 #[test]
@@ -157,7 +161,7 @@ fn a_task_is_waited_for_so_that_every_client_can_call_it() {
         let asked = session.call("mcp.s.job", json!({"how": "asks"}));
         assert_eq!(text(&asked), "hello Ada", "{era}");
         let failed = session.call("mcp.s.job", json!({"how": "fails"}));
-        let failure = &failed["structuredContent"]["error"];
+        let failure = &failed["_meta"]["tollgate/result"]["error"];
         assert!(
             failure["message"]
                 .as_str()
@@ -269,20 +273,21 @@ fn a_result_with_odd_meta_is_answered_all_the_same() {
 }
 
 #[test]
-fn long_answers_of_a_server_are_shortened_if_the_operator_wants_it() {
-    let server = section("s", "modern", "trust_annotations = true");
-    let shorten = "[results]\nspill_native = true\ntext_bytes = 1024\n";
-    let env = TestEnv::with_config(&format!("{server}{shorten}"));
-    let mut session = Session::with_tool(&env, "mcp.s.echo");
-    let short = session.call("mcp.s.echo", json!({"a": "b"}));
-    assert_eq!(text(&short), r#"{"a": "b"}"#);
-    let long = session.call("mcp.s.echo", json!({"a": "b".repeat(5000)}));
-    assert_eq!(long["structuredContent"]["status"], "ok", "{long:#}");
-    let blocks = long["content"].as_array().unwrap();
-    let link = blocks.iter().find(|it| it["type"] == "resource_link");
-    let uri = &link.expect("where to read on")["uri"];
-    let read = session.ask("resources/read", json!({"uri": uri}));
-    assert!(read.to_string().contains(&"b".repeat(5000)));
+fn an_argument_with_a_default_is_not_shown_as_needed() {
+    let mut odd = tool("odd");
+    odd["inputSchema"] = json!({
+        "type": "object", "required": ["many", "few"],
+        "properties": {"many": {"type": "integer", "default": 10}, "few": {"type": "integer"}},
+    });
+    let tools = json!([odd]);
+    let web = Web::start(move |got: &Got| modern(got, &tools));
+    let env = TestEnv::with_config(&web.section(""));
+    let shown = env.run(&["tools", "show", "mcp.s.odd"]).exits(0).out;
+    let is_needed = |name: &str| {
+        let line = shown.lines().find(|line| line.starts_with(name)).unwrap();
+        line.contains("yes")
+    };
+    assert!(is_needed("few") && !is_needed("many"), "{shown}");
 }
 
 #[test]
@@ -294,9 +299,7 @@ fn a_description_keeps_the_spelling_of_numbers_wherever_it_is_shown() {
     assert!(shown.out.contains(input), "{}", shown.out);
     assert!(shown.out.contains(output), "{}", shown.out);
     let shown = env.run(&["tools", "show", "mcp.s.rich"]).exits(0).out;
-    for wanted in [input, output] {
-        assert!(shown.contains(&wanted.replace(':', ": ")), "{shown}");
-    }
+    assert!(shown.contains("at most 1.5"), "{shown}");
     let listed = env.run(&["tools", "list", "--json"]).exits(0).out;
     for wanted in [input, output, &format!(r#""x-vendor":{n}"#)] {
         assert!(listed.contains(wanted), "{wanted} in {listed}");

@@ -92,11 +92,11 @@ fn a_session_that_is_over_is_begun_again() {
         let mut session = Session::with_tool(&env, "mcp.s.good");
         // A message that is refused for itself is no end of the session.
         let refused = session.call("mcp.s.good", json!({"bad": true}));
-        let failed = &refused["structuredContent"]["error"];
+        let failed = &refused["_meta"]["tollgate/result"]["error"];
         assert_eq!(failed["kind"], "tool_failed", "{refused:#}");
         expired.store(true, Ordering::SeqCst);
         let answer = session.call("mcp.s.good", json!({}));
-        let failed = &answer["structuredContent"]["error"];
+        let failed = &answer["_meta"]["tollgate/result"]["error"];
         assert_eq!(failed["kind"], "connection_error", "{answer:#}");
         loop {
             let answer = session.call("mcp.s.good", json!({}));
@@ -277,7 +277,7 @@ fn a_stream_that_cannot_be_taken_up_costs_its_call() {
     let env = env_of(&web, "");
     let mut session = Session::with_tool(&env, "mcp.s.good");
     let answer = session.call("mcp.s.good", json!({}));
-    let failed = &answer["structuredContent"]["error"];
+    let failed = &answer["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "connection_error", "{answer:#}");
     assert_eq!(web.of("tools/call").len(), 1, "it is not called again");
 }
@@ -297,7 +297,7 @@ fn giving_up_is_said_whether_or_not_anything_came_back() {
             let env = env_of(&web, "timeout_ms = 300\nmax_timeout_ms = 60000");
             let mut session = Session::with_tool(&env, "mcp.s.good");
             let answer = session.call("mcp.s.good", json!({}));
-            let failed = &answer["structuredContent"]["error"];
+            let failed = &answer["_meta"]["tollgate/result"]["error"];
             assert_eq!(failed["kind"], "timeout", "{answer:#}");
             let message = failed["message"].as_str().unwrap();
             assert!(message.contains("within 300 ms"), "{message}");

@@ -93,7 +93,7 @@ fn a_server_that_hears_nothing_before_the_answer_is_left_alone() {
     let asked = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
     // It is looked at many times meanwhile, once because of a call that it leaves waiting.
     let late = session.call("mcp.s.echo", json!({}));
-    let failed = &late["structuredContent"]["error"];
+    let failed = &late["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "timeout", "{late:#}");
     thread::sleep(Duration::from_secs(2));
     let done = modern_call(&mut session, "mcp.s.ask", &answering(&asked, "Ada"));
@@ -215,7 +215,7 @@ fn more_questions_than_can_be_kept_open_are_refused_there_and_here() {
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked:#}");
     }
     let refused = modern_call(&mut session, "mcp.s.ask", &json!({}))["result"].clone();
-    let failed = &refused["structuredContent"]["error"];
+    let failed = &refused["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "overloaded", "{refused:#}");
     assert!(failed["retry_after_seconds"].as_u64().unwrap() >= 1);
     let seen = text(&session.call("mcp.s.cancelled", json!({})));
@@ -248,7 +248,7 @@ fn a_server_hears_that_nobody_answers() {
             // It does without, and says so itself.
             assert_eq!(text(&answer["result"]), "hello nobody: nobody answered");
         } else {
-            let failed = &answer["result"]["structuredContent"]["error"];
+            let failed = &answer["result"]["_meta"]["tollgate/result"]["error"];
             assert_eq!(failed["kind"], "input_required", "{answer:#}");
         }
     }
@@ -352,7 +352,7 @@ fn a_call_is_not_made_again_if_nobody_goes_to_its_page() {
     again["inputResponses"] = json!({id.unwrap(): {"action": "decline"}});
     again["requestState"] = asked["requestState"].clone();
     let refused = modern_call(&mut session, "mcp.s.ask", &again);
-    let failed = &refused["result"]["structuredContent"]["error"];
+    let failed = &refused["result"]["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "input_required", "{refused:#}");
 }
 

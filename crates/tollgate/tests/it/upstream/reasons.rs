@@ -83,7 +83,10 @@ fn why_a_server_is_down_is_told_without_its_secrets_and_in_short() {
             lacks(&answer.to_string(), tool);
         }
         let failed = session.call("mcp.s.echo", json!({}));
-        reason(&failed["structuredContent"]["error"]["message"], "a call");
+        reason(
+            &failed["_meta"]["tollgate/result"]["error"]["message"],
+            "a call",
+        );
         // What an operator sees from another shell.
         let ran = env.run(&["mcp", "status", "--json"]).exits(1).json();
         reason(&ran["servers"][0]["reason"], "status --json");

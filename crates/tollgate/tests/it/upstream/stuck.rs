@@ -56,7 +56,7 @@ fn a_server_that_failed_counts_as_down_until_it_is_up_again() {
     let reason = &listed["_meta"]["tollgate/inactive_reason"];
     assert!(reason.as_str().unwrap().contains("exit code 3"), "{reason}");
     let answer = session.call("mcp.s.echo", json!({}));
-    let failed = &answer["structuredContent"]["error"];
+    let failed = &answer["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "unavailable", "{failed:#}");
     let message = failed["message"].as_str().unwrap();
     assert!(message.contains("exit code 3"), "{message}");
@@ -93,7 +93,7 @@ fn an_address_where_nothing_is_answered_any_more_is_noticed_and_comes_back() {
     assert_eq!(text(&session.call("mcp.s.good", json!({}))), "well");
     hangs.store(true, Ordering::SeqCst);
     let answer = session.call("mcp.s.good", json!({}));
-    let failed = &answer["structuredContent"]["error"];
+    let failed = &answer["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "timeout", "{answer:#}");
     let is_active = |session: &mut Session| {
         let listed = session.tool("mcp.s.good").unwrap();
@@ -106,7 +106,7 @@ fn an_address_where_nothing_is_answered_any_more_is_noticed_and_comes_back() {
     let since = Instant::now();
     let answer = session.call("mcp.s.good", json!({}));
     assert!(since.elapsed() < Duration::from_millis(1400), "{answer:#}");
-    let failed = &answer["structuredContent"]["error"];
+    let failed = &answer["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "unavailable", "{answer:#}");
     assert!(failed["retry_after_seconds"].as_u64().unwrap() >= 1);
     let logs = logs(&env);
@@ -127,7 +127,7 @@ fn an_address_that_is_slow_with_one_call_is_left_alone() {
     let env = TestEnv::with_config(&web.section("timeout_ms = 300"));
     let mut session = Session::with_tool(&env, "mcp.s.good");
     let answer = session.call("mcp.s.slow", json!({}));
-    let failed = &answer["structuredContent"]["error"];
+    let failed = &answer["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "timeout", "{answer:#}");
     while web.of("server/discover").len() < 2 {
         thread::sleep(Duration::from_millis(10));
@@ -162,7 +162,7 @@ fn a_call_that_an_address_leaves_waiting_costs_no_other_call_its_time() {
     let since = Instant::now();
     let answer = session.call("mcp.s.good", json!({}));
     assert!(since.elapsed() < Duration::from_secs(10), "{answer:#}");
-    let failed = &answer["structuredContent"]["error"];
+    let failed = &answer["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "unavailable", "{answer:#}");
     assert!(failed["retry_after_seconds"].as_u64().unwrap() >= 1);
     let message = failed["message"].as_str().unwrap();
@@ -231,7 +231,7 @@ fn an_address_that_still_tells_of_one_call_is_not_taken_for_hung() {
         tell.send(event(&progress)).unwrap();
         thread::sleep(Duration::from_millis(50));
     }
-    let failed = session.answer(good)["result"]["structuredContent"]["error"].clone();
+    let failed = session.answer(good)["result"]["_meta"]["tollgate/result"]["error"].clone();
     assert_eq!(failed["kind"], "timeout", "{failed:#}");
     let result = json!({"resultType": "complete", "content": [{"type": "text", "text": "well"}]});
     let answer = json!({"jsonrpc": "2.0", "id": call["id"], "result": result});
@@ -254,7 +254,7 @@ fn a_tool_that_may_take_long_is_not_ended_because_another_call_waits() {
     );
     session.until("notifications/progress");
     let answer = session.call("mcp.s.echo", json!({}));
-    let failed = &answer["structuredContent"]["error"];
+    let failed = &answer["_meta"]["tollgate/result"]["error"];
     assert_eq!(failed["kind"], "timeout", "{answer:#}");
     thread::sleep(Duration::from_secs(1));
     std::fs::write(&file, "").unwrap();
@@ -270,7 +270,7 @@ fn a_program_that_is_not_there_is_told_with_its_own_code() {
     let mut session = Session::start(&env);
     let failed = loop {
         let answer = session.call("mcp.missing.echo", json!({}));
-        let failed = answer["structuredContent"]["error"].clone();
+        let failed = answer["_meta"]["tollgate/result"]["error"].clone();
         if failed["kind"] == "spawn_failed" {
             break failed;
         }

@@ -127,7 +127,7 @@ async fn without_a_token_only_this_machine_is_let_in() {
         headers.insert(mark, HeaderValue::from_static("1.2.3.4"));
         assert_eq!(open.identify(&headers, true).await, Err(Refused::Missing));
     }
-    door.config.serve.anonymous = false;
+    door.config.serve.anonymous = Some(false);
     let open = door.open();
     assert_eq!(open.identify(&nothing, true).await, Err(Refused::Missing));
 }

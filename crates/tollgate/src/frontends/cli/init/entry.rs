@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::clients::{Client, Lookup};
 use crate::{
     config::Environment,
-    frontends::cli::{Cli, Stop, arguments::Init},
+    frontends::cli::{Cli, Stop, init::Init},
 };
 
 /// Where a server listens unless told otherwise.
@@ -41,6 +41,7 @@ pub(crate) fn server_url(text: &str) -> Result<String, String> {
 /// The entry for this client, its keys in the order in which they are written.
 pub(super) fn entry(
     args: &Init,
+    installation: Option<&str>,
     cli: &Cli,
     environment: &Environment,
 ) -> Result<Map<String, Value>, Stop> {
@@ -49,7 +50,7 @@ pub(super) fn entry(
         return Ok(stdio(
             &args.client,
             command,
-            arguments(args, cli, environment)?,
+            arguments(args, installation, cli, environment)?,
         ));
     };
     let Some(http) = args.client.http else {
@@ -81,7 +82,12 @@ fn fixed(fields: &[(&str, &str)]) -> Map<String, Value> {
 }
 
 /// `mcp`, and whatever was typed for it.
-fn arguments(args: &Init, cli: &Cli, environment: &Environment) -> Result<Vec<String>, Stop> {
+fn arguments(
+    args: &Init,
+    installation: Option<&str>,
+    cli: &Cli,
+    environment: &Environment,
+) -> Result<Vec<String>, Stop> {
     let mut all = vec!["mcp".to_owned()];
     let mut pass = |flag: &str, value: String| all.extend([flag.to_owned(), value]);
     if let Some(file) = &cli.config {
@@ -95,6 +101,9 @@ fn arguments(args: &Init, cli: &Cli, environment: &Environment) -> Result<Vec<St
     }
     if !args.toolsets.is_empty() {
         pass("--toolsets", args.toolsets.join(","));
+    }
+    if let Some(key) = installation {
+        pass("--installation", key.to_owned());
     }
     Ok(all)
 }

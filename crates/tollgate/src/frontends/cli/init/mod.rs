@@ -3,7 +3,9 @@
 //! Invariant: a client's file is never left half written or unreadable, and nothing in it but
 //! the one entry changes.
 
+mod arguments;
 mod clients;
+mod dialogs;
 mod diff;
 mod edit;
 mod entry;
@@ -16,17 +18,19 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Cli, Exit, Stop,
-    arguments::Init,
     console::{Console, Paint, visible},
 };
 use crate::config::Environment;
 
+pub(crate) use arguments::Init;
 pub(super) use clients::CLIENTS;
 use clients::Format;
 pub(crate) use clients::{Client, Scope};
+pub(super) use dialogs::with_dialogs;
 pub(super) use diff::unified;
 use edit::{Edit, EditError, Existing};
-pub(crate) use entry::{LOCAL_URL, server_name, server_url, typed};
+pub(crate) use entry::{LOCAL_URL, typed};
+use entry::{server_name, server_url};
 pub(super) use file::Found;
 use json::Comments;
 pub(super) use scan::blanked;
@@ -46,6 +50,16 @@ pub(super) fn run(
     environment: &Environment,
     console: &Console,
 ) -> Result<Exit, Stop> {
+    set_up(args, None, (cli, environment), console)
+}
+
+/// Writes the entry; `installation` names this client to the server that it will start.
+fn set_up(
+    args: &Init,
+    installation: Option<&str>,
+    (cli, environment): (&Cli, &Environment),
+    console: &Console,
+) -> Result<Exit, Stop> {
     let client = &args.client;
     let place = client.place(args.scope).ok_or_else(|| {
         Stop::usage(format!(
@@ -56,7 +70,7 @@ pub(super) fn run(
     let path = place
         .path(environment)
         .ok_or_else(|| Stop::failed("there is no home folder, so there is no file to change"))?;
-    let entry = entry::entry(args, cli, environment)?;
+    let entry = entry::entry(args, installation, cli, environment)?;
     let failed = |error| Stop::failed(format!("{}: {error}", path.display()));
     let found = Found::read(&path).map_err(failed)?;
     let edited = edited(args, &entry, &found)?;

@@ -1,6 +1,6 @@
 //! Answers of the pack for people: what matters first, in lines and tables; the rest is in `--json`.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tollgate_core::Envelope;
 use tollgate_engine::Outcome;
 
@@ -66,8 +66,7 @@ pub(super) fn outcome(outcome: &Outcome, scene: &Scene<'_>) -> Result<(), Stop> 
     } else if is_flat(data) {
         facts(data, scene)?;
     } else {
-        console.pretty(data)?;
-        return Ok(());
+        console.readable(&own(data))?;
     }
     actions(data, scene)?;
     if let Some(path) = data["output"]["path"].as_str() {
@@ -134,6 +133,17 @@ const ASIDE: [&str; 6] = [
     "cache_provenance",
     "evidence_index",
     "schema_version",
+];
+
+/// The account of tokens that Keepa sends beside every answer.
+const BUCKET: [&str; 7] = [
+    "timestamp",
+    "tokensLeft",
+    "refillIn",
+    "refillRate",
+    "tokenFlowReduction",
+    "tokensConsumed",
+    "processingTimeInMs",
 ];
 
 fn is_table(value: &Value) -> bool {
@@ -320,8 +330,34 @@ fn listed(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
         scene.console.table(&columns, &rows)?;
         return Ok(());
     }
+    if let Some(body) = answered(data) {
+        scene.console.readable(&body)?;
+        return Ok(());
+    }
     let counts = &data["research_graph"]["entity_counts"];
     self::counts(counts, "found", scene)
+}
+
+/// What Keepa answered, without its account of tokens.
+fn answered(data: &Value) -> Option<Value> {
+    let body = data["body"].as_object()?.iter();
+    let kept = body.filter(|(name, _)| !BUCKET.contains(&name.as_str()));
+    let kept: Map<String, Value> = kept
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    (!kept.is_empty()).then_some(Value::Object(kept))
+}
+
+/// An answer without facts about it.
+fn own(data: &Value) -> Value {
+    let mut shown = data.clone();
+    if let Some(fields) = shown.as_object_mut() {
+        fields.retain(|name, _| !ASIDE.contains(&name.as_str()));
+        if let Some(body) = answered(data) {
+            fields.insert("body".to_owned(), body);
+        }
+    }
+    shown
 }
 
 fn counts(counts: &Value, label: &str, scene: &Scene<'_>) -> Result<(), Stop> {

@@ -110,8 +110,8 @@ impl Row {
         let pinned = pins.servers.get(&server.name);
         let tools = pinned.map_or(0, |pinned| pinned.tools.len());
         let waiting = pinned.map_or(0, |pinned| {
-            let waits = |pin: &&Pin| pin.waiting.is_some();
-            pinned.tools.values().filter(waits).count()
+            let waits = |(_, pin): &(&str, &Pin)| pin.waiting.is_some();
+            pinned.definitions().filter(waits).count()
         });
         let odd = pinned.map(|pinned| odd(pinned, server.raw.unprefixed));
         let offers = pinned.and_then(|pinned| pinned.offered.as_ref());
@@ -217,13 +217,13 @@ fn warn(scene: &Scene<'_>, warnings: &[String]) -> Result<(), Stop> {
 /// The tools of a server that hide something or command, or that cannot be called what they
 /// are, whether they are in use or wait.
 fn odd(pinned: &Pinned, is_bare: bool) -> Vec<(String, Vec<&'static str>)> {
-    let tools = pinned.tools.iter().map(|(tool, pin)| {
+    let tools = pinned.definitions().map(|(tool, pin)| {
         let told = pin.waiting.iter().chain(&pin.accepted);
         let mut notes: BTreeSet<_> = told
             .flat_map(|told| oddities(told.definition.get()))
             .collect();
         notes.extend(refused_bare(tool).filter(|_| is_bare));
-        (tool.clone(), notes.into_iter().collect::<Vec<_>>())
+        (tool.to_owned(), notes.into_iter().collect::<Vec<_>>())
     });
     tools.filter(|(_, notes)| !notes.is_empty()).collect()
 }

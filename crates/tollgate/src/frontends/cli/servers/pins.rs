@@ -25,11 +25,9 @@ fn waiting(server: Option<&str>, scene: &Scene<'_>) -> Result<Vec<(String, Strin
         if server.is_some_and(|server| server != name) {
             continue;
         }
-        let waits = pinned
-            .tools
-            .into_iter()
-            .filter(|(_, pin)| pin.waiting.is_some());
-        all.extend(waits.map(|(tool, pin)| (name.clone(), tool, pin)));
+        let definitions = pinned.definitions();
+        let waits = definitions.filter(|(_, pin)| pin.waiting.is_some());
+        all.extend(waits.map(|(tool, pin)| (name.clone(), tool.to_owned(), pin.clone())));
     }
     Ok(all)
 }
@@ -193,9 +191,10 @@ fn grade(tool: &str, told: Option<&Told>) -> Option<String> {
         Capability::L0 => "it says that it only reads",
         Capability::L1 | Capability::L2 => "it does not say that it only reads",
     };
-    let (tool, grade) = (visible(&key(tool)), grade.as_str());
+    let (tool, level) = (visible(&key(tool)), grade.as_str());
     Some(format!(
-        "? {says}; if you agree: [mcp.servers.tools.{tool}] capability = \"{grade}\""
+        "? {says}; if you agree: [mcp.servers.tools.{tool}] capability = \"{level}\"  # {}",
+        grade.described()
     ))
 }
 

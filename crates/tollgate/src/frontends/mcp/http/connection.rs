@@ -24,13 +24,14 @@ use hyper_util::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     time::{Instant, Sleep},
 };
 use tower_service::Service;
 
 use super::{
-    PATH, Peer, Web, mcp,
+    PATH, Peer, Web,
+    bounds::{room::Sending, strangers},
+    mcp,
     post::Sent,
     quick::{self, Ended},
 };
@@ -41,6 +42,8 @@ const HEAD_BYTES: usize = 64 << 10;
 pub(super) const HEADERS: usize = 100;
 /// How long calls that are cut off may take to end.
 const GRACE: Duration = Duration::from_secs(2);
+/// How often what has ended is looked for.
+const SWEEP: Duration = Duration::from_secs(15);
 /// How long to wait when the system has no room for another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -71,39 +74,47 @@ pub(super) async fn accept(
     web: Arc<Web>,
     stopped: impl Future<Output = ()>,
 ) {
-    let room = Arc::new(Semaphore::new(web.serve.connections));
     let graceful = GracefulShutdown::new();
     tokio::pin!(stopped);
-    let mut sweep = tokio::time::interval(Duration::from_secs(30));
+    let mut sweep = tokio::time::interval(SWEEP);
     loop {
-        let permit = Arc::clone(&room).acquire_owned();
-        let (accepted, permit) = tokio::select! {
+        let next = async {
+            // Whoever was accepted last may have been one too many.
+            web.room.settle().await;
+            listener.accept().await
+        };
+        let accepted = tokio::select! {
             () = &mut stopped => break,
             _ = sweep.tick() => {
                 web.sessions.sweep();
+                strangers::flush(&web, false).await;
                 continue;
             }
-            Ok(permit) = permit => tokio::select! {
-                () = &mut stopped => break,
-                _ = sweep.tick() => {
-                    web.sessions.sweep();
-                    continue;
-                }
-                accepted = listener.accept() => (accepted, permit),
-            },
+            accepted = next => accepted,
         };
-        let Ok((stream, peer)) = accepted else {
+        let Ok((stream, address)) = accepted else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
+        // All connections of this address are at work.
+        let Some(place) = web.room.enter(address) else {
+            continue;
+        };
+        let peer = Peer { address, place };
         let (router, web, watcher) = (router.clone(), Arc::clone(&web), graceful.watcher());
         tokio::spawn(async move {
             let _counted = web.metrics.connection();
-            if let Ended::Unusual(stream, read) = quick::serve(&web, Peer(peer), stream).await {
-                let rest = Rest { stream, read };
-                Box::pin(general(&web, router, Peer(peer), rest, watcher)).await;
+            let place = Arc::clone(&peer.place);
+            let serving = async {
+                if let Ended::Unusual(stream, read) = quick::serve(&web, &peer, stream).await {
+                    let rest = Rest { stream, read };
+                    Box::pin(general(&web, router, peer, rest, watcher)).await;
+                }
+            };
+            tokio::select! {
+                () = serving => {}
+                () = place.evicted() => {}
             }
-            drop(permit);
         });
     }
     web.draining.store(true, Ordering::Relaxed);
@@ -120,6 +131,7 @@ pub(super) async fn accept(
         web.server.cut.cancel();
         drop(tokio::time::timeout(GRACE, ended).await);
     }
+    strangers::flush(&web, true).await;
 }
 
 /// A connection of which something has been read.
@@ -144,12 +156,19 @@ async fn general(web: &Arc<Web>, router: Router, peer: Peer, rest: Rest, watcher
     let shared = Arc::clone(web);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (state, web, router) = (Arc::clone(&state), Arc::clone(&shared), router.clone());
+        let peer = peer.clone();
         async move {
+            let working = peer.place.work();
             state.requests.fetch_add(1, Ordering::Relaxed);
             state.busy.store(true, Ordering::Relaxed);
             let response = route(web, router, peer, request).await;
             state.busy.store(false, Ordering::Relaxed);
-            response
+            response.map(|response| {
+                response.map(|body| Sending {
+                    body,
+                    _working: working,
+                })
+            })
         }
     });
     let connection = http1::Builder::new()

@@ -58,6 +58,21 @@ impl Hosts {
         }
     }
 
+    /// Whether a request names a host that only the operator's list makes ours: it came from
+    /// elsewhere, whoever passed it on.
+    pub(super) fn is_of_elsewhere(&self, headers: &HeaderMap, uri: &Uri) -> bool {
+        if self.hosts.is_empty() {
+            return false;
+        }
+        let named = uri.authority().map(Authority::as_str);
+        let named = named.or_else(|| headers.get(header::HOST)?.to_str().ok());
+        named.map(lowered).is_none_or(|host| {
+            let name = without_port(&host).trim_matches(['[', ']']).to_owned();
+            let ip: Option<IpAddr> = name.parse().ok();
+            name != "localhost" && !ip.is_some_and(|ip| ip.is_loopback())
+        })
+    }
+
     fn answers(&self, host: &str) -> bool {
         if self.first.get().is_some_and(|first| **first == *host) {
             return true;

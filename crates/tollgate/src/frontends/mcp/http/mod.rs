@@ -6,6 +6,7 @@
 mod announce;
 mod batch;
 mod body;
+mod bounds;
 mod connection;
 mod guard;
 mod headers;
@@ -35,9 +36,18 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use tokio_util::task::TaskTracker;
-use tollgate_core::{ErrorCode, Principal, SessionKey, TrustLevel};
+use tollgate_core::{ErrorCode, Principal, SessionKey};
 
-use self::{guard::Hosts, metrics::Metrics, post::Sent, sessions::Sessions};
+use self::{
+    bounds::{
+        room::{self, Place, Room},
+        strangers::{self, Strangers},
+    },
+    guard::Hosts,
+    metrics::Metrics,
+    post::Sent,
+    sessions::Sessions,
+};
 use super::{Server, Transport, select::Selection, shown};
 use crate::{
     config,
@@ -64,13 +74,18 @@ struct Web {
     message_bytes: usize,
     metrics: Metrics,
     draining: AtomicBool,
+    room: Arc<Room>,
+    strangers: Strangers,
     /// Requests that go on although their connection broke.
     detached: TaskTracker,
 }
 
 /// The other end of a connection.
-#[derive(Debug, Clone, Copy)]
-struct Peer(SocketAddr);
+#[derive(Clone)]
+struct Peer {
+    address: SocketAddr,
+    place: Arc<Place>,
+}
 
 /// Serves until it is told to stop, then lets calls finish.
 pub(crate) async fn serve(
@@ -89,6 +104,10 @@ pub(crate) async fn serve(
     let wired = wire::wire(&config, &scene.environment).await?;
     wired.gateway.recover().await?;
     wired.attend();
+    signal::ignore_hangups(wired.log());
+    for permit in wired.unlogged_permits() {
+        scene.console.note(&permit.to_string());
+    }
     wired.runs.work();
     let auth = Authenticator::new(&config, wired.gateway.clone()).map_err(Stop::usage)?;
     if !address.ip().is_loopback() && !is_protected(&auth).await? {
@@ -120,12 +139,18 @@ pub(crate) async fn serve(
         message_bytes: config.limits.message_bytes,
         metrics: Metrics::default(),
         draining: AtomicBool::new(false),
+        room: Arc::new(Room::new(&serve, room::raise_open_files())),
+        strangers: Strangers::default(),
         detached: TaskTracker::new(),
         server,
         auth,
         serve,
     });
-    announce::run(scene, &web.serve, address)?;
+    let notes = announce::Notes {
+        open: web.auth.lets_in_anybody().await.unwrap_or(false),
+        connections: web.room.most(),
+    };
+    announce::run(scene, &web.serve, address, notes)?;
     rest::forget_start();
     connection::accept(
         listener,
@@ -174,11 +199,15 @@ fn router(web: Arc<Web>) -> Router {
 }
 
 async fn ready(State(web): State<Arc<Web>>) -> Response {
+    let store = web.server.gateway.store();
     let any = SessionKey::new(Principal::anonymous(), "http");
-    let reachable = web.server.gateway.store().session(&any).await;
-    match (web.draining.load(Ordering::Relaxed), reachable) {
+    let works = match store.check_commit().await {
+        Ok(()) => store.session(&any).await.map(drop),
+        Err(error) => Err(error),
+    };
+    match (web.draining.load(Ordering::Relaxed), works) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
-        (false, Ok(_)) => "ready\n".into_response(),
+        (false, Ok(())) => "ready\n".into_response(),
         (false, Err(error)) => {
             (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response()
         }
@@ -188,11 +217,12 @@ async fn ready(State(web): State<Arc<Web>>) -> Response {
 /// Figures for Prometheus, for whoever may speak to us at all.
 async fn measured(State(web): State<Arc<Web>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let peer = parts.extensions.get::<Peer>().copied();
-    if let Err(refused) = admit(&web, &parts, peer).await {
+    let peer = parts.extensions.get::<Peer>().cloned();
+    if let Err(refused) = admit(&web, &parts, peer.as_ref()).await {
         return refused;
     }
-    let text = web.metrics.printed(web.sessions.count());
+    let holdings = web.server.gateway.holdings();
+    let text = web.metrics.printed(web.sessions.count(), &holdings);
     let kind = HeaderValue::from_static("text/plain; version=0.0.4");
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }
@@ -218,12 +248,19 @@ fn own_url(headers: &HeaderMap, path: &str) -> String {
 }
 
 /// Checks host, origin and sender before anything else of a request is looked at.
-async fn admit(web: &Web, parts: &Parts, peer: Option<Peer>) -> Result<Identity, Response> {
+async fn admit(web: &Web, parts: &Parts, peer: Option<&Peer>) -> Result<Identity, Response> {
     if let Err(message) = web.hosts.check(&parts.headers, &parts.uri) {
         return Err(Box::pin(strange(web, message)).await);
     }
-    let loopback = peer.is_some_and(|Peer(peer)| peer.ip().to_canonical().is_loopback());
-    match web.auth.identify(&parts.headers, loopback).await {
+    let loopback = peer.is_some_and(|peer| peer.address.ip().to_canonical().is_loopback())
+        && !web.hosts.is_of_elsewhere(&parts.headers, &parts.uri);
+    let identified = web.auth.identify(&parts.headers, loopback).await;
+    if let Some(peer) = peer {
+        let is_known = |identity: &Identity| identity.principal != Principal::anonymous();
+        peer.place
+            .knows_caller(identified.as_ref().is_ok_and(is_known));
+    }
+    match identified {
         Ok(identity) => Ok(identity),
         Err(refused) => {
             let response = Box::pin(turned_away(web, parts, &refused)).await;
@@ -236,22 +273,14 @@ async fn admit(web: &Web, parts: &Parts, peer: Option<Peer>) -> Result<Identity,
 
 /// Answers a request for another host or from another origin; whose it is nobody asks.
 async fn strange(web: &Web, message: &'static str) -> Response {
-    noted(web, ErrorCode::MalformedRequest, message).await;
+    strangers::noted(web, ErrorCode::MalformedRequest, message).await;
     (StatusCode::FORBIDDEN, format!("{message}\n")).into_response()
-}
-
-/// Writes down that somebody unknown was not let in, as long as that is no flood.
-async fn noted(web: &Web, code: ErrorCode, message: &str) {
-    web.metrics.refused();
-    let nobody = Principal::from_stored("unauthenticated".to_owned());
-    let caller = super::caller(nobody, "http", TrustLevel::Remote);
-    post::recorded(web, &caller, code, message).await;
 }
 
 /// Answers somebody who is not let in.
 async fn turned_away(web: &Web, parts: &Parts, refused: &Refused) -> Response {
     let message = "a request without a valid token was refused";
-    noted(web, ErrorCode::Unauthorized, message).await;
+    strangers::noted(web, ErrorCode::Unauthorized, message).await;
     let status = match refused {
         Refused::Missing | Refused::Invalid(_) => StatusCode::UNAUTHORIZED,
         Refused::Insufficient(_) => StatusCode::FORBIDDEN,
@@ -278,7 +307,7 @@ async fn mcp(web: Arc<Web>, peer: Peer, parts: Parts, body: Sent) -> Response {
             Err(message) => Box::pin(strange(&web, message)).await,
         };
     }
-    let identity = match admit(&web, &parts, Some(peer)).await {
+    let identity = match admit(&web, &parts, Some(&peer)).await {
         Ok(identity) => identity,
         Err(refused) => return refused,
     };

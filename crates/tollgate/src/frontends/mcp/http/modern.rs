@@ -280,11 +280,8 @@ fn counted(web: Arc<Web>, mut exchange: Box<Exchange>) -> Running {
         let _running = web.metrics.running();
         let started = Instant::now();
         let reply = web.server.handle(&mut exchange).await;
-        web.metrics.answered(
-            &exchange.asked.method,
-            reply.result.is_ok(),
-            started.elapsed(),
-        );
+        web.metrics
+            .answered(&exchange.asked.method, &reply, started.elapsed());
         reply
     })
 }

@@ -51,15 +51,17 @@ pub(super) async fn begin(web: Arc<Web>, caller: Caller, parts: &Parts, asked: A
         Err(seconds) => return modern::overloaded(&web, &exchange, seconds).await,
     };
     let reply = web.server.handle(&mut exchange).await;
-    web.metrics.answered(
-        "initialize",
-        reply.result.is_ok(),
-        std::time::Duration::ZERO,
-    );
+    web.metrics
+        .answered("initialize", &reply, std::time::Duration::ZERO);
     if let Err(error) = reply.result {
         return post::refused(&web, &caller, StatusCode::BAD_REQUEST, Some(&id), error).await;
     }
-    let session = web.sessions.begin(caller.session.principal, conversation);
+    let principal = caller.session.principal.clone();
+    let Ok(session) = web.sessions.begin(principal, conversation) else {
+        let error = RpcError::new(code::INTERNAL, "no session could be begun");
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        return post::refused(&web, &caller, status, Some(&id), error).await;
+    };
     let mut response = body::json(StatusCode::OK, rpc::printed(&id, &reply.result), None);
     if let Ok(value) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION, value);
@@ -195,8 +197,7 @@ pub(super) async fn run(web: &Web, mut exchange: Exchange) -> Reply {
     let started = Instant::now();
     let reply = web.server.handle(&mut exchange).await;
     let method = &exchange.asked.method;
-    web.metrics
-        .answered(method, reply.result.is_ok(), started.elapsed());
+    web.metrics.answered(method, &reply, started.elapsed());
     reply
 }
 

@@ -11,7 +11,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tollgate_core::ErrorCode;
+use tollgate_core::{ErrorCode, Transport};
 use tollgate_engine::Caller;
 
 use super::{Web, batch, body, headers, modern, old};
@@ -87,6 +87,7 @@ pub(super) fn pass(web: &Web, caller: &Caller) -> Result<(), u64> {
 /// Whoever makes the requests of this identity.
 pub(super) fn caller_of(identity: &Identity) -> Caller {
     let mut caller = caller(identity.principal.clone(), DEFAULT_SESSION, identity.trust);
+    caller.transport = Transport::Http;
     caller.scope = identity.toolsets.as_deref().map(Arc::from);
     caller.limit = identity.session_limit;
     caller

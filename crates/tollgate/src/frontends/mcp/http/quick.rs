@@ -50,13 +50,15 @@ pub(super) enum Ended {
 }
 
 /// Answers requests for as long as they are usual.
-pub(super) async fn serve(web: &Arc<Web>, peer: Peer, mut stream: TcpStream) -> Ended {
+pub(super) async fn serve(web: &Arc<Web>, peer: &Peer, mut stream: TcpStream) -> Ended {
     let mut buffer = BytesMut::new();
     let mut last = None;
+    // Whoever has not asked anything yet has the time of a head to begin.
+    let mut patience = web.serve.header_timeout;
     loop {
         if buffer.is_empty() {
             buffer.reserve(ROOM);
-            let next = timeout(web.serve.idle_timeout, stream.read_buf(&mut buffer));
+            let next = timeout(patience, stream.read_buf(&mut buffer));
             let read = tokio::select! {
                 biased;
                 read = next => read,
@@ -73,6 +75,8 @@ pub(super) async fn serve(web: &Arc<Web>, peer: Peer, mut stream: TcpStream) -> 
         buffer.extend_from_slice(&rest);
         // Once nobody holds any of it, its room is used again.
         drop((read, rest));
+        patience = web.serve.idle_timeout;
+        let _working = peer.place.work();
         if !answer(web, peer, (&mut stream, &mut buffer), (parts, body)).await {
             return Ended::Over;
         }
@@ -182,11 +186,11 @@ fn anew(read: &Bytes, last: &mut Option<Head>) -> Option<(Parts, usize, usize)> 
 /// Answers one request; says whether another one may follow.
 async fn answer(
     web: &Arc<Web>,
-    peer: Peer,
+    peer: &Peer,
     (stream, buffer): (&mut TcpStream, &mut BytesMut),
     (parts, body): (Parts, Bytes),
 ) -> bool {
-    let mut answering = pin!(mcp(Arc::clone(web), peer, parts, Sent::Here(body)));
+    let mut answering = pin!(mcp(Arc::clone(web), peer.clone(), parts, Sent::Here(body)));
     let response = loop {
         tokio::select! {
             biased;

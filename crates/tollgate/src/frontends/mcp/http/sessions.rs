@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    io,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -151,9 +152,13 @@ impl Sessions {
 
     /// Begins a session. If there are too many, the one gives way that was unused longest of
     /// whoever has the most; nobody with fewer sessions than the newcomer loses any.
-    pub(super) fn begin(&self, principal: Principal, conversation: Conversation) -> Arc<Session> {
+    pub(super) fn begin(
+        &self,
+        principal: Principal,
+        conversation: Conversation,
+    ) -> io::Result<Arc<Session>> {
         let session = Arc::new(Session {
-            id: random_hex(16),
+            id: random_hex(16)?,
             principal,
             conversation,
             listened: AtomicBool::new(false),
@@ -173,7 +178,7 @@ impl Sessions {
         }
         *all.counts.entry(session.principal.clone()).or_default() += 1;
         all.by_id.insert(session.id.clone(), Arc::clone(&session));
-        session
+        Ok(session)
     }
 
     /// The session of this principal; another's is no session at all, nor is one that was
@@ -223,7 +228,9 @@ mod tests {
 
     fn begin(sessions: &Sessions, who: &str) -> Arc<Session> {
         let principal = Principal::from_stored(who.to_owned());
-        sessions.begin(principal, Conversation::new(Client::unknown("2025-11-25")))
+        sessions
+            .begin(principal, Conversation::new(Client::unknown("2025-11-25")))
+            .unwrap()
     }
 
     #[test]

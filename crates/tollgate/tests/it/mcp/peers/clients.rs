@@ -93,8 +93,7 @@ fn expected(version: &str, server: &Value, unknown_resource: i64) -> Value {
     json!({
         "version": version,
         "server": server,
-        "ok": true,
-        "data": {"characters": 5, "bytes": 5, "words": 1, "lines": 1},
+        "stats": {"characters": 5, "bytes": 5, "words": 1, "lines": 1},
         "wrong": [true, "tool.gate.input.invalid_arguments"],
         "unknown": [-32602, unknown_resource],
         "progress": [[0, 100], [50, 100], [100, 100]],
@@ -119,16 +118,12 @@ fn converse(transport: Transport, client: impl FnOnce(&TestEnv, &Peers, &[&str])
         &["test://static-text", "tollgate://tools"],
     );
     holds(&saw["prompts"], &["start_task", "test_simple_prompt"]);
-    // The text is the same envelope, without what is empty.
-    for part in ["ok", "data", "meta"] {
-        assert_eq!(saw["stats_text"][part], saw["stats"][part]);
-    }
+    assert_eq!(saw["stats_text"], saw["stats"]);
     json!({
         "version": saw["version"],
         "server": saw["server"],
-        "ok": saw["stats"]["ok"],
-        "data": saw["stats"]["data"],
-        "wrong": [saw["wrong"]["is_error"], saw["wrong"]["envelope"]["error"]["code"]],
+        "stats": saw["stats"],
+        "wrong": [saw["wrong"]["is_error"], saw["wrong"]["error"]["code"]],
         "unknown": [saw["unknown_tool"], saw["unknown_resource"]],
         "progress": saw["progress"],
         "logged": saw["logged"],

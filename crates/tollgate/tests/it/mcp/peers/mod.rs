@@ -8,6 +8,7 @@ mod clients;
 pub(crate) mod conformance;
 mod inspector;
 mod knowledge;
+mod matrix;
 mod web;
 
 use std::{

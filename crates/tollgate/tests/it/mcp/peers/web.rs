@@ -15,7 +15,7 @@ fn reads_on(transport: Transport) {
         let all = [&[address.as_str(), "--"], server].concat();
         peers.python(&env, &script("page.py"), &all).exits(0).json()
     });
-    let data = &answer["envelope"]["data"];
+    let data = &answer["data"];
     assert_eq!(data["text"].as_str().map(str::len), Some(500), "{data}");
     assert_eq!(data["truncated"], true);
     let pieces = answer["pieces"].as_array().unwrap();

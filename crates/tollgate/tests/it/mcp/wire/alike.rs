@@ -51,7 +51,7 @@ fn come_down(body: &str) -> Value {
     json!([
         message["id"],
         message["error"],
-        message["result"]["structuredContent"]["data"]
+        message["result"]["structuredContent"]
     ])
 }
 

@@ -28,7 +28,7 @@ fn ran(client: &mut Stdio) -> Value {
 }
 
 fn artifact(done: &Value, name: &str) -> Value {
-    let all = done["structuredContent"]["data"]["artifacts"].as_array();
+    let all = done["structuredContent"]["artifacts"].as_array();
     let mut all = all.unwrap().iter();
     all.find(|it| it["name"] == name).unwrap().clone()
 }
@@ -59,9 +59,11 @@ fn a_run_links_what_it_left_behind_and_the_links_can_be_read() {
     let text: Value = serde_json::from_str(done["content"][0]["text"].as_str().unwrap()).unwrap();
     let manifest = &text["mcp_resource_manifest"];
     assert_eq!(manifest["resource_count"], links.len(), "{manifest}");
-    assert_eq!(text["data"], done["structuredContent"]["data"], "all of it");
+    let mut whole = done["structuredContent"].clone();
+    whole["mcp_resource_manifest"] = manifest.clone();
+    assert_eq!(text, whole, "all of it");
     // Who looks at the run later is given the same links.
-    let named = json!({"runId": done["structuredContent"]["data"]["runId"]});
+    let named = json!({"runId": done["structuredContent"]["runId"]});
     let seen = client.call("get_task_run", named);
     assert_eq!(seen["content"].as_array().unwrap()[1..], {
         let all = done["content"].as_array().unwrap();
@@ -107,7 +109,7 @@ fn an_artifact_is_read_by_the_piece_as_a_resource_and_as_a_tool() {
     let mut pieces = Vec::new();
     loop {
         let args = json!({"artifactId": note["artifactId"], "offset": bytes.len()});
-        let piece = client.call("get_artifact", args)["structuredContent"]["data"].clone();
+        let piece = client.call("get_artifact", args)["structuredContent"].clone();
         bytes.extend(STANDARD.decode(piece["data"].as_str().unwrap()).unwrap());
         pieces.push(piece["bytesReturned"].clone());
         if piece["complete"] == true {
@@ -146,7 +148,7 @@ fn an_artifact_is_its_owners_and_says_when_its_time_is_up() {
         assert_eq!(error["details"]["artifactId"], note["artifactId"]);
         assert!(error["recoverHint"].is_string(), "{gone}");
         let tool = client.call("get_artifact", json!({"artifactId": note["artifactId"]}));
-        let error = &tool["structuredContent"]["error"];
+        let error = &tool["_meta"]["tollgate/result"]["error"];
         assert_eq!(error["errorCode"], "ARTIFACT_EXPIRED", "{tool}");
     }
     // A process that begins takes away what nobody can read any more.
@@ -177,7 +179,7 @@ fn an_artifact_of_a_page_that_gives_orders_is_marked() {
             "get_artifact",
             json!({"artifactId": artifact["artifactId"]}),
         );
-        let warnings = piece["structuredContent"]["warnings"].as_array();
+        let warnings = piece["_meta"]["tollgate/result"]["warnings"].as_array();
         let warned = warnings.unwrap().contains(&json!("tainted_content"));
         assert_eq!(warned, is_marked, "{piece:#}");
     }

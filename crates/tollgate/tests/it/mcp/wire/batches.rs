@@ -26,7 +26,7 @@ fn answers(all: &Value) {
     let by_id = |id: u64| all.iter().find(|one| one["id"] == id).unwrap();
     for (id, characters) in [(1, 3), (3, 5)] {
         let done = result(by_id(id));
-        let data = &done["structuredContent"]["data"];
+        let data = &done["structuredContent"];
         assert_eq!(data["characters"], characters, "{done}");
     }
     assert_eq!(code(by_id(2)), -32600);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::peer::{Ask, Gate, Held, Stdio, until};
 use crate::{
     browser::{Site, browsers, kill, world},
-    support::{TestEnv, database},
+    support::{TestEnv, database, envelope},
 };
 
 /// What a run can end with or be refused with, and the facts that go with it.
@@ -75,7 +75,7 @@ fn office(own: &str, config: &str) -> (TestEnv, Held) {
 /// What a call failed with.
 #[track_caller]
 fn failed(result: &Value) -> Value {
-    let envelope = &result["structuredContent"];
+    let envelope = envelope(result);
     assert_eq!(envelope["ok"], false, "{envelope:#}");
     assert_eq!(result["isError"], true);
     envelope["error"].clone()
@@ -133,7 +133,7 @@ impl Desk {
             "RUN_CANCELED" => self.canceled(),
             "STEP_EXECUTION_FAILED" => {
                 let lost = self.run("lost", sync());
-                let details = &lost["structuredContent"]["error"]["details"];
+                let details = &lost["_meta"]["tollgate/result"]["error"]["details"];
                 assert_eq!(details["failedStep"], "read", "{lost:#}");
                 assert_eq!(details["stepErrorCode"], "SESSION_NOT_FOUND", "{lost:#}");
                 lost
@@ -144,7 +144,7 @@ impl Desk {
             }
             "ARTIFACT_EXPIRED" => {
                 let ran = self.run("plain", sync());
-                let artifact = &ran["structuredContent"]["data"]["artifacts"][0];
+                let artifact = &ran["structuredContent"]["artifacts"][0];
                 let args = json!({"artifactId": artifact["artifactId"]});
                 let read = self.client.call("get_artifact", args.clone());
                 assert_eq!(read["isError"], false, "{read:#}");
@@ -168,11 +168,11 @@ impl Desk {
         let of_held = json!({"templateId": "held", "status": "running"});
         until(|| {
             let listed = self.client.call("list_task_runs", of_held.clone());
-            run = listed["structuredContent"]["data"]["runs"][0]["runId"].clone();
+            run = listed["structuredContent"]["runs"][0]["runId"].clone();
             run.is_string()
         });
         let told = self.client.call("cancel_task_run", json!({"runId": run}));
-        let told = &told["structuredContent"]["data"];
+        let told = &told["structuredContent"];
         assert_eq!(told["cancelRequested"], true, "{told}");
         self.held.end();
         let answer = waiting.next();
@@ -194,7 +194,7 @@ fn every_code_of_runs_has_a_hint_and_facts() {
             continue;
         };
         let seen = desk.client.call("get_task_run", json!({"runId": run}));
-        let kept = &seen["structuredContent"]["data"]["error"];
+        let kept = &seen["structuredContent"]["error"];
         if code != "RUN_NOT_FOUND" {
             check(kept, code, facts);
             let said = kept["error"].as_str().unwrap_or_default();
@@ -257,7 +257,7 @@ fn the_seven_tools_answer_with_the_shapes_of_the_document() {
     let mut asked = |tool: &str, args: Value| {
         let answer = client.call(tool, args);
         assert_eq!(answer["isError"], false, "{tool}: {answer:#}");
-        answer["structuredContent"]["data"].clone()
+        answer["structuredContent"].clone()
     };
     let has = |data: &Value, names: &[&str]| {
         for name in names {

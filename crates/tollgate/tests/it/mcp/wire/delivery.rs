@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use serde_json::{Value, json};
 
 use super::peer::{Ask, Gate, Held, meta, request, result, until, with_meta};
-use crate::support::{TestEnv, approval_id};
+use crate::support::{TestEnv, approval_id, envelope};
 
 const FIXTURES: [&str; 1] = ["--conformance-fixtures"];
 
@@ -43,7 +43,7 @@ fn an_answer_lost_after_a_dialog_is_given_again() {
     let call = Ask::legacy(session, "tools/call", held.call());
     let mut open = gate.begin(&call);
     let asked = open.event().unwrap();
-    let yes = json!({"action": "accept", "content": {"approve": true}});
+    let yes = json!({"action": "accept", "content": {"decision": "once"}});
     let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": yes});
     gate.ask(&Ask::post(answer.to_string()).header("mcp-session-id", session))
         .has(202);
@@ -82,7 +82,7 @@ fn an_answer_that_nobody_read_on_stdio_is_given_again() {
         answer
     };
     let refused: Value = serde_json::from_str(&ask(1)).unwrap();
-    let id = approval_id(&result(&refused)["structuredContent"]);
+    let id = approval_id(&envelope(&result(&refused)));
     env.run(&["approve", &id, "--token", &env.approver()])
         .exits(0);
     ask(0);

@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::peer::{Ask, Gate, Stdio, code, error, names};
-use crate::support::TestEnv;
+use super::{
+    lists::pages,
+    peer::{Ask, Gate, Stdio, code, error, names},
+};
+use crate::{support::TestEnv, upstream::section};
 
 const DISCOVERY: [&str; 3] = ["tools.call", "tools.describe", "tools.search"];
 const STUBS: &str = "[providers.stub]\ntools = [\"weather.today\", \"weather.later\"]\n";
@@ -15,6 +18,14 @@ fn sorted(listed: &Value) -> Vec<&str> {
     names
 }
 
+/// What a list holds that nobody asked for more: the three of every list, and those that lead to runs.
+fn unasked(more: &[&'static str]) -> Vec<&'static str> {
+    let mut all = and(&["list_task_templates", "run_task_template"]);
+    all.extend(more);
+    all.sort_unstable();
+    all
+}
+
 /// The three tools of every list and these.
 fn and(more: &[&'static str]) -> Vec<&'static str> {
     let mut all = DISCOVERY.to_vec();
@@ -24,14 +35,14 @@ fn and(more: &[&'static str]) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_list_is_three_tools_unless_somebody_says_more() {
+fn a_list_is_five_tools_unless_somebody_says_more() {
     let env = TestEnv::with_config(STUBS);
     let gate = Gate::open(&env);
     let mut client = Stdio::modern(&env, &[]);
     let here = client.result("tools/list", json!({}));
     let there = gate.result(&Ask::modern("tools/list", json!({})));
-    assert_eq!(sorted(&here), DISCOVERY);
-    assert_eq!(sorted(&there), DISCOVERY);
+    assert_eq!(sorted(&here), unasked(&[]));
+    assert_eq!(sorted(&there), unasked(&[]));
     assert!(here.get("nextCursor").is_none());
     // At four bytes to a token and more, these are 2,000 of them; the bench counts them.
     assert!(
@@ -41,7 +52,7 @@ fn a_list_is_three_tools_unless_somebody_says_more() {
     );
     assert_eq!(here["_meta"]["tollgate/list"]["toolsets"], json!([]));
     let mut old = Stdio::legacy(&env, json!({}));
-    assert_eq!(sorted(&old.result("tools/list", json!({}))), DISCOVERY);
+    assert_eq!(sorted(&old.result("tools/list", json!({}))), unasked(&[]));
 }
 
 #[test]
@@ -95,7 +106,154 @@ fn the_command_line_the_address_and_the_file_say_so_too() {
 
     env.configure(&format!("{STUBS}[discovery]\ntoolsets = [\"stub\"]\n"));
     let mut client = Stdio::modern(&env, &[]);
+    let both = unasked(&["weather.later", "weather.today"]);
     assert_eq!(sorted(&client.result("tools/list", json!({}))), both);
+}
+
+/// One server of the user's, all of whose tools the client waits for.
+fn with_server(words: &str, discovery: &str) -> TestEnv {
+    let server = section("own", words, "trust_annotations = true");
+    TestEnv::with_config(&format!(
+        "{server}[discovery]\nnames = \"canonical\"\n{discovery}"
+    ))
+}
+
+/// What a client is listed once the user's server is there.
+fn listed_with_server(env: &TestEnv) -> Value {
+    let mut client = Stdio::modern(env, &[]);
+    let all = json!({"toolsets": ["mcp"]});
+    while !names(&client.result("tools/list", all.clone())).contains(&"mcp.own.echo") {
+        std::thread::yield_now();
+    }
+    client.result("tools/list", json!({}))
+}
+
+#[test]
+fn tools_of_the_users_servers_are_listed_while_they_fit() {
+    let listed = listed_with_server(&with_server("modern", ""));
+    assert!(names(&listed).contains(&"mcp.own.echo"), "{listed:#}");
+    assert!(names(&listed).contains(&"tools.search"));
+    assert!(
+        !names(&listed).contains(&"text.stats"),
+        "a pack is found by search"
+    );
+    let used = &listed["_meta"]["tollgate/list"];
+    assert_eq!(
+        (&used["mode"], &used["servers"]),
+        (&json!("auto"), &json!(true))
+    );
+    assert_eq!(used["schemas"], json!(null));
+
+    // Shorter descriptions and schemas first, then search alone.
+    let brief = listed_with_server(&with_server("modern", "list_tokens = 900\n"));
+    assert!(names(&brief).contains(&"mcp.own.echo"), "{brief:#}");
+    assert_eq!(brief["_meta"]["tollgate/list"]["schemas"], "brief");
+    for less in ["list_tokens = 300\n", "mode = \"search\"\n"] {
+        let listed = listed_with_server(&with_server("modern", less));
+        assert_eq!(sorted(&listed), unasked(&[]), "{less}");
+        assert_eq!(listed["_meta"]["tollgate/list"]["servers"], false);
+    }
+    let env = with_server("modern", "mode = \"list\"\n");
+    listed_with_server(&env);
+    let mut client = Stdio::modern(&env, &[]);
+    let every = pages(|mut params| {
+        params.as_object_mut().unwrap().remove("toolsets");
+        client.result("tools/list", params)
+    });
+    let every: Vec<&str> = every.iter().flat_map(names).collect();
+    for name in ["mcp.own.echo", "text.stats", "keepa.products_get"] {
+        assert!(every.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn a_toolset_of_the_configuration_stays_when_servers_no_longer_fit() {
+    let env = with_server(
+        "modern",
+        "toolsets = [\"results\"]\nlist_tokens = 800\nschemas = \"brief\"\n",
+    );
+    let listed = listed_with_server(&env);
+    assert_eq!(sorted(&listed), unasked(&["result.search", "result.slice"]));
+}
+
+#[test]
+fn a_pack_that_is_off_is_not_there() {
+    let env = TestEnv::with_config("[packs]\nkeepa = false\nbrowser = false\n");
+    let mut client = Stdio::modern(&env, &[]);
+    let all = client.result("tools/list", json!({"toolset": "all"}));
+    let all = names(&all);
+    assert!(all.contains(&"web.search"));
+    let of_packs = |name: &&&str| name.starts_with("keepa.") || name.starts_with("browser.");
+    assert_eq!(all.iter().filter(of_packs).count(), 0, "{all:?}");
+    let templates = client.call("list_task_templates", json!({})).to_string();
+    assert!(templates.contains("run_code_snippet"), "{templates}");
+    assert!(!templates.contains("login_keep_session"), "{templates}");
+    let call = json!({"name": "keepa.products_get", "arguments": {}});
+    assert_eq!(client.error("tools/call", call)["code"], -32602);
+    let found = client.call(
+        "tools.search",
+        json!({"query": "open a web page in the browser"}),
+    );
+    assert!(!found.to_string().contains("browser.navigate"), "{found:#}");
+}
+
+#[test]
+fn a_search_finds_the_users_own_server_before_a_pack() {
+    let env = with_server("modern browser", "");
+    let mut client = Stdio::modern(&env, &[]);
+    let all = json!({"toolsets": ["mcp"]});
+    while !names(&client.result("tools/list", all.clone())).contains(&"mcp.own.browser_navigate") {
+        std::thread::yield_now();
+    }
+    let mut search = |query: &str| {
+        let found = client.call("tools.search", json!({"query": query, "limit": 10}));
+        found["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    let place = |text: &str, name: &str| text.find(&format!("\"{name}\""));
+    for query in ["open a web page in the browser", "navigate to a url"] {
+        let text = search(query);
+        let own = place(&text, "mcp.own.browser_navigate");
+        let pack = place(&text, "browser.navigate");
+        assert!(
+            own.is_some() && own < pack.or(Some(usize::MAX)),
+            "{query}: {text}"
+        );
+    }
+    let text = search("open a web page in the browser");
+    let first = text.split_once(r#""tools":[{"name":""#).unwrap().1;
+    assert!(first.starts_with("mcp.own.browser_navigate\""), "{text}");
+    let text = search("take a screenshot of the page");
+    let first = text.split_once(r#""tools":[{"name":""#).unwrap().1;
+    assert!(
+        first.starts_with("mcp.own.browser_take_screenshot\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_description_says_the_same_hints_as_the_list() {
+    let env = TestEnv::with_config(STUBS);
+    let mut client = Stdio::modern(&env, &[]);
+    let listed = client.result("tools/list", json!({"toolsets": ["gate"]}));
+    let listed = listed["tools"].as_array().unwrap();
+    assert!(listed.len() > 10, "{}", listed.len());
+    for tool in listed {
+        let about = json!({"name": tool["name"]});
+        let described = client.call("tools.describe", about);
+        let said = &described["structuredContent"]["annotations"];
+        for (hint, name) in [
+            ("readOnlyHint", "read_only"),
+            ("destructiveHint", "destructive"),
+            ("idempotentHint", "idempotent"),
+            ("openWorldHint", "open_world"),
+        ] {
+            assert_eq!(
+                tool["annotations"][hint], said[name],
+                "{} {hint}",
+                tool["name"]
+            );
+        }
+    }
 }
 
 #[test]
@@ -175,7 +333,7 @@ fn a_brief_list_shows_the_least_and_everybody_may_ask_for_it() {
     assert_eq!(asked["_meta"]["tollgate/list"]["schemas"], "brief");
     // At a little more than four bytes to a token these are 9,000 and 6,000 of them.
     let size = |listed: &Value| listed["tools"].to_string().len();
-    assert!(size(&full) <= 37_000, "{}", size(&full));
+    assert!(size(&full) <= 38_500, "{}", size(&full));
     assert!(size(&asked) <= 24_000, "{}", size(&asked));
     for (long, short) in full["tools"]
         .as_array()
@@ -184,7 +342,10 @@ fn a_brief_list_shows_the_least_and_everybody_may_ask_for_it() {
         .zip(asked["tools"].as_array().unwrap())
     {
         let name = &short["name"];
-        assert!(!long["outputSchema"].is_null() && short.get("outputSchema").is_none());
+        // What is called by name can answer anything.
+        let promises = long["name"] != "tools.call";
+        assert_eq!(long.get("outputSchema").is_some(), promises, "{long}");
+        assert!(short.get("outputSchema").is_none(), "{short}");
         let whole = long["description"].as_str().unwrap();
         assert!(whole.starts_with(short["description"].as_str().unwrap()));
         let arguments = |tool: &Value| -> Vec<String> {
@@ -213,10 +374,10 @@ fn a_brief_list_shows_the_least_and_everybody_may_ask_for_it() {
     assert!(there["tools"][4].get("outputSchema").is_none());
     env.configure("[discovery]\ntoolsets = [\"research\"]\nschemas = \"brief\"\n");
     let mut by_file = Stdio::modern(&env, &[]);
-    assert_eq!(
-        by_file.result("tools/list", json!({}))["tools"],
-        asked["tools"]
-    );
+    let there = by_file.result("tools/list", json!({}));
+    for tool in asked["tools"].as_array().unwrap() {
+        assert!(there["tools"].as_array().unwrap().contains(tool), "{tool}");
+    }
 }
 
 #[test]
@@ -225,7 +386,7 @@ fn a_pinned_tool_is_on_every_list() {
     let env = TestEnv::with_config(&config);
     let mut client = Stdio::modern(&env, &[]);
     let listed = client.result("tools/list", json!({}));
-    assert_eq!(sorted(&listed), and(&["text.stats"]));
+    assert_eq!(sorted(&listed), unasked(&["text.stats"]));
     let listed = client.result("tools/list", json!({"toolsets": "stub"}));
     assert!(names(&listed).contains(&"text.stats"));
 }
@@ -238,13 +399,10 @@ fn what_is_not_listed_can_still_be_found_described_and_called() {
     assert!(found.to_string().contains("weather.today"), "{found}");
     let inner = json!({"name": "weather.today", "arguments": {"city": "Oslo"}});
     let by_name = client.call("tools.call", inner);
-    assert_eq!(by_name["structuredContent"]["tool"], "weather.today");
+    assert_eq!(by_name["_meta"]["tollgate/result"]["tool"], "weather.today");
     let direct = client.call("weather.today", json!({"city": "Oslo"}));
-    assert_eq!(
-        direct["structuredContent"]["data"],
-        by_name["structuredContent"]["data"]
-    );
-    assert_eq!(direct["structuredContent"]["cache_hit"], true);
+    assert_eq!(direct["structuredContent"], by_name["structuredContent"]);
+    assert_eq!(direct["_meta"]["tollgate/result"]["cache_hit"], true);
 }
 
 #[test]

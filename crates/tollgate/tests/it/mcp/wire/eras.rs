@@ -97,11 +97,11 @@ fn both_eras_share_one_endpoint() {
     for _ in 0..2 {
         let old = gate.ask(&Ask::legacy(&session, "tools/call", arguments.clone()));
         let old = result(&old.has(200).json());
-        assert_eq!(old["structuredContent"]["data"]["characters"], 5);
+        assert_eq!(old["structuredContent"]["characters"], 5);
         assert!(old.get("resultType").is_none(), "{old}");
         assert!(old["_meta"].get(SERVER_KEY).is_none());
         let new = gate.call("text.stats", json!({"text": "hello"}));
-        assert_eq!(new["structuredContent"]["data"]["characters"], 5);
+        assert_eq!(new["structuredContent"]["characters"], 5);
         assert_eq!(new["resultType"], "complete");
     }
 
@@ -120,15 +120,12 @@ fn a_modern_request_needs_no_earlier_one() {
     let env = TestEnv::new();
     let mut client = Stdio::modern(&env, &[]);
     let first = client.call("text.stats", json!({"text": "hello"}));
-    assert_eq!(first["structuredContent"]["data"]["characters"], 5);
+    assert_eq!(first["structuredContent"]["characters"], 5);
     let gate = Gate::open(&env);
     let heard = gate.ask(&Ask::call("text.stats", json!({"text": "hello"})));
     let heard = heard.has(200);
     assert_eq!(heard.header("mcp-session-id"), None, "no session is made");
-    assert_eq!(
-        result(&heard.json())["structuredContent"]["data"]["characters"],
-        5
-    );
+    assert_eq!(result(&heard.json())["structuredContent"]["characters"], 5);
 }
 
 #[test]
@@ -199,9 +196,9 @@ fn arguments_that_are_absent_are_none() {
         json!({"name": "time.now", "arguments": null}),
     ] {
         let here = client.result("tools/call", params.clone());
-        assert_eq!(here["structuredContent"]["status"], "ok", "{here}");
+        assert_eq!(here["_meta"]["tollgate/result"]["status"], "ok", "{here}");
         let there = gate.result(&Ask::modern("tools/call", params));
-        assert_eq!(there["structuredContent"]["status"], "ok");
+        assert_eq!(there["_meta"]["tollgate/result"]["status"], "ok");
     }
     let odd = json!({"name": "time.now", "arguments": [1]});
     assert_eq!(client.error("tools/call", odd)["code"], -32602);

@@ -229,7 +229,7 @@ fn a_trace_goes_in_and_comes_out() {
         old.result("tools/call", params.clone()),
         gate.result(&Ask::modern("tools/call", params)),
     ] {
-        assert_eq!(done["structuredContent"]["meta"]["trace_id"], trace);
+        assert_eq!(done["_meta"]["tollgate/result"]["meta"]["trace_id"], trace);
         let out = done["_meta"]["traceparent"].as_str().unwrap();
         assert!(out.starts_with(&format!("00-{trace}-")), "{out}");
         assert_ne!(out, parent, "our own span, not the caller's");
@@ -241,7 +241,7 @@ fn a_trace_goes_in_and_comes_out() {
     ] {
         let params = json!({"name": "time.now", "_meta": {"traceparent": odd}});
         let done = client.result("tools/call", params);
-        let id = done["structuredContent"]["meta"]["trace_id"]
+        let id = done["_meta"]["tollgate/result"]["meta"]["trace_id"]
             .as_str()
             .unwrap();
         assert_eq!(id.len(), 32, "{odd}");

@@ -193,7 +193,7 @@ fn a_base_that_is_called_otherwise_is_listed_so() {
         r#"{"id": "coffee", "nodes": {"root": {"response": "Coffee?"}}}"#,
     );
     let begun = client.call("initiate_session", json!({"user_query": "hello"}));
-    let data = &begun["structuredContent"]["data"];
+    let data = &begun["structuredContent"];
     assert_eq!(
         (&data["knowledge_base"], &data["response"]),
         (&json!("coffee"), &json!("Coffee?"))

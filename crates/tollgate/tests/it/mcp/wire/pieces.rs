@@ -48,7 +48,7 @@ fn answer(read: &[u8]) -> Option<(u16, String, usize)> {
 
 fn said(text: &str) -> (u64, u64) {
     let message: Value = serde_json::from_str(text).unwrap();
-    let data = &message["result"]["structuredContent"]["data"];
+    let data = &message["result"]["structuredContent"];
     let words = data["words"].as_u64().unwrap_or_else(|| panic!("{text}"));
     (message["id"].as_u64().unwrap(), words)
 }

@@ -16,7 +16,7 @@ fn meta_of(listed: &Value, tool: &str) -> Value {
 #[track_caller]
 fn is_inactive(result: &Value) {
     assert_eq!(result["isError"], true, "{result}");
-    let failure = &result["structuredContent"]["error"];
+    let failure = &result["_meta"]["tollgate/result"]["error"];
     assert_eq!(failure["kind"], "inactive_tool", "{failure}");
     assert!(failure.to_string().contains("no texts today"), "{failure}");
 }
@@ -46,7 +46,7 @@ fn a_call_under_a_profile_is_refused_if_the_tool_is_off() {
     let params = json!({"name": "text.stats", "arguments": text, "profile": "calm"});
     is_inactive(&client.result("tools/call", params));
     let without = client.call("text.stats", text.clone());
-    assert_eq!(without["structuredContent"]["status"], "ok");
+    assert_eq!(without["_meta"]["tollgate/result"]["status"], "ok");
 
     let mut client = Stdio::modern(&env, &["--profile", "calm"]);
     is_inactive(&client.call("text.stats", text.clone()));
@@ -70,15 +70,15 @@ fn a_call_under_a_profile_is_refused_if_the_tool_is_off() {
 fn tools_of_the_keepa_pack_carry_the_marks_of_its_document() {
     let env = TestEnv::new();
     let mut client = Stdio::modern(&env, &[]);
-    let params = json!({"groups": "research", "profile": "offline_fixture_only"});
+    let params = json!({"groups": "research", "profile": "tracking_readonly"});
     let listed = client.result("tools/list", params);
     let tools = listed["tools"].as_array().unwrap();
     let marks = |name: &str| {
         let found = tools.iter().find(|it| it["name"] == name);
         found.unwrap()["x-keepa"].clone()
     };
-    let on = marks("keepa.workflow_plan");
-    assert_eq!(on["service_command"], "workflow.plan");
+    let on = marks("keepa.categories_finder_selection");
+    assert_eq!(on["service_command"], "categories.finder-selection");
     let groups = on["groups"].as_array().unwrap();
     assert!(groups.contains(&json!("research")), "{on}");
     assert_eq!(
@@ -145,4 +145,40 @@ fn what_a_plan_allows_is_active_where_the_plan_says_to_look() {
         failure["errorCode"], "profile_requires_fixture_or_dry_run",
         "{live}"
     );
+}
+
+#[test]
+fn a_set_or_profile_that_is_not_there_names_those_that_are() {
+    let env = TestEnv::with_config(CALM);
+    let mut client = Stdio::modern(&env, &[]);
+    for (params, old, new, one) in [
+        (
+            json!({"toolset": "nothing"}),
+            "toolsets",
+            "available_toolsets",
+            "gate",
+        ),
+        (
+            json!({"profile": "nothing"}),
+            "profiles",
+            "available_profiles",
+            "calm",
+        ),
+    ] {
+        let data = client.error("tools/list", params)["data"].clone();
+        let known = data[new].as_array().unwrap_or_else(|| panic!("{data}"));
+        assert!(known.contains(&json!(one)), "{data}");
+        assert_eq!(data[old], data[new]);
+    }
+    let call = json!({"name": "time.now", "arguments": {}, "profile": "nothing"});
+    let refused = client.error("tools/call", call);
+    let details = &refused["data"]["tollgate/error"]["details"];
+    assert!(
+        details["available_profiles"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("calm")),
+        "{refused}"
+    );
+    assert_eq!(details["profiles"], details["available_profiles"]);
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::peer::{Ask, Gate};
-use crate::support::{TestEnv, approval_id};
+use crate::support::{TestEnv, approval_id, envelope};
 
 const GREET: &str = "id: greet\nversion: 1.0.0\nname: Greet\nsteps:\n  - {id: hello, tool: shelf.greet, args: {to: '{{ inputs.to }}'}}\n";
 const NOTE: &str = "id: note\nversion: 1.0.0\nname: Note\nsteps:\n  - {id: look, tool: sandbox.collect_outputs}\n  - {id: put, tool: sandbox.write_files, args: {files: [{path: a.txt, content: hi}]}}\n";
@@ -38,7 +38,7 @@ fn bearer(env: &TestEnv, trust: &str) -> String {
 fn greet(gate: &Gate, token: &str, to: &str) -> Value {
     let run = json!({"templateId": "greet", "inputs": {"to": to}, "options": {"mode": "sync"}});
     let ask = Ask::call("run_task_template", run).bearing(token);
-    gate.result(&ask)["structuredContent"].clone()
+    envelope(&gate.result(&ask))
 }
 
 /// A run that a rule ended at this step, and what is said of it.
@@ -47,7 +47,7 @@ fn denied(envelope: &Value, step: &str, words: &str) {
     let error = &envelope["error"];
     assert_eq!(error["errorCode"], "STEP_EXECUTION_FAILED", "{envelope:#}");
     assert_eq!(error["details"]["failedStep"], step, "{envelope:#}");
-    assert_eq!(error["details"]["stepErrorCode"], "policy_denied");
+    assert_eq!(error["details"]["code"], "tool.gate.policy.denied");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains(words), "{message}");
 }

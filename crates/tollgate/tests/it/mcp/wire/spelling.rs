@@ -21,6 +21,11 @@ fn client(env: &TestEnv, name: &str) -> Stdio {
     client
 }
 
+/// The text of a result.
+fn text(result: &Value) -> String {
+    result["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn strangers_get_names_without_dots() {
     let env = TestEnv::new();
@@ -40,7 +45,9 @@ fn strangers_get_names_without_dots() {
         assert_eq!(names(&gate.result(&ask)), names(&listed));
         for tool in listed["tools"].as_array().unwrap() {
             let canonical = tool["_meta"]["tollgate/name"].as_str().unwrap();
-            assert!(canonical.contains('.'), "{canonical}");
+            let is_bare =
+                canonical.ends_with("_task_template") || canonical.ends_with("_task_templates");
+            assert!(canonical.contains('.') || is_bare, "{canonical}");
         }
     }
     let mut nameless = meta();
@@ -87,12 +94,12 @@ fn calls_take_every_spelling() {
         };
         for spelled in ["notes.list", "notes_list"] {
             let done = client.call(spelled, json!({}));
-            assert_eq!(done["structuredContent"]["tool"], expected);
+            assert_eq!(done["_meta"]["tollgate/result"]["tool"], expected);
             let params = json!({"name": spelled});
             let done = gate.result(&Ask::saying(&called(name), "tools/call", params));
-            assert_eq!(done["structuredContent"]["tool"], expected);
+            assert_eq!(done["_meta"]["tollgate/result"]["tool"], expected);
             let done = client.call("tools.call", json!({"name": spelled}));
-            assert_eq!(done["structuredContent"]["tool"], expected);
+            assert_eq!(done["_meta"]["tollgate/result"]["tool"], expected);
         }
     }
 }
@@ -106,22 +113,22 @@ fn names_inside_results_are_spelled_like_the_list() {
     ] {
         let mut client = client(&env, name);
         let found = client.call("tools.search", json!({"query": "notes list"}));
-        let hits = found["structuredContent"]["data"].to_string();
+        let hits = text(&found);
         assert!(hits.contains(&format!("\"{list}\"")), "{hits}");
 
         let shown = client.call("tools.describe", json!({"name": "notes.list"}));
-        let shown = shown["structuredContent"]["data"].to_string();
+        let shown = text(&shown);
         assert!(shown.contains(&format!("\"{list}\"")), "{shown}");
 
         let wrong = client.call("tools.describe", json!({"name": "notes.lists"}));
-        let failure = &wrong["structuredContent"]["error"];
+        let failure = &wrong["_meta"]["tollgate/result"]["error"];
         let expected = json!([describe.replace("describe", "search")]);
         assert_eq!(failure["next_steps"], expected);
         let near = failure["details"]["nearest"].as_array().unwrap();
         assert!(near.contains(&json!(list)), "{failure}");
 
         let refused = client.call("notes.add", json!({"text": "x"}));
-        let details = &refused["structuredContent"]["error"]["details"];
+        let details = &refused["_meta"]["tollgate/result"]["error"]["details"];
         assert_eq!(details["resume_with"]["tool"], add);
 
         let index = client.result("resources/read", json!({"uri": "tollgate://tools"}));
@@ -159,7 +166,7 @@ fn sentences_name_tools_as_they_are_listed() {
         ("claude-code", "`text_stats`", "`tools_describe`"),
     ] {
         let wrong = client(&env, name).call("text.stats", json!({"texts": 1}));
-        let failure = &wrong["structuredContent"]["error"];
+        let failure = &wrong["_meta"]["tollgate/result"]["error"];
         assert_eq!(failure["kind"], "invalid_arguments");
         let said = failure["message"].as_str().unwrap();
         assert!(said.contains(stats), "{said}");
@@ -189,10 +196,11 @@ fn a_name_that_is_too_long_is_shortened_for_every_client() {
         assert!(spelled.starts_with(start), "{spelled}");
         for known in [spelled, &long, &spelled.replace('.', "_")] {
             let done = client.call(known, json!({}));
-            assert_eq!(done["structuredContent"]["tool"], spelled, "{known}");
+            assert_eq!(done["_meta"]["tollgate/result"]["tool"], spelled, "{known}");
         }
         let found = client.call("tools.search", json!({"query": "notes long"}));
-        let hit = &found["structuredContent"]["data"]["tools"][0];
+        let found: Value = serde_json::from_str(&text(&found)).unwrap();
+        let hit = &found["tools"][0];
         assert_eq!(hit["name"], spelled);
         let said = hit["summary"].as_str().unwrap();
         assert!(said.contains(&format!("`{spelled}`")), "{said}");
@@ -201,4 +209,47 @@ fn a_name_that_is_too_long_is_shortened_for_every_client() {
         assert!(!names(&others).contains(&spelled));
         assert_eq!(env.ok(&long, "{}")["tool"], long, "people read all of it");
     }
+}
+
+/// The 28 tools of the browser that the design document names, by those names; ours beside them
+/// stay as they are. No browser is needed to list them.
+#[test]
+fn tools_of_the_browser_are_listed_by_the_names_of_the_document_if_that_is_wanted() {
+    let env = TestEnv::with_config("[browser]\nnames = \"document\"\n");
+    for (name, ours) in [
+        ("mcp", "browser.fill_form"),
+        ("claude-code", "browser_fill_form"),
+    ] {
+        let mut client = client(&env, name);
+        let listed = client.result("tools/list", json!({"toolset": "browser"}));
+        let all = names(&listed);
+        for known in [
+            "navigate",
+            "click",
+            "get_page_info",
+            "wait_for_stable",
+            "upload_file",
+        ] {
+            assert!(all.contains(&known), "{name}: {all:?}");
+        }
+        // Beside them stand our own tools of the browser, and those of every list.
+        let other = |it: &&&str| it.starts_with("browser") || it.starts_with("tools");
+        let others = all.iter().filter(other).count();
+        assert_eq!(others, all.len() - 28, "{name}: {all:?}");
+        assert!(all.contains(&ours), "{name}: {all:?}");
+        let tools = listed["tools"].as_array().unwrap();
+        let named = |wanted: &str| tools.iter().find(|it| it["name"] == wanted).unwrap();
+        let canonical = &named("navigate")["_meta"]["tollgate/name"];
+        assert_eq!(canonical, "browser.navigate");
+        let said = named("type_text")["description"].as_str().unwrap();
+        assert!(
+            said.contains("set_value") && !said.contains("browser"),
+            "{said}"
+        );
+    }
+    // Without the setting they have their canonical ids.
+    let env = TestEnv::new();
+    let mut plain = client(&env, "mcp");
+    let listed = plain.result("tools/list", json!({"toolset": "browser"}));
+    assert!(names(&listed).contains(&"browser.navigate"), "{listed}");
 }

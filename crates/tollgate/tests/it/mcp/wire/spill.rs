@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::peer::{Ask, Gate, Stdio, code};
 use crate::{
     browser::{Site, world},
-    support::TestEnv,
+    support::{TestEnv, approval_id, envelope},
 };
 
 const SMALL: &str = "[results]\ntext_bytes = 1024\nstructured_bytes = 16384\nchunk_bytes = 1024\n";
@@ -30,6 +30,13 @@ fn manifest(result: &Value) -> Value {
     manifest
 }
 
+/// Where the rest of a spilled result is.
+fn links(result: &Value) -> Vec<Value> {
+    let blocks = result["content"].as_array().unwrap().iter();
+    let links = blocks.filter(|it| it["type"] == "resource_link");
+    links.cloned().collect()
+}
+
 fn id(result: &Value) -> String {
     manifest(result)["result_id"].as_str().unwrap().to_owned()
 }
@@ -45,13 +52,15 @@ fn a_large_result_is_a_summary_with_links() {
     let mut client = Stdio::modern(&env, &[]);
     let done = client.call("text.replace", replaced(60));
     let text = done["content"][0]["text"].as_str().unwrap();
-    let whole = done["structuredContent"]["data"].to_string();
+    let whole = done["structuredContent"].to_string();
     assert!(text.len() < whole.len() && text.len() < 4096, "{text}");
-    assert_eq!(done["structuredContent"]["data"]["count"], 60, "whole");
+    assert_eq!(done["structuredContent"]["count"], 60, "whole");
     assert_eq!(
-        done["structuredContent"]["warnings"],
+        done["_meta"]["tollgate/result"]["warnings"],
         json!(["truncated_output"])
     );
+    let notice = done["content"].as_array().unwrap().last().unwrap();
+    assert_eq!(notice["text"], r#"{"warnings":["truncated_output"]}"#);
     let manifest = manifest(&done);
     assert_eq!(manifest["strategy"], "summary_with_resource_refs");
     assert_eq!(manifest["total_bytes"], whole.len());
@@ -59,7 +68,7 @@ fn a_large_result_is_a_summary_with_links() {
         manifest["read_with"],
         json!(["result.slice", "result.search"])
     );
-    let links = done["content"].as_array().unwrap()[1..].to_vec();
+    let links = links(&done);
     assert_eq!(manifest["resource_count"], links.len());
     assert!(links.len() > 2);
     for (link, listed) in links.iter().zip(manifest["resources"].as_array().unwrap()) {
@@ -69,13 +78,86 @@ fn a_large_result_is_a_summary_with_links() {
 }
 
 #[test]
+fn every_piece_is_linked_and_the_text_stays_within_its_limit() {
+    for form in ["native", "envelope"] {
+        let small = SMALL.replace("text_bytes = 1024", "text_bytes = 2048");
+        let env = TestEnv::with_config(&format!("{small}form = \"{form}\"\n"));
+        let mut client = Stdio::modern(&env, &[]);
+        let done = client.call("text.replace", replaced(230));
+        let text = done["content"][0]["text"].as_str().unwrap();
+        assert!(text.len() <= 2048, "{form}: {} {text}", text.len());
+        let manifest = manifest(&done);
+        let total = manifest["total_bytes"].as_u64().unwrap();
+        let links = links(&done);
+        assert!(links.len() > 9);
+        assert_eq!(links.len() as u64, 1 + total.div_ceil(1024), "{form}");
+        assert_eq!(manifest["resource_count"], links.len(), "{form}");
+        let listed = manifest["resources"].as_array().unwrap().len();
+        assert_eq!(manifest["more_resources"], links.len() - listed, "{form}");
+        let pieces = links.iter().skip(1);
+        let pieces = pieces.map(|link| read(&mut client, link["uri"].as_str().unwrap()));
+        let together: String = pieces
+            .map(|it| it["text"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(together.len() as u64, total, "{form}");
+    }
+}
+
+#[test]
+fn every_chunk_that_was_written_is_linked_also_where_the_text_is_cut() {
+    for small in ["", "[results]\ntext_bytes = 8192\n"] {
+        let env = TestEnv::with_config(small);
+        let mut client = Stdio::modern(&env, &[]);
+        let arguments = json!({
+            "asins": ["B0KETTLE01"], "fixture": "product_kettle.json", "chunks_dir": "chunks",
+        });
+        let asked = client.call("keepa.products_get", arguments.clone());
+        let id = approval_id(&envelope(&asked));
+        env.run(&["approve", &id, "--token", &env.approver()])
+            .exits(0);
+        let done = client.call("keepa.products_get", arguments);
+        let chunks = done["structuredContent"]["data"]["chunks"].as_array();
+        let chunks = chunks.unwrap_or_else(|| panic!("{done}")).len();
+        let links = links(&done);
+        let uris = links.iter().map(|link| link["uri"].as_str().unwrap());
+        let linked: Vec<&str> = uris.filter(|uri| uri.starts_with("keepa://")).collect();
+        assert!(
+            chunks > 3 && linked.len() >= chunks,
+            "{small}: {chunks} {linked:?}"
+        );
+        assert_eq!(manifest(&done)["resource_count"], links.len(), "{small}");
+        for uri in linked {
+            assert!(read(&mut client, uri)["text"].is_string(), "{uri}");
+        }
+        let text = done["content"][0]["text"].as_str().unwrap();
+        assert!(text.len() <= if small.is_empty() { 16384 } else { 8192 });
+    }
+}
+
+#[test]
+fn a_shortened_text_keeps_numbers_and_first_items() {
+    let env = TestEnv::with_config(SMALL);
+    let mut client = Stdio::modern(&env, &[]);
+    let arguments = json!({"text": long_text(200), "count": 200});
+    let done = client.call("text.lines", arguments);
+    let text = done["content"][0]["text"].as_str().unwrap();
+    let data: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(data["total"], 200, "{text}");
+    let (note, kept) = data["lines"].as_array().unwrap().split_last().unwrap();
+    assert!(kept.len() > 3, "{text}");
+    let whole = &done["structuredContent"]["lines"];
+    assert_eq!(kept, &whole.as_array().unwrap()[..kept.len()]);
+    assert_eq!(*note, format!("… {} more items", 200 - kept.len()));
+}
+
+#[test]
 fn what_is_linked_can_be_read_and_adds_up() {
     let env = TestEnv::with_config(SMALL);
     let mut client = Stdio::modern(&env, &[]);
     let done = client.call("text.replace", replaced(60));
-    let data = done["structuredContent"]["data"].to_string();
-    let links = &done["content"].as_array().unwrap()[1..];
-    for link in links {
+    let data = done["structuredContent"].to_string();
+    let links = links(&done);
+    for link in &links {
         let document = read(&mut client, link["uri"].as_str().unwrap());
         assert_eq!(document["uri"], link["uri"]);
         assert!(document["text"].is_string());
@@ -101,7 +183,7 @@ fn a_large_result_is_read_on_by_bytes_lines_and_pointer() {
     let env = TestEnv::with_config(SMALL);
     let mut client = Stdio::modern(&env, &[]);
     let done = client.call("text.replace", replaced(60));
-    let text = done["structuredContent"]["data"]["text"].as_str().unwrap();
+    let text = done["structuredContent"]["text"].as_str().unwrap();
     let id = id(&done);
     let mut slice = |more: Value| {
         let mut arguments = json!({"result": id, "pointer": "/text"});
@@ -110,7 +192,7 @@ fn a_large_result_is_read_on_by_bytes_lines_and_pointer() {
         }
         let done = client.call("result.slice", arguments);
         assert_eq!(done["isError"], false, "{done}");
-        done["structuredContent"]["data"].clone()
+        done["structuredContent"].clone()
     };
     let third = slice(json!({"line": 3, "lines": 1}));
     assert_eq!(
@@ -129,7 +211,10 @@ fn a_large_result_is_read_on_by_bytes_lines_and_pointer() {
     assert_eq!(slice(json!({"pointer": "/count"}))["text"], "60");
     let lost = json!({"result": id, "pointer": "/nothing"});
     let lost = client.call("result.slice", lost);
-    assert_eq!(lost["structuredContent"]["error"]["kind"], "not_found");
+    assert_eq!(
+        lost["_meta"]["tollgate/result"]["error"]["kind"],
+        "not_found"
+    );
 }
 
 #[test]
@@ -137,11 +222,11 @@ fn a_large_result_can_be_searched() {
     let env = TestEnv::with_config(SMALL);
     let mut client = Stdio::modern(&env, &[]);
     let done = client.call("text.replace", replaced(60));
-    let text = done["structuredContent"]["data"]["text"].as_str().unwrap();
+    let text = done["structuredContent"]["text"].as_str().unwrap();
     let id = id(&done);
     let mut search = |query: &str, regex: bool| {
         let arguments = json!({"result": id, "pointer": "/text", "query": query, "regex": regex});
-        client.call("result.search", arguments)["structuredContent"].clone()
+        envelope(&client.call("result.search", arguments))
     };
     let found = search("Zeile 42:", false);
     let matches = found["data"]["matches"].as_array().unwrap();
@@ -166,9 +251,15 @@ fn nobody_else_reads_a_large_result() {
     let refused = other.error("resources/read", json!({"uri": uri}));
     assert_eq!(refused["code"], -32602);
     let slice = other.call("result.slice", json!({"result": id}));
-    assert_eq!(slice["structuredContent"]["error"]["kind"], "not_found");
+    assert_eq!(
+        slice["_meta"]["tollgate/result"]["error"]["kind"],
+        "not_found"
+    );
     let search = other.call("result.search", json!({"result": id, "query": "Zeile"}));
-    assert_eq!(search["structuredContent"]["error"]["kind"], "not_found");
+    assert_eq!(
+        search["_meta"]["tollgate/result"]["error"]["kind"],
+        "not_found"
+    );
 
     let gate = Gate::open(&env);
     let there = gate.call("text.replace", replaced(60));
@@ -189,7 +280,7 @@ fn structured_content_beyond_its_limit_still_fits_the_schema() {
     let mut client = Stdio::modern(&env, &[]);
     let arguments = json!({"text": long_text(600), "count": 600});
     let done = client.call("text.lines", arguments);
-    let data = &done["structuredContent"]["data"];
+    let data = &done["structuredContent"];
     assert!(
         data.to_string().len() <= 16384,
         "{}",
@@ -216,7 +307,7 @@ fn what_reads_by_the_piece_is_never_spilled() {
     let id = id(&client.call("text.replace", replaced(60)));
     let done = client.call("result.slice", json!({"result": id, "length": 3000}));
     assert_eq!(done["content"].as_array().unwrap().len(), 1);
-    assert_eq!(done["structuredContent"]["warnings"], json!([]));
+    assert_eq!(done["_meta"]["tollgate/result"]["warnings"], json!([]));
     let text = done["content"][0]["text"].as_str().unwrap();
     assert!(!text.contains("mcp_resource_manifest"));
 }
@@ -247,16 +338,21 @@ fn a_view_of_a_page_says_where_the_whole_of_it_is() {
         json!(["result.slice", "result.search"]),
         "{text:#}"
     );
-    assert_eq!(
-        text["data"]["sections"],
-        seen["structuredContent"]["data"]["sections"]
-    );
+    assert_eq!(text["sections"], seen["structuredContent"]["sections"]);
     let search = json!({"result": manifest["result_id"], "query": "Brunhilde"});
     let found = client.call("result.search", search);
-    let matches = &found["structuredContent"]["data"]["matches"];
+    let matches = &found["structuredContent"]["matches"];
     assert_eq!(matches.as_array().unwrap().len(), 1, "{found:#}");
     let link = json!({"uri": seen["content"][1]["uri"]});
     let whole = client.result("resources/read", link);
     let about = &whole["contents"][0]["_meta"];
     assert_eq!(about["tollgate/total_bytes"], manifest["total_bytes"]);
+    let total = manifest["total_bytes"].as_u64().unwrap();
+    let links = links(&seen);
+    let pieces = if total > 65536 {
+        total.div_ceil(65536)
+    } else {
+        0
+    };
+    assert_eq!(links.len() as u64, 1 + pieces, "{total}");
 }

@@ -58,16 +58,13 @@ fn an_async_run_is_a_task_that_outlives_its_process() {
     drop(first);
     let mut second = Stdio::modern(&env, &[]);
     let done = reaches(&mut second, &id, "completed");
-    let data = &done["result"]["structuredContent"]["data"];
+    let data = &done["result"]["structuredContent"];
     assert_eq!(data["runId"], *id, "{done}");
     assert_eq!(data["status"], "succeeded");
     assert!(done["result"]["content"][0]["text"].is_string());
     // Who does not understand tasks gets the answer of the document.
     let plain = second.call("run_task_template", run);
-    assert_eq!(
-        plain["structuredContent"]["data"]["status"], "queued",
-        "{plain}"
-    );
+    assert_eq!(plain["structuredContent"]["status"], "queued", "{plain}");
 }
 
 #[test]
@@ -96,7 +93,7 @@ fn tasks_are_for_those_who_understand_them_and_for_nobody_elses_eyes() {
     // What is wrong with the arguments is the answer of the task.
     let wrong = client.result("tools/call", call("slow_compute", json!({"seconds": "x"})));
     let wrong = reaches(&mut client, &task_id(&wrong), "completed");
-    let error = &wrong["result"]["structuredContent"]["error"];
+    let error = &wrong["result"]["_meta"]["tollgate/result"]["error"];
     assert_eq!(error["kind"], "invalid_arguments", "{wrong}");
     // What is only asked about takes no time.
     let mut dry = call("slow_compute", json!({"seconds": 1}));
@@ -187,7 +184,10 @@ fn waiting(client: &mut Stdio) -> (String, String) {
     let asks = waits["inputRequests"].as_object().unwrap();
     let (key, ask) = asks.iter().next().unwrap();
     let message = ask["params"]["message"].as_str().unwrap();
-    assert!(message.contains("-First step.\n+1st step.\n"), "{message}");
+    assert!(
+        message.contains("| -First step.\n| +1st step."),
+        "{message}"
+    );
     assert!(
         waits["statusMessage"].as_str().unwrap().contains(key),
         "{waits}"
@@ -196,7 +196,7 @@ fn waiting(client: &mut Stdio) -> (String, String) {
 }
 
 fn yes(id: &str, key: &str) -> Value {
-    let answer = json!({"action": "accept", "content": {"approve": true}});
+    let answer = json!({"action": "accept", "content": {"decision": "once"}});
     saying(json!({"taskId": id, "inputResponses": {key: answer}}))
 }
 
@@ -209,7 +209,7 @@ fn a_task_that_waits_for_a_human_says_so_and_goes_on_after_the_consent() {
     assert_eq!(guide(&env), GUIDE);
     env.run(&["approve", &key, "--token", &token]).exits(0);
     let done = reaches(&mut client, &id, "completed");
-    let data = &done["result"]["structuredContent"]["data"];
+    let data = &done["result"]["structuredContent"];
     assert_eq!(data["result"]["changed"], true, "{done}");
     assert_eq!(guide(&env), GUIDE.replace("First", "1st"));
     env.whole();
@@ -247,7 +247,7 @@ fn followed(client: &mut Stdio, arguments: &Value) -> (Vec<(f64, Option<f64>)>, 
     loop {
         let message = client.next();
         if message["id"] == id {
-            let data = message["result"]["structuredContent"]["data"].clone();
+            let data = message["result"]["structuredContent"].clone();
             return (told, data);
         }
         assert_eq!(message["method"], "notifications/progress", "{message}");

@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use super::peer::Stdio;
-use crate::support::{TestEnv, approval_id, site};
+use crate::support::{TestEnv, approval_id, envelope, site};
 
 const KEEPS: &str = "id: keeps\nversion: 1.0.0\nname: Keeps\nsteps:\n  - {id: count, tool: text.stats, args: {text: a}, artifacts: [{name: note, content: '{{ inputs.text }}'}]}\n";
 const KETTLE: &str = "B0KETTLE01";
@@ -52,7 +52,7 @@ fn office(host: &str) -> TestEnv {
 fn done(client: &mut Stdio, tool: &str, arguments: Value) -> Value {
     let done = client.call(tool, arguments);
     assert_eq!(done["isError"], false, "{tool}: {done:#}");
-    done["structuredContent"].clone()
+    envelope(&done)
 }
 
 fn text(value: &Value) -> &str {
@@ -226,7 +226,7 @@ fn of_research(env: &TestEnv, client: &mut Stdio) -> Vec<Example> {
     let mut written = product;
     written["chunks_dir"] = json!("chunks");
     let asked = client.call("keepa.products_get", written.clone());
-    let id = approval_id(&asked["structuredContent"]);
+    let id = approval_id(&envelope(&asked));
     env.run(&["approve", &id, "--token", &env.approver()])
         .exits(0);
     let written = done(client, "keepa.products_get", written);

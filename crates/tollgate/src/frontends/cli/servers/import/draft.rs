@@ -10,27 +10,13 @@ use std::{
 
 use serde_json::Value;
 use tollgate_core::Secret;
-use tollgate_sanitize::{Kind, Sanitizer};
 
 use super::{
     super::super::init::LOCAL_URL,
     source::Foreign,
     variables::{self, Piece},
 };
-use crate::config::{Environment, is_server_address};
-
-/// The last words of names whose values are secrets whatever they look like.
-const SECRET_ENDS: [&str; 9] = [
-    "key",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "pwd",
-    "pat",
-    "credentials",
-    "authorization",
-];
+use crate::config::{Environment, is_server_address, looks_secret, one_program};
 
 /// A server as it would be written.
 #[derive(Debug, Default)]
@@ -77,6 +63,17 @@ pub(super) fn name(theirs: &str) -> String {
     } else {
         name
     }
+}
+
+/// Whether an entry of another program starts this one.
+pub(super) fn is_own(from: &Foreign) -> bool {
+    let text = |key: &str| from.entry.get(key).and_then(Value::as_str);
+    let command = match from.entry.get("command") {
+        Some(Value::Object(inner)) => inner.get("path").and_then(Value::as_str),
+        other => other.and_then(Value::as_str),
+    };
+    let program = command.and_then(|command| Path::new(command).file_stem());
+    program.is_some_and(|program| program == "tollgate") || text("url") == Some(LOCAL_URL)
 }
 
 /// The draft of an entry, or why it is left out.
@@ -145,14 +142,11 @@ impl Drafting<'_> {
                 .ok_or("its arguments are not texts")?,
             Some(_) => return Err("its arguments are not a list".to_owned()),
         };
-        let program = Path::new(command).file_stem();
-        if program.is_some_and(|program| program == "tollgate") {
-            return Err("it is Tollgate itself".to_owned());
-        }
+        one_program(command, &args)?;
         self.draft.command = Some(self.open_text(command));
         self.draft.args = args.iter().map(|arg| self.open_text(arg)).collect();
         for arg in &args {
-            if is_secret("", arg) {
+            if looks_secret("", arg) {
                 let note = "an argument looks like a secret and stays as it is: give it to the server in `env` if you can";
                 self.draft.notes.push(note.to_owned());
                 break;
@@ -191,15 +185,12 @@ impl Drafting<'_> {
     }
 
     fn address(&mut self, url: &str, entry: &serde_json::Map<String, Value>) -> Result<(), String> {
-        if url == LOCAL_URL {
-            return Err("it is Tollgate itself".to_owned());
-        }
         let filled = self.open_text(url);
         if !is_server_address(&filled) {
             return Err("its address is not a plain http or https address".to_owned());
         }
         self.draft.url = Some(filled);
-        if is_secret("", url) {
+        if looks_secret("", url) {
             let note = "its address looks as if it held a secret and stays as it is: give it in `headers` if you can";
             self.draft.notes.push(note.to_owned());
         }
@@ -223,7 +214,7 @@ impl Drafting<'_> {
     fn open_text(&mut self, text: &str) -> String {
         let pieces = self.pieces(text);
         match variables::filled(&pieces, self.around.environment) {
-            Ok(filled) if filled == text || !is_secret("", &filled) => filled,
+            Ok(filled) if filled == text || !looks_secret("", &filled) => filled,
             Ok(_) | Err(_) => {
                 self.draft.disabled = true;
                 self.draft.notes.push(format!(
@@ -237,7 +228,7 @@ impl Drafting<'_> {
     /// One variable of the environment.
     fn variable(&mut self, key: &str, value: &str) {
         let pieces = self.pieces(value);
-        if variables::is_open(&pieces) || is_secret(key, value) {
+        if variables::is_open(&pieces) || looks_secret(key, value) {
             let reference = self.reference(key, value);
             self.draft.env.insert(key.to_owned(), reference);
             return;
@@ -288,22 +279,6 @@ fn plain(value: &Value) -> Option<String> {
         Value::Bool(set) => Some(set.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
-}
-
-/// Whether a value looks like a secret, or has the name of one.
-fn is_secret(name: &str, value: &str) -> bool {
-    let lower = name.to_lowercase();
-    let last = lower.rsplit(['_', '-']).next().unwrap_or_default();
-    if !value.is_empty() && SECRET_ENDS.iter().any(|end| last.ends_with(end)) {
-        return true;
-    }
-    let text = if name.is_empty() {
-        value.to_owned()
-    } else {
-        format!("{name}={value}")
-    };
-    let seen = Sanitizer::shipped().sightings(&text);
-    seen.iter().any(|sighting| sighting.kind == Kind::Secret)
 }
 
 impl Draft {
@@ -415,12 +390,12 @@ mod tests {
                 json!({"command": "x", "env": {"A": []}}),
                 "`A` is not a text",
             ),
+            (
+                json!({"command": "npx -y foo"}),
+                "write `command = \"npx\"` and `args = [\"-y\",\"foo\"]`",
+            ),
             (json!({"type": "sse", "url": "http://x"}), "`sse`"),
             (json!({"type": "ws", "url": "ws://x"}), "`ws` is unknown"),
-            (
-                json!({"command": "/usr/bin/tollgate", "args": ["mcp"]}),
-                "Tollgate itself",
-            ),
         ] {
             let left = drafted(entry.clone()).unwrap_err();
             assert!(left.contains(why), "{entry}: {left}");

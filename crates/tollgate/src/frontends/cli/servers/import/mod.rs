@@ -28,6 +28,8 @@ use super::super::{
 use crate::config::{SourceRole, user_file};
 use draft::{Around, Draft, Kept};
 
+const OWN: &str = "it is Tollgate itself";
+
 /// What became of one server.
 struct Fate {
     theirs: String,
@@ -43,6 +45,8 @@ enum Outcome {
     Added,
     /// There is a server of this name.
     Kept,
+    /// It is Tollgate itself.
+    Own,
     LeftOut(String),
 }
 
@@ -72,7 +76,9 @@ pub(super) fn run(args: &Import, scene: &Scene<'_>) -> Result<Exit, Stop> {
             outcome: Outcome::Added,
             notes: Vec::new(),
         };
-        if names.contains(&name) {
+        if draft::is_own(foreign) {
+            fate.outcome = Outcome::Own;
+        } else if names.contains(&name) {
             fate.name = Some(name);
             fate.outcome = Outcome::Kept;
         } else {
@@ -116,7 +122,13 @@ pub(super) fn run(args: &Import, scene: &Scene<'_>) -> Result<Exit, Stop> {
         fates,
     };
     report.show(scene)?;
-    Ok(Exit::Ok)
+    // What could not be taken over is a mistake of whoever wanted it taken over.
+    let is_bad = |fate: &Fate| matches!(fate.outcome, Outcome::LeftOut(_));
+    Ok(if report.fates.iter().any(is_bad) {
+        Exit::Usage
+    } else {
+        Exit::Ok
+    })
 }
 
 /// The file that is added to: the one that was named, else the user's.
@@ -276,7 +288,7 @@ impl Fate {
         match self.outcome {
             Outcome::Added => "added",
             Outcome::Kept => "kept",
-            Outcome::LeftOut(_) => "left_out",
+            Outcome::LeftOut(_) | Outcome::Own => "left_out",
         }
     }
 
@@ -284,6 +296,7 @@ impl Fate {
         let reason = match &self.outcome {
             Outcome::LeftOut(why) => Some(why.as_str()),
             Outcome::Kept => Some("a server of this name is there already"),
+            Outcome::Own => Some(OWN),
             Outcome::Added => None,
         };
         json!({"name": self.theirs, "from": self.file, "as": self.name,
@@ -304,6 +317,7 @@ impl Fate {
                     &format!("! `{theirs}` of {file} is left out: {why}"),
                 )
             }
+            (Outcome::Own, _) => format!("= `{theirs}` of {file} is left out: {OWN}"),
             (Outcome::Added | Outcome::Kept, _) => {
                 format!("= `{theirs}` of {file}: a server of this name is there already")
             }

@@ -41,7 +41,9 @@ pub(super) fn read(args: &Import, scene: &Scene<'_>) -> Result<Sources, Stop> {
         let file = scene.environment.current_dir.join(file);
         let shown = file.display();
         if !file.exists() {
-            return Err(Stop::failed(format!("{shown} is not there")));
+            return Err(Stop::usage(format!(
+                "{shown} is not there; name the file of another program, or none to read those that are known"
+            )));
         }
         let document = document(&file).map_err(|why| Stop::failed(format!("{shown}: {why}")))?;
         found.take(&file, tables(&document, &KEYS, scene), scene);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{bearer, list};
+use super::{BESIDE, bearer, list};
 use crate::{
     mcp::wire::peer::Gate,
     support::{Ran, TestEnv},
@@ -51,7 +51,7 @@ fn the_lines_that_are_printed_lead_to_the_gate() {
 
 #[test]
 fn the_lines_of_a_gate_that_listens_everywhere_lead_to_it_from_here() {
-    for (config, needs_token) in [("", false), ("[serve]\nanonymous = false\n", true)] {
+    for (config, needs_token) in [(BESIDE, false), ("[serve]\nanonymous = false\n", true)] {
         let env = TestEnv::with_config(config);
         let token = bearer(&env, &[]);
         let mut gate = Gate::open_with(&env, &["--host", "0.0.0.0"]);

@@ -44,6 +44,7 @@ fn figures_count_what_happened() {
     gate.result(&list());
     gate.result(&list());
     gate.call("time.now", json!({}));
+    gate.call("text.stats", json!({}));
     gate.ask(&Ask::modern("tools/call", json!({"name": "moon.walk"})));
     gate.ask(&list().bearing("bad")).has(401);
     gate.session(|ask| ask);
@@ -53,10 +54,11 @@ fn figures_count_what_happened() {
     for line in [
         "tollgate_requests_total{method=\"tools/list\",outcome=\"ok\"} 2",
         "tollgate_requests_total{method=\"tools/call\",outcome=\"ok\"} 1",
+        "tollgate_requests_total{method=\"tools/call\",outcome=\"tool_error\"} 1",
         "tollgate_requests_total{method=\"tools/call\",outcome=\"error\"} 1",
         "tollgate_requests_total{method=\"initialize\",outcome=\"ok\"} 1",
-        "tollgate_request_seconds_count 5",
-        "tollgate_request_seconds_bucket{le=\"+Inf\"} 5",
+        "tollgate_request_seconds_count 6",
+        "tollgate_request_seconds_bucket{le=\"+Inf\"} 6",
         "tollgate_refused_total 1",
         "tollgate_overloaded_total 0",
         "tollgate_running 0",

@@ -8,7 +8,7 @@ use crate::{
     support::TestEnv,
 };
 
-const TIGHT: &str = "[serve]\nrequests_per_second = 1\nburst = 2\n";
+const TIGHT: &str = "[serve]\nanonymous = true\nrequests_per_second = 1\nburst = 2\n";
 
 #[test]
 fn too_many_requests_are_told_when_to_come_back() {
@@ -26,7 +26,7 @@ fn too_many_requests_are_told_when_to_come_back() {
         }
         !refused.is_null()
     });
-    let failure = &refused["structuredContent"]["error"];
+    let failure = &refused["_meta"]["tollgate/result"]["error"];
     assert_eq!(failure["kind"], "overloaded");
     assert_eq!(failure["retry_after_seconds"], 1);
     assert_eq!(failure["can_retry"], true);
@@ -48,7 +48,7 @@ fn too_many_requests_are_told_when_to_come_back() {
 
 #[test]
 fn only_so_many_calls_of_one_principal_run_at_once() {
-    let config = "[serve]\nconcurrent_calls = 1\n\
+    let config = "[serve]\nanonymous = true\nconcurrent_calls = 1\n\
                   [providers.stub]\ntools = [\"slow.read\"]\ndelay_ms = 4000\n";
     let env = TestEnv::with_config(config);
     let token = bearer(&env, &[]);
@@ -60,7 +60,7 @@ fn only_so_many_calls_of_one_principal_run_at_once() {
         figures.contains("\ntollgate_running 1\n")
     });
     let refused = gate.result(&call);
-    let kind = &refused["structuredContent"]["error"]["kind"];
+    let kind = &refused["_meta"]["tollgate/result"]["error"]["kind"];
     assert_eq!(kind, "overloaded");
     gate.result(&call.clone().bearing(&token));
     let first = Open::answering(first).unwrap().whole().has(200);
@@ -76,7 +76,7 @@ fn older_clients_have_the_same_limits() {
     let call = Ask::legacy(&session, "tools/call", json!({"name": "time.now"}));
     until(|| {
         let done = result(&gate.ask(&call).json());
-        done["structuredContent"]["error"]["kind"] == "overloaded"
+        done["_meta"]["tollgate/result"]["error"]["kind"] == "overloaded"
     });
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}});
     let begin = Ask::legacy("", "initialize", params);

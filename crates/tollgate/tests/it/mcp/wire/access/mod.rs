@@ -1,6 +1,7 @@
 //! Who may speak to `tollgate serve`, how much, and until when.
 
 mod announced;
+mod anonymous;
 mod figures;
 mod load;
 mod oauth;
@@ -10,8 +11,11 @@ mod tokens;
 use super::peer::Ask;
 use crate::support::TestEnv;
 
+/// Callers without a token beside those with one.
+pub(super) const BESIDE: &str = "[serve]\nanonymous = true\n";
+
 /// Makes a token for calling, with these bounds.
-fn bearer(env: &TestEnv, bounds: &[&str]) -> String {
+pub(super) fn bearer(env: &TestEnv, bounds: &[&str]) -> String {
     let mut arguments = vec!["token", "create", "--quiet"];
     arguments.extend(bounds);
     env.run(&arguments).exits(0).out.trim().to_owned()

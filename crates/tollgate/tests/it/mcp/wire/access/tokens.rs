@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{bearer, list};
+use super::{BESIDE, bearer, list};
 use crate::{
     mcp::wire::peer::{Ask, Gate, Heard, code, names, until},
-    support::{TestEnv, database},
+    support::{TestEnv, database, envelope},
 };
 
 #[track_caller]
@@ -28,8 +28,7 @@ fn nobody_listens_to_the_world_without_authentication() {
         assert!(ran.err.contains("tollgate token create"), "{}", ran.err);
         assert_eq!(ran.out, "");
     }
-    env.run(&["token", "create", "--approver", "--quiet"])
-        .exits(0);
+    env.approver();
     let ran = env.run(&["serve", "--host", "0.0.0.0", "--port", "0"]);
     ran.exits(2);
 }
@@ -50,30 +49,30 @@ fn a_guided_session_belongs_to_whoever_began_it() {
         "project/tea.json",
         r#"{"nodes": {"root": {"response": "Tea?", "options": [{"id": "end", "next_node": null}]}}}"#,
     );
-    env.configure(&format!("[knowledge]\npaths = [\"{path}\"]\n"));
+    env.configure(&format!("{BESIDE}[knowledge]\npaths = [\"{path}\"]\n"));
     let (mine, foreign) = (bearer(&env, &[]), bearer(&env, &[]));
     let gate = Gate::open(&env);
     let begin = Ask::call("initiate_session", json!({"user_query": "hello"}));
     let begun = gate.result(&begin.bearing(&mine));
-    let id = &begun["structuredContent"]["data"]["session_id"];
+    let id = &begun["structuredContent"]["session_id"];
     let end = || {
         let step = json!({"session_id": id, "selected_option_id": "end"});
         Ask::call("navigate_session", step)
     };
     for ask in [end().bearing(&foreign), end()] {
         let refused = gate.result(&ask);
-        let error = &refused["structuredContent"]["error"];
+        let error = &refused["_meta"]["tollgate/result"]["error"];
         assert_eq!(error["kind"], "not_found", "{refused}");
         let what_to_do = error["recovery_suggestion"].as_str().unwrap();
         assert!(what_to_do.contains("initiate_session"), "{refused}");
     }
     let ended = gate.result(&end().bearing(&mine));
-    assert_eq!(ended["structuredContent"]["data"]["is_complete"], true);
+    assert_eq!(ended["structuredContent"]["is_complete"], true);
 }
 
 #[test]
 fn a_good_token_works_and_says_who_calls() {
-    let env = TestEnv::new();
+    let env = TestEnv::with_config(BESIDE);
     let token = bearer(&env, &[]);
     let gate = Gate::open(&env);
     let call = Ask::call("text.stats", json!({"text": "hello"}));
@@ -100,7 +99,7 @@ fn a_good_token_works_and_says_who_calls() {
 
 #[test]
 fn a_bad_token_is_refused_even_where_none_is_needed() {
-    let env = TestEnv::new();
+    let env = TestEnv::with_config(BESIDE);
     let good = bearer(&env, &[]);
     let approver = env.approver();
     let gate = Gate::open(&env);
@@ -128,7 +127,7 @@ fn a_bad_token_is_refused_even_where_none_is_needed() {
 
 #[test]
 fn an_expired_or_revoked_token_is_refused() {
-    let env = TestEnv::new();
+    let env = TestEnv::with_config(BESIDE);
     let expired = bearer(&env, &["--expires", "1"]);
     database(&env)
         .execute("UPDATE credentials SET expires = 1", [])
@@ -173,7 +172,9 @@ fn a_request_that_was_passed_on_is_not_from_here() {
 
 #[test]
 fn a_token_reaches_its_own_toolsets_and_knows_of_no_other() {
-    let env = TestEnv::with_config("[providers.stub]\ntools = [\"weather.today\"]\n");
+    let env = TestEnv::with_config(
+        "[serve]\nanonymous = true\n[providers.stub]\ntools = [\"weather.today\"]\n",
+    );
     let token = bearer(&env, &["--toolset", "stub", "--toolset", "discovery"]);
     let gate = Gate::open(&env);
     let ask = |ask: Ask| gate.ask(&ask.bearing(&token));
@@ -221,7 +222,8 @@ fn a_token_reaches_its_own_toolsets_and_knows_of_no_other() {
 
 #[test]
 fn the_sessions_of_a_token_have_its_limit() {
-    let config = "[providers.stub]\ntools = [\"weather.today\"]\nunits = 3\n";
+    let config = "[serve]\nanonymous = true\n\
+                  [providers.stub]\ntools = [\"weather.today\"]\nunits = 3\n";
     let env = TestEnv::with_config(config);
     let token = bearer(&env, &["--session-limit", "5"]);
     let gate = Gate::open(&env);
@@ -229,19 +231,19 @@ fn the_sessions_of_a_token_have_its_limit() {
         let params = json!({"name": "weather.today", "arguments": {"day": day},
             "_meta": {"tollgate/session": session}});
         let ask = Ask::modern("tools/call", params).bearing(&token);
-        gate.result(&ask)["structuredContent"].clone()
+        envelope(&gate.result(&ask))
     };
     assert_eq!(ask(1, "a")["budget_ledger"]["remaining_limit"], 2);
     let refused = ask(2, "a");
     assert_eq!(refused["error"]["kind"], "budget_exceeded");
     assert_eq!(ask(1, "b")["budget_ledger"]["remaining_limit"], 2);
     let anonymous = gate.call("weather.today", json!({"day": 2}));
-    assert_eq!(anonymous["structuredContent"]["status"], "ok");
+    assert_eq!(anonymous["_meta"]["tollgate/result"]["status"], "ok");
 }
 
 #[test]
 fn a_token_says_how_far_its_bearer_is_trusted() {
-    let env = TestEnv::new();
+    let env = TestEnv::with_config(BESIDE);
     let gate = Gate::open(&env);
     for (token, trust) in [
         (bearer(&env, &["--trust", "local"]), "local"),
@@ -255,7 +257,7 @@ fn a_token_says_how_far_its_bearer_is_trusted() {
 
 #[test]
 fn a_token_watches_only_what_it_may_read() {
-    let env = TestEnv::new();
+    let env = TestEnv::with_config(BESIDE);
     let all = bearer(&env, &[]);
     let narrow = bearer(&env, &["--toolset", "discovery"]);
     let gate = Gate::open_with(&env, &["--conformance-fixtures"]);

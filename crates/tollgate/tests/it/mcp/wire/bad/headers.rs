@@ -156,16 +156,17 @@ fn evil_hosts_and_origins_are_refused_before_anything_is_read() {
         Ask::new("OPTIONS", "/mcp").header("origin", "http://evil.example"),
         Ask::new("GET", "/metrics").header("host", "evil.example"),
     ];
-    for (number, wrong) in wrong.iter().enumerate() {
+    for wrong in &wrong {
         let heard = gate.ask(wrong).has(403);
         assert_eq!(heard.header("access-control-allow-origin"), None);
-        assert_eq!(endings(&env, MALFORMED), number + 1);
     }
+    // The first of each kind is written down; the others are counted with it.
+    assert_eq!(endings(&env, MALFORMED), 2);
     gate.result(&good().header("host", &format!("localhost:{port}")));
     gate.result(&good().header("origin", &format!("http://{}", gate.address)));
     let rows = env.recorded();
     let all = rows.iter().filter(|row| row["kind"] == "ending");
-    assert_eq!(all.count(), wrong.len() + 2);
+    assert_eq!(all.count(), 2 + 2);
 }
 
 #[test]

@@ -145,10 +145,13 @@ fn an_id_that_is_in_use_is_refused_and_the_first_call_goes_on() {
     assert_eq!(code(&refused), -32600);
     let done = client.next();
     assert_eq!(done["id"], 5);
-    assert_eq!(done["result"]["structuredContent"]["status"], "ok");
+    assert_eq!(done["result"]["_meta"]["tollgate/result"]["status"], "ok");
     client.send(&call);
     let again = client.next();
-    assert_eq!(again["result"]["structuredContent"]["cache_hit"], true);
+    assert_eq!(
+        again["result"]["_meta"]["tollgate/result"]["cache_hit"],
+        true
+    );
 }
 
 #[test]
@@ -163,7 +166,7 @@ fn one_id_in_two_requests_over_http_is_two_requests() {
             .unwrap()
             .whole();
         let done = crate::mcp::wire::peer::result(&heard.json());
-        assert_eq!(done["structuredContent"]["data"]["arguments"]["text"], text);
+        assert_eq!(done["structuredContent"]["arguments"]["text"], text);
     }
 }
 

@@ -1,10 +1,13 @@
 //! Input that is wrong, hostile or broken off: the right error, and nothing else disturbed.
 
+mod budgets;
+mod connections;
 mod headers;
 mod limits;
 mod messages;
 mod refusals;
 mod sessions;
+mod strangers;
 mod vanished;
 
 use super::peer::{Ask, Gate};
@@ -23,7 +26,7 @@ const MALFORMED: &str = "tool.gate.request.malformed";
 #[track_caller]
 fn undisturbed(gate: &Gate) {
     let done = gate.call("text.stats", serde_json::json!({"text": "hello"}));
-    assert_eq!(done["structuredContent"]["data"]["characters"], 5);
+    assert_eq!(done["structuredContent"]["characters"], 5);
 }
 
 /// A good call.

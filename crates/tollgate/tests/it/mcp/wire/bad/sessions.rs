@@ -25,7 +25,7 @@ fn verb(verb: &str, session: &str) -> Ask {
 
 #[test]
 fn a_session_of_another_is_no_session() {
-    let env = TestEnv::new();
+    let env = TestEnv::with_config("[serve]\nanonymous = true\n");
     let (ada, eve) = (bearer(&env), bearer(&env));
     let gate = Gate::open(&env);
     let session = gate.session(|ask| ask.bearing(&ada));
@@ -153,7 +153,7 @@ fn a_session_is_a_session_of_the_gate_too() {
     let stats = json!({"name": "text.stats", "arguments": {"text": "hello"}});
     let hit = |session: &str| {
         let heard = gate.ask(&Ask::legacy(session, "tools/call", stats.clone()));
-        result(&heard.has(200).json())["structuredContent"]["cache_hit"] == true
+        result(&heard.has(200).json())["_meta"]["tollgate/result"]["cache_hit"] == true
     };
     assert!(!hit(&one) && hit(&one));
     assert!(!hit(&other), "nothing is shared between sessions");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::undisturbed;
 use crate::{
     mcp::wire::peer::{Ask, Gate, Held, Stdio, result, until},
-    support::{TestEnv, approval_id},
+    support::{TestEnv, approval_id, envelope},
 };
 
 const SLOW: &str = "[providers.stub]\ntools = [\"slow.read\", \"slow.write\"]\n\
@@ -39,7 +39,7 @@ fn ended(env: &TestEnv, tool: &str, count: usize) -> Vec<Value> {
 /// Has the write of `text` approved.
 fn approved(env: &TestEnv, refused: &Value) {
     let token = env.approver();
-    let id = approval_id(&refused["structuredContent"]);
+    let id = approval_id(&envelope(refused));
     env.run(&["approve", &id, "--token", &token]).exits(0);
 }
 
@@ -68,7 +68,7 @@ fn a_client_that_vanishes_takes_nothing_from_others() {
     drop(first);
     let heard = crate::mcp::wire::peer::Open::answering(second).unwrap();
     let done = result(&heard.whole().has(200).json());
-    assert_eq!(done["structuredContent"]["status"], "ok");
+    assert_eq!(done["_meta"]["tollgate/result"]["status"], "ok");
 }
 
 #[test]
@@ -89,11 +89,11 @@ fn a_vanished_side_effect_runs_once() {
         1,
         "not a second time"
     );
-    let envelope = &again["structuredContent"];
+    let envelope = envelope(&again);
     assert_eq!(envelope["error"]["kind"], "cancelled", "{envelope}");
     assert_eq!(envelope["warnings"], json!(["recorded_ending"]));
     let third = gate.result(&call);
-    let kind = &third["structuredContent"]["error"]["kind"];
+    let kind = &third["_meta"]["tollgate/result"]["error"]["kind"];
     assert_eq!(
         kind, "confirmation_required",
         "once delivered, it asks again"
@@ -124,7 +124,7 @@ fn an_older_client_that_vanishes_finds_its_answer() {
     assert_eq!(envelope["warnings"], json!(["recorded_ending"]));
     assert_eq!(rows(&env, "intent", Held::TOOL).len(), 1);
     let third = ask(4);
-    let kind = &third["structuredContent"]["error"]["kind"];
+    let kind = &third["_meta"]["tollgate/result"]["error"]["kind"];
     assert_eq!(kind, "confirmation_required");
 }
 
@@ -137,10 +137,7 @@ fn a_named_side_effect_runs_once_however_often_it_is_sent() {
     approved(&env, &client.result("tools/call", params.clone()));
     let first = client.result("tools/call", params.clone());
     let second = client.result("tools/call", params);
-    assert_eq!(
-        first["structuredContent"]["data"],
-        second["structuredContent"]["data"]
-    );
+    assert_eq!(first["structuredContent"], second["structuredContent"]);
     assert_eq!(rows(&env, "intent", "slow.write").len(), 1);
 }
 
@@ -151,7 +148,10 @@ fn a_client_that_closes_its_side_lets_a_short_call_finish() {
     client.begin("tools/call", json!({"name": "slow.read"}));
     let rest = client.end();
     assert_eq!(rest.len(), 1);
-    assert_eq!(rest[0]["result"]["structuredContent"]["status"], "ok");
+    assert_eq!(
+        rest[0]["result"]["_meta"]["tollgate/result"]["status"],
+        "ok"
+    );
 }
 
 #[test]

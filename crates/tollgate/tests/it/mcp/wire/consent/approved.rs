@@ -4,7 +4,10 @@ use serde_json::json;
 
 use super::{NOTES, effects, note, ran, waits};
 use crate::{
-    mcp::wire::peer::{Ask, Gate, Stdio},
+    mcp::wire::{
+        access::BESIDE,
+        peer::{Ask, Gate, Stdio},
+    },
     support::TestEnv,
 };
 
@@ -16,7 +19,7 @@ fn without_a_dialog_a_call_asks_at_once_and_runs_once_when_approved() {
         let before = effects(&env);
         let refused = client.result("tools/call", note("milk"));
         let id = waits(&refused);
-        let details = &refused["structuredContent"]["error"]["details"];
+        let details = &refused["_meta"]["tollgate/result"]["error"]["details"];
         assert_eq!(details["consent"], "human");
         let resume = json!({"tool": "notes.add", "params": {"text": "milk"}});
         assert_eq!(details["resume_with"], resume);
@@ -35,7 +38,7 @@ fn without_a_dialog_a_call_asks_at_once_and_runs_once_when_approved() {
 
 #[test]
 fn an_approval_is_of_one_session_and_one_principal() {
-    let env = TestEnv::with_config(NOTES);
+    let env = TestEnv::with_config(&format!("{BESIDE}{NOTES}"));
     let approver = env.approver();
     let bearer = env.run(&["token", "create", "--quiet"]).exits(0).out;
     let gate = Gate::open(&env);
@@ -50,6 +53,23 @@ fn an_approval_is_of_one_session_and_one_principal() {
     assert_eq!(effects(&env), 0);
     ran(&gate.result(&call));
     assert_eq!(effects(&env), 1);
+}
+
+#[test]
+fn an_approval_survives_the_end_of_the_clients_process() {
+    let env = TestEnv::with_config(NOTES);
+    let token = env.approver();
+    let mut first = Stdio::modern(&env, &[]);
+    let id = waits(&first.result("tools/call", note("milk")));
+    drop(first);
+    env.run(&["approve", &id, "--token", &token]).exits(0);
+    let mut next = Stdio::modern(&env, &[]);
+    ran(&next.result("tools/call", note("milk")));
+    assert_eq!(effects(&env), 1);
+    let again = waits(&Stdio::modern(&env, &[]).result("tools/call", note("milk")));
+    assert_ne!(again, id, "it works once");
+    let mut named = Stdio::modern(&env, &["--session", "work"]);
+    assert_ne!(waits(&named.result("tools/call", note("milk"))), again);
 }
 
 #[test]

@@ -2,8 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{NOTES, answered, effects, note, question, ran, waits, yes};
+use super::{
+    NOTES, STUBS, answered, decided, decisions, effects, note, open_dialog, question, ran, waits,
+    yes,
+};
 use crate::{mcp::wire::peer::Stdio, support::TestEnv};
+
+const DENIED: &str = "tool.gate.policy.denied";
 
 #[test]
 fn a_dialog_shows_what_would_happen() {
@@ -17,8 +22,13 @@ fn a_dialog_shows_what_would_happen() {
     assert!(message.contains("notes.add"), "{message}");
     assert!(message.contains(r#"{"text":"milk"}"#), "{message}");
     let schema = &question["params"]["requestedSchema"];
-    assert_eq!(schema["properties"]["approve"]["type"], "boolean");
-    assert_eq!(schema["properties"]["approve"]["default"], false);
+    assert_eq!(schema["required"], json!(["decision"]));
+    let decision = &schema["properties"]["decision"];
+    assert_eq!(decision["type"], "string");
+    assert_eq!(decision["enum"], json!(["once", "session", "no"]));
+    assert_eq!(decision["enumNames"].as_array().unwrap().len(), 3);
+    assert_eq!(decision.get("default"), None);
+    assert_eq!(schema["properties"].as_object().unwrap().len(), 1);
     assert!(asked.get("content").is_none());
     assert_eq!(effects(&env), 0);
 }
@@ -31,36 +41,50 @@ fn an_accepted_dialog_lets_exactly_this_call_through() {
     let state = question(&mut client, &call);
     ran(&client.result("tools/call", answered(&call, &state, yes())));
     assert_eq!(effects(&env), 1);
-    let rows = env.recorded();
-    let given = rows.iter().find(|row| row["kind"] == "approval").unwrap();
-    assert!(
-        given["by"].as_str().unwrap().contains("dialog:mcp"),
-        "{given}"
-    );
+    let rows = decisions(&env);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["status"], "granted");
+    assert_eq!(rows[0]["by"], "dialog:mcp");
     question(&mut client, &call);
     assert_eq!(effects(&env), 1);
 }
 
 #[test]
-fn a_dialog_that_is_not_accepted_refuses_the_call() {
+fn a_no_refuses_the_call() {
     let env = TestEnv::with_config(NOTES);
     let mut client = Stdio::with_dialogs(&env);
     let call = note("milk");
-    for answer in [
-        json!({"action": "decline"}),
-        json!({"action": "cancel"}),
-        json!({"action": "accept", "content": {"approve": false}}),
-        json!({"action": "accept", "content": {"approve": "true"}}),
-        json!({"action": "accept", "content": {}}),
-        json!({"action": "accept"}),
-    ] {
-        let state = question(&mut client, &call);
-        let refused = client.result("tools/call", answered(&call, &state, answer.clone()));
-        assert_eq!(refused["isError"], true, "{answer}: {refused}");
-        let failure = &refused["structuredContent"]["error"];
-        assert_eq!(failure["kind"], "policy_denied", "{failure}");
-    }
+    let state = question(&mut client, &call);
+    let refused = client.result("tools/call", answered(&call, &state, decided("no")));
+    assert_eq!(refused["isError"], true, "{refused}");
+    let failure = &refused["_meta"]["tollgate/result"]["error"];
+    assert_eq!(failure["kind"], "policy_denied", "{failure}");
     assert_eq!(effects(&env), 0);
+    let rows = decisions(&env);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["status"], "denied");
+    assert_eq!(rows[0]["by"], "dialog:mcp");
+    let tool = &call["name"];
+    let ended = env.recorded();
+    let denied = ended
+        .iter()
+        .filter(|row| row["verdict"] != "allow" && row["error_code"] == DENIED);
+    let denied: Vec<_> = denied.map(|row| &row["tool"]).collect();
+    assert_eq!(denied, [tool], "{ended:#?}");
+    assert_eq!(refused["_meta"]["tollgate/result"]["tool"], *tool);
+}
+
+#[test]
+fn a_no_to_a_tool_that_was_called_by_name_names_that_tool() {
+    let env = TestEnv::with_config(NOTES);
+    let mut client = Stdio::with_dialogs(&env);
+    let inner = note("milk");
+    let call = json!({"name": "tools.call", "arguments": inner});
+    let state = question(&mut client, &call);
+    client.result("tools/call", answered(&call, &state, decided("no")));
+    let ended = env.recorded();
+    let mut denied = ended.iter().filter(|row| row["error_code"] == DENIED);
+    assert_eq!(denied.next().unwrap()["tool"], inner["name"], "{ended:#?}");
 }
 
 #[test]
@@ -81,7 +105,7 @@ fn a_missing_answer_is_asked_for_again() {
 
 #[test]
 fn dialogs_do_not_count_where_the_operator_says_so() {
-    let config = format!("{NOTES}[consent]\ndialogs = \"none\"\n");
+    let config = format!("{STUBS}[consent]\ndialogs = \"none\"\n");
     let env = TestEnv::with_config(&config);
     let mut client = Stdio::with_dialogs(&env);
     waits(&client.result("tools/call", note("milk")));
@@ -90,29 +114,11 @@ fn dialogs_do_not_count_where_the_operator_says_so() {
     assert_eq!(effects(&env), 0);
 }
 
-/// Makes a call of an older client and gives the question that it is asked.
-fn open_dialog(client: &mut Stdio) -> (u64, Value) {
-    let call = client.begin("tools/call", note("milk"));
-    let asked = client.next();
-    assert_eq!(asked["method"], "elicitation/create", "{asked}");
-    assert!(
-        asked["params"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("notes.add")
-    );
-    (call, asked["id"].clone())
-}
-
 #[test]
 fn an_older_client_is_asked_while_its_call_is_open() {
     let env = TestEnv::with_config(NOTES);
     let mut client = Stdio::legacy(&env, json!({"elicitation": {}}));
-    for (answer, runs) in [
-        (yes(), true),
-        (json!({"action": "decline"}), false),
-        (json!({"action": "cancel"}), false),
-    ] {
+    for (answer, runs) in [(yes(), true), (decided("no"), false)] {
         let before = effects(&env);
         let (call, id) = open_dialog(&mut client);
         assert_eq!(effects(&env), before);

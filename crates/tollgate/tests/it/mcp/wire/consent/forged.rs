@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NOTES, answered, effects, note, question, ran, refusals, yes};
+use super::{NOTES, answered, decided, effects, note, question, ran, refusals, yes};
 use crate::{
     mcp::wire::peer::{Stdio, until},
     support::TestEnv,
@@ -58,7 +58,7 @@ fn a_used_state_is_refused() {
 
     let call = note("bread");
     let state = question(&mut client, &call);
-    let no = answered(&call, &state, json!({"action": "decline"}));
+    let no = answered(&call, &state, decided("no"));
     client.result("tools/call", no);
     refuses(&mut client, answered(&call, &state, yes()));
     assert_eq!(effects(&env), 1);
@@ -98,7 +98,7 @@ fn a_state_of_another_session_is_refused() {
 
 #[test]
 fn a_state_that_waited_too_long_is_refused() {
-    let config = format!("{NOTES}[consent]\napproval_ttl_seconds = 10\n");
+    let config = format!("{NOTES}approval_ttl_seconds = 10\n");
     let env = TestEnv::with_config(&config);
     let mut client = Stdio::with_dialogs(&env);
     let call = note("milk");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NOTES, answered, effects, note, ran, refusals, waits, yes};
+use super::{NOTES, STUBS, answered, effects, note, ran, refusals, waits, yes};
 use crate::{
     mcp::wire::peer::{Ask, Gate, code, meta_with_dialogs, result},
     support::TestEnv,
@@ -35,7 +35,7 @@ fn dialogs_over_http_do_not_count_by_default() {
 
 #[test]
 fn a_state_made_where_dialogs_count_is_refused_where_they_do_not() {
-    let config = format!("{NOTES}{TRUSTED}");
+    let config = format!("{STUBS}{TRUSTED}");
     let env = TestEnv::with_config(&config);
     let trusting = Gate::open(&env);
     env.configure(NOTES);
@@ -50,7 +50,7 @@ fn a_state_made_where_dialogs_count_is_refused_where_they_do_not() {
 
 #[test]
 fn dialogs_over_http_count_where_the_operator_says_so() {
-    let env = TestEnv::with_config(&format!("{NOTES}{TRUSTED}"));
+    let env = TestEnv::with_config(&format!("{STUBS}{TRUSTED}"));
     let gate = Gate::open(&env);
     let asked = gate.result(&call(note("milk")));
     assert_eq!(asked["resultType"], "input_required");
@@ -65,7 +65,7 @@ fn dialogs_over_http_count_where_the_operator_says_so() {
 
 #[test]
 fn an_older_client_over_http_is_asked_on_the_stream_of_its_call() {
-    let env = TestEnv::with_config(&format!("{NOTES}{TRUSTED}"));
+    let env = TestEnv::with_config(&format!("{STUBS}{TRUSTED}"));
     let gate = Gate::open(&env);
     let session = old_session(&gate);
     let mut open = gate.begin(&Ask::legacy(&session, "tools/call", note("milk")));
@@ -88,7 +88,7 @@ fn an_older_client_over_http_is_asked_on_the_stream_of_its_call() {
 
 #[test]
 fn an_older_client_over_http_hears_that_its_dialog_can_be_closed() {
-    let env = TestEnv::with_config(&format!("{NOTES}{TRUSTED}"));
+    let env = TestEnv::with_config(&format!("{STUBS}{TRUSTED}"));
     let gate = Gate::open(&env);
     let session = old_session(&gate);
     let mut open = gate.begin(&Ask::legacy(&session, "tools/call", note("milk")));

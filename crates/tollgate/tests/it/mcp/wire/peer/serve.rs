@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader},
     net::{SocketAddr, TcpStream},
-    process::{Child, ChildStderr, ChildStdout},
+    process::{Child, ChildStderr, ChildStdout, Stdio},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -27,10 +27,28 @@ impl Gate {
         Self::open_with(env, &[])
     }
 
+    /// The same after a shell has done this.
+    pub(in super::super) fn under(env: &TestEnv, first: &str) -> Self {
+        let program = env.command(&[]).get_program().to_owned();
+        let script = format!("{first}; exec \"$0\" serve --port 0");
+        let mut command = env.other("/bin/sh", &["-c", &script, program.to_str().unwrap()]);
+        command.stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::of(command.spawn().unwrap())
+    }
+
     pub(in super::super) fn open_with(env: &TestEnv, more: &[&str]) -> Self {
         let mut arguments = vec!["serve", "--port", "0"];
         arguments.extend(more);
-        let mut child = env.start(&arguments);
+        Self::of(env.start(&arguments))
+    }
+
+    /// The process.
+    pub(in super::super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn of(mut child: Child) -> Self {
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         output.read_line(&mut line).unwrap();

@@ -55,6 +55,11 @@ impl Stdio {
         Self::start(env, &[], Some(meta_with_dialogs()))
     }
 
+    /// The same, started with these words.
+    pub(in super::super) fn with_dialogs_and(env: &TestEnv, more: &[&str]) -> Self {
+        Self::start(env, more, Some(meta_with_dialogs()))
+    }
+
     /// A client that has not said anything yet.
     pub(in super::super) fn silent(env: &TestEnv, more: &[&str]) -> Self {
         Self::start(env, more, None)
