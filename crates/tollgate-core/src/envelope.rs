@@ -56,10 +56,11 @@ pub enum Nothing {
 }
 
 impl Envelope {
-    /// Prints it around `data`.
+    /// Prints it around `data`, with this ledger.
     pub fn print_around(
         &self,
         data: Option<&Payload>,
+        ledger: &BudgetLedger,
         nothing: Nothing,
         object: &mut ObjectText<'_>,
     ) {
@@ -87,14 +88,19 @@ impl Envelope {
             object.maybe_text("cache_key", self.cache_key.as_deref());
         }
         object.flag("cache_hit", self.cache_hit);
-        object.object("budget_ledger", &self.budget_ledger);
+        object.object("budget_ledger", ledger);
         object.object("meta", &self.meta);
     }
 }
 
 impl Print for Envelope {
     fn print(&self, object: &mut ObjectText<'_>) {
-        self.print_around(self.data.as_ref(), Nothing::Null, object);
+        self.print_around(
+            self.data.as_ref(),
+            &self.budget_ledger,
+            Nothing::Null,
+            object,
+        );
     }
 }
 

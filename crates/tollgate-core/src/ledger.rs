@@ -78,6 +78,32 @@ pub struct BudgetLedger {
     pub consumed_source: ConsumedSource,
 }
 
+impl BudgetLedger {
+    /// The same with the blocked actions of one call only, and how many others there are: the
+    /// list grows with the session, and a text has a limit.
+    #[must_use]
+    pub fn of_call(&self, cache_key: Option<&str>) -> Self {
+        let is_own = |action: &&Value| {
+            let key = action.get("cache_key").and_then(Value::as_str);
+            key.is_some() && key == cache_key
+        };
+        let mut own: Vec<Value> = self
+            .blocked_actions
+            .iter()
+            .filter(is_own)
+            .cloned()
+            .collect();
+        let others = self.blocked_actions.len() - own.len();
+        if others > 0 {
+            own.push(Value::from(format!("… {others} more items")));
+        }
+        Self {
+            blocked_actions: own,
+            ..self.clone()
+        }
+    }
+}
+
 impl Print for BudgetLedger {
     fn print(&self, object: &mut ObjectText<'_>) {
         object.number("session_estimated", self.session_estimated);
@@ -96,5 +122,31 @@ impl Print for BudgetLedger {
 impl Serialize for BudgetLedger {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         print::serialize(self, serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_shown_its_own_blocked_actions_and_how_many_others_there_are() {
+        let action = |key: &str| json!({"tool": "a.write", "cache_key": key});
+        let ledger = BudgetLedger {
+            session_estimated: 3,
+            blocked_actions: vec![action("a"), action("b"), action("c")],
+            ..BudgetLedger::default()
+        };
+        let own = ledger.of_call(Some("b"));
+        assert_eq!(own.session_estimated, 3);
+        assert_eq!(own.blocked_actions, [action("b"), json!("… 2 more items")]);
+        let none = ledger.of_call(None);
+        assert_eq!(none.blocked_actions, [json!("… 3 more items")]);
+        assert_eq!(
+            BudgetLedger::default().of_call(Some("b")),
+            BudgetLedger::default()
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! Results of our own tools, and of other servers' where the envelope is wanted.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use tollgate_core::{
-    Block, Envelope, Payload, ResultForm, ResultView, Shape, Warning,
+    Block, BudgetLedger, Envelope, Payload, ResultForm, ResultView, Shape, Warning,
     envelope::Nothing,
     print::{self, Item, ObjectText, Print},
 };
@@ -49,7 +51,7 @@ pub(super) async fn printed(
     // An error made of what was too large names tools to go on with.
     call::spelled(server, exchange.caller.spelling, &mut envelope);
     let blocks = blocks.into_inner();
-    let content = content(&envelope, view.form, &blocks, spilled);
+    let content = content(&envelope, view, &blocks, spilled);
     let size: usize = content.iter().map(Content::size).sum();
     let result = CallResult {
         is_modern: exchange.is_modern(),
@@ -98,7 +100,8 @@ fn said_around(envelope: &Envelope, form: ResultForm) -> usize {
     match form {
         ResultForm::Native => 0,
         ResultForm::Envelope => {
-            let around = print::printed(&Compact::about(envelope), AROUND).len();
+            let compact = Compact::text(envelope, None, None);
+            let around = print::printed(&compact, AROUND).len();
             around + r#","data":"#.len() + Warning::TruncatedOutput.as_str().len() + 3
         }
     }
@@ -106,38 +109,38 @@ fn said_around(envelope: &Envelope, form: ResultForm) -> usize {
 
 fn content<'a>(
     envelope: &Envelope,
-    form: ResultForm,
+    view: ResultView,
     blocks: &'a [Block],
     spilled: Option<Spilled>,
 ) -> Vec<Content<'a>> {
-    let mut content = vec![Content::Text(text(envelope, form, spilled.as_ref()))];
+    let mut content = vec![Content::Text(text(envelope, view, spilled.as_ref()))];
     let blocks = blocks.iter();
     content.extend(blocks.map(|Block(block)| Content::Block(block.raw())));
     let links = spilled.into_iter().flat_map(|it| it.links);
     content.extend(links.map(Content::Link));
-    if form == ResultForm::Native {
+    if view.form == ResultForm::Native {
         content.extend(notice::of(envelope).map(Content::Text));
     }
     content
 }
 
 /// The same result as text.
-fn text(envelope: &Envelope, form: ResultForm, spilled: Option<&Spilled>) -> String {
-    if let (None, Some(failure)) = (&envelope.data, &envelope.error) {
+fn text(envelope: &Envelope, view: ResultView, spilled: Option<&Spilled>) -> String {
+    // The data of a failed call stands in the structured content, where there is some.
+    let is_beside = view.form == ResultForm::Envelope && !view.content_only;
+    if let Some(failure) = &envelope.error
+        && (envelope.data.is_none() || is_beside)
+    {
         return error::text(failure);
     }
     let (data, manifest) = match spilled {
         Some(spilled) => (Some(&spilled.data), Some(&spilled.manifest)),
         None => (envelope.data.as_ref(), None),
     };
-    match form {
+    match view.form {
         ResultForm::Native => with_manifest(data.map_or("{}", Payload::raw), manifest),
         ResultForm::Envelope => {
-            let compact = Compact {
-                envelope,
-                data,
-                manifest,
-            };
+            let compact = Compact::text(envelope, data, manifest);
             print::printed(&compact, data.map_or(0, |data| data.raw().len()) + AROUND)
         }
     }
@@ -245,15 +248,34 @@ impl Item for Content<'_> {
 /// An envelope as text: compact, without `null` at the top.
 pub(super) struct Compact<'a> {
     envelope: &'a Envelope,
+    ledger: Cow<'a, BudgetLedger>,
     data: Option<&'a Payload>,
     manifest: Option<&'a Value>,
 }
 
 impl<'a> Compact<'a> {
+    /// What a model reads: of the ledger's blocked actions only those of this call.
+    fn text(
+        envelope: &'a Envelope,
+        data: Option<&'a Payload>,
+        manifest: Option<&'a Value>,
+    ) -> Self {
+        let ledger = envelope
+            .budget_ledger
+            .of_call(envelope.cache_key.as_deref());
+        Self {
+            envelope,
+            ledger: Cow::Owned(ledger),
+            data,
+            manifest,
+        }
+    }
+
     /// All of an envelope but its data.
     pub(super) fn about(envelope: &'a Envelope) -> Self {
         Self {
             envelope,
+            ledger: Cow::Borrowed(&envelope.budget_ledger),
             data: None,
             manifest: None,
         }
@@ -263,7 +285,7 @@ impl<'a> Compact<'a> {
 impl Print for Compact<'_> {
     fn print(&self, object: &mut ObjectText<'_>) {
         self.envelope
-            .print_around(self.data, Nothing::LeftOut, object);
+            .print_around(self.data, &self.ledger, Nothing::LeftOut, object);
         if let Some(manifest) = self.manifest {
             object.value(MANIFEST, manifest);
         }

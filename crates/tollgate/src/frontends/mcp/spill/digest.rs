@@ -1,19 +1,21 @@
 //! Structured content that is too large: a part of it that is still what its tool promises.
 
+use std::iter;
+
 use serde_json::{Value, json};
 use tollgate_core::{Envelope, ErrorCode, Failure, Status};
 
 use super::{super::Server, manifest::Whole};
 
-/// How many items of a list and how many bytes of a text stay, from most to least.
-const STEPS: [(usize, usize); 5] = [(200, 2000), (20, 1000), (5, 200), (1, 80), (0, 0)];
+/// A text stays as long as so many items of a list.
+const TEXT: usize = 8;
 
-/// A part of a value that is small enough and fits.
+/// The largest part of a value that is small enough and fits, found by halving how many items of
+/// a list and how many bytes of a text stay.
 pub(super) fn of(value: &Value, limit: usize, fits: impl Fn(&Value) -> bool) -> Option<Value> {
-    let parts = STEPS
-        .into_iter()
-        .map(|(items, text)| thinned(value, items, text));
-    let mut parts = parts.filter(|part| part.to_string().len() <= limit / 2);
+    let halves = iter::successors(Some(limit), |items| (*items > 0).then_some(items / 2));
+    let parts = halves.map(|items| thinned(value, items, items.saturating_mul(TEXT)));
+    let mut parts = parts.filter(|part| part.to_string().len() <= limit);
     parts.find(|part| fits(part))
 }
 
@@ -76,13 +78,23 @@ mod tests {
     #[test]
     fn a_digest_is_the_largest_part_that_fits() {
         let value = json!({"n": 3, "rows": vec!["a long row of a table"; 1000]});
-        let any = of(&value, 10_000, |_| true).unwrap();
+        let any = of(&value, 16_000, |_| true).unwrap();
         assert_eq!(any["n"], 3);
-        assert_eq!(any["rows"].as_array().unwrap().len(), 200);
+        assert_eq!(any["rows"].as_array().unwrap().len(), 500);
         let few = of(&value, 1000, |_| true).unwrap();
-        assert_eq!(few["rows"].as_array().unwrap().len(), 20);
+        assert_eq!(few["rows"].as_array().unwrap().len(), 31);
         let short = of(&value, 10_000, |part| part["rows"][1].is_null()).unwrap();
         assert_eq!(short["rows"].as_array().unwrap().len(), 1);
         assert_eq!(of(&value, 10_000, |_| false), None);
+    }
+
+    #[test]
+    fn a_digest_uses_at_least_a_quarter_of_its_limit() {
+        let limit = 256 << 10;
+        let numbers: Vec<u32> = (0..45_000).collect();
+        for value in [json!(numbers), json!({"text": "a".repeat(400_000)})] {
+            let part = of(&value, limit, |_| true).unwrap().to_string().len();
+            assert!(part <= limit && part >= limit / 4, "{part}");
+        }
     }
 }

@@ -212,6 +212,31 @@ fn commands_of_a_service_answer_in_the_envelope() {
     assert_eq!(text_of(&failed)["kind"], "invalid_arguments");
 }
 
+/// Blocked actions grow with a session; the text of an answer has those of its call only.
+#[test]
+fn earlier_refusals_take_no_room_in_the_text_of_an_answer() {
+    let env = TestEnv::with_config(
+        "[providers.stub]\ntools = [\"notes.add\"]\nwrites = [\"notes.add\"]\n",
+    );
+    let mut client = Stdio::modern(&env, &[]);
+    let before = client.call("keepa.docs_index", json!({}));
+    for number in 0..60 {
+        client.call("notes.add", json!({"text": format!("{number}")}));
+    }
+    let after = client.call("keepa.docs_index", json!({}));
+    let ledger = &after["structuredContent"]["budget_ledger"];
+    assert_eq!(ledger["blocked_actions"].as_array().unwrap().len(), 60);
+    let said = text_of(&after);
+    assert_eq!(said["data"], text_of(&before)["data"], "it is not cut");
+    assert_eq!(
+        said["budget_ledger"]["blocked_actions"],
+        json!(["… 60 more items"])
+    );
+    let refused = client.call("notes.add", json!({"text": "7"}));
+    let ledger = &refused["_meta"]["tollgate/result"]["budget_ledger"];
+    assert_eq!(ledger["blocked_actions"].as_array().unwrap().len(), 60);
+}
+
 #[test]
 fn the_call_by_name_promises_nothing_of_what_it_returns() {
     let env = TestEnv::new();
