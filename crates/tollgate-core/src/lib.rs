@@ -61,6 +61,8 @@ pub use secret::{SealError, Sealer, Secret};
 pub use spec::{Annotations, Caching, Capability, Cost, Raise, RiskLevel, ToolSpec, UpstreamTool};
 pub use spelled::Spelled;
 pub use store::{Store, StoreError};
-pub use telling::{CondenseRule, Condensed, ObjectRule, Rehearsal, Reuse, Telling, object_in};
+pub use telling::{
+    CondenseRule, Condensed, NeedRule, ObjectRule, Rehearsal, Reuse, Telling, object_in,
+};
 pub use toolset::{Tool, ToolSet};
 pub use warning::Warning;

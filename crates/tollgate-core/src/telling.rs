@@ -84,6 +84,9 @@ fn plain_name(name: &str) -> Option<String> {
     is_plain.then(|| parts.join("/"))
 }
 
+/// The tools that a call with these arguments calls itself.
+pub type NeedRule = Arc<dyn Fn(&Map<String, Value>) -> Vec<String> + Send + Sync>;
+
 /// A cached answer as it is given to another call over this transport; nothing if it stays as it is.
 pub type RestateRule = Arc<dyn Fn(&Value, Transport) -> Option<Value> + Send + Sync>;
 
@@ -96,6 +99,8 @@ pub struct Telling {
     pub reuse: Option<ReuseRule>,
     /// Which object a call reads or writes.
     pub object: Option<ObjectRule>,
+    /// Which tools a call calls itself.
+    pub need: Option<NeedRule>,
     /// What a cached answer says of the call that gets it.
     pub restate: Option<RestateRule>,
     /// What a dry run tells beside verdict and estimate.
@@ -147,6 +152,13 @@ impl Telling {
         self.object.as_ref().and_then(|rule| rule(arguments))
     }
 
+    /// The tools that a call with these arguments calls itself.
+    pub fn needed(&self, arguments: &Map<String, Value>) -> Vec<String> {
+        self.need
+            .as_ref()
+            .map_or_else(Vec::new, |rule| rule(arguments))
+    }
+
     /// A cached answer as it is given to another call over this transport.
     pub fn restated(&self, data: &Payload, transport: Transport) -> Option<Payload> {
         let rule = self.restate.as_ref()?;
@@ -180,6 +192,7 @@ impl fmt::Debug for Telling {
             .field("respells", &self.respell.is_some())
             .field("limits_reuse", &self.reuse.is_some())
             .field("names_object", &self.object.is_some())
+            .field("names_tools", &self.need.is_some())
             .field("restates", &self.restate.is_some())
             .field("rehearses", &self.rehearse.is_some())
             .field("condenses", &self.condense.is_some())

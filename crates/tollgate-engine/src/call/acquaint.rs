@@ -2,21 +2,22 @@
 //!
 //! Invariant: a call of a tool that somebody offers waits for nobody else.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tokio::task::JoinSet;
 
 use super::{CALL_BY_NAME, Gateway, Inner, Request};
-use crate::runs;
 
 /// Tools whose answer is about a tool that their arguments name.
 const ABOUT_ONE: [&str; 2] = [CALL_BY_NAME, "tools.describe"];
-/// Tools that may need any tool.
-const ABOUT_ANY: [&str; 2] = ["tools.search", runs::START];
+/// The tool whose answer may name any tool.
+const ABOUT_ANY: &str = "tools.search";
+/// How long that one waits at most.
+const SEARCH_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What a call needs and nobody offers yet.
 enum Sought {
-    One(String),
+    Each(Vec<String>),
     Any,
 }
 
@@ -24,7 +25,9 @@ impl Gateway {
     /// Waits for providers that may offer this tool, if nobody is known to.
     pub async fn look_for(&self, tool: &str) {
         if self.catalog().find(tool).is_none() {
-            self.0.acquaint_with(&Sought::One(tool.to_owned())).await;
+            self.0
+                .acquaint_with(&Sought::Each(vec![tool.to_owned()]))
+                .await;
         }
     }
 }
@@ -43,33 +46,44 @@ impl Inner {
     fn sought(&self, request: &Request) -> Option<Sought> {
         let catalog = self.catalog();
         let Some(listing) = catalog.find(&request.tool) else {
-            return Some(Sought::One(request.tool.clone()));
+            return Some(Sought::Each(vec![request.tool.clone()]));
         };
         let tool = listing.spec.name.as_str();
-        if ABOUT_ANY.contains(&tool) {
+        if tool == ABOUT_ANY {
             return Some(Sought::Any);
         }
-        if !ABOUT_ONE.contains(&tool) {
-            return None;
+        let arguments = request.arguments.value();
+        let mut named = match arguments.as_object() {
+            Some(fields) => listing.spec.telling.needed(fields),
+            None => Vec::new(),
+        };
+        if ABOUT_ONE.contains(&tool) {
+            named.extend(
+                arguments
+                    .get("name")
+                    .and_then(|it| it.as_str())
+                    .map(str::to_owned),
+            );
         }
-        let named = request.arguments.value().get("name")?.as_str()?;
-        let is_unknown = catalog.find(named).is_none();
-        is_unknown.then(|| Sought::One(named.to_owned()))
+        named.retain(|name| catalog.find(name).is_none());
+        (!named.is_empty()).then_some(Sought::Each(named))
     }
 
     async fn acquaint_with(self: &Arc<Self>, sought: &Sought) {
         let patience = self.settings.acquaint;
+        let (tools, patience) = match sought {
+            Sought::Each(tools) => (tools.iter().cloned().map(Some).collect(), patience),
+            Sought::Any => (vec![None], patience.min(SEARCH_PATIENCE)),
+        };
         let mut asked = JoinSet::new();
         for provider in self.catalog().providers() {
-            let provider = Arc::clone(provider);
-            let tool = match sought {
-                Sought::One(tool) => Some(tool.clone()),
-                Sought::Any => None,
-            };
-            asked.spawn(async move {
-                let knows_more = provider.acquaint(tool.as_deref(), patience).await;
-                knows_more.then(|| provider.id().to_owned())
-            });
+            for tool in &tools {
+                let (provider, tool) = (Arc::clone(provider), tool.clone());
+                asked.spawn(async move {
+                    let knows_more = provider.acquaint(tool.as_deref(), patience).await;
+                    knows_more.then(|| provider.id().to_owned())
+                });
+            }
         }
         let mut changed = BTreeSet::new();
         while let Some(answer) = asked.join_next().await {

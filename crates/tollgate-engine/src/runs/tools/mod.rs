@@ -6,13 +6,13 @@ mod begin;
 mod cancel;
 mod look;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 use tollgate_core::{
-    Condensed, Payload, ProviderError, Status as CallStatus, Telling, Tool, ToolResult, ToolSet,
-    Warning, toolset::Output,
+    Condensed, NeedRule, Payload, ProviderError, Status as CallStatus, Telling, Tool, ToolResult,
+    ToolSet, Warning, toolset::Output,
 };
 
 use super::{Shared, view::RunView};
@@ -46,6 +46,7 @@ pub(super) fn all(shared: &Arc<Shared>) -> ToolSet<Handle> {
     run.capability = tollgate_core::Capability::L0;
     run.timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
     run.telling = telling();
+    run.telling.need = Some(step_tools(Arc::clone(shared)));
     let mut cancel = Tool::write(
         "cancel_task_run",
         "Cancel a run",
@@ -138,6 +139,22 @@ fn marked<T: Serialize>(data: T, warnings: Vec<Warning>) -> Result<Output<T>, Pr
         warnings,
         ..ToolResult::ok(payload)
     })))
+}
+
+/// The tools that the steps of a run call: those of every version of its template.
+fn step_tools(shared: Handle) -> NeedRule {
+    Arc::new(move |arguments| {
+        let Some(id) = arguments.get("templateId").and_then(Value::as_str) else {
+            return Vec::new();
+        };
+        let shelf = shared.library.shelf();
+        let versions = shelf.versions(id);
+        let tools = versions
+            .iter()
+            .flat_map(|version| version.calls().map(|(_, call)| call.tool.clone()));
+        let tools: BTreeSet<String> = tools.collect();
+        tools.into_iter().collect()
+    })
 }
 
 /// A run that left artifacts behind refers to files: clients that read text are given their

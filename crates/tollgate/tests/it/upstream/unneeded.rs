@@ -28,6 +28,24 @@ fn a_call_of_our_own_starts_no_server() {
     assert_eq!(starts(&env), 0, "another server's tool");
 }
 
+const TEMPLATE: &str = "id: ID\nversion: 1.0.0\nname: Own\nsteps:\n  - {id: one, tool: STEP}\n";
+
+#[test]
+fn a_run_waits_only_for_the_servers_of_its_steps() {
+    let env = failing();
+    for (id, step) in [
+        ("own", "text.stats, args: {text: hello}"),
+        ("theirs", "mcp.s.echo"),
+    ] {
+        let file = format!("config/tollgate/templates/{id}.yaml");
+        env.write(&file, TEMPLATE.replace("ID", id).replace("STEP", step));
+    }
+    env.ok("run_task_template", r#"{"templateId":"own"}"#);
+    assert_eq!(starts(&env), 0);
+    env.call("run_task_template", r#"{"templateId":"theirs"}"#, &[]);
+    assert!(starts(&env) > 0, "a server of a step is asked");
+}
+
 #[test]
 fn a_server_that_failed_is_not_waited_for_again_by_commands_that_only_list() {
     let env = failing();
@@ -41,7 +59,7 @@ fn a_server_that_failed_is_not_waited_for_again_by_commands_that_only_list() {
     let again = env.run(&["tools", "list"]);
     assert!(again.err.contains("worn out"), "{again:#?}");
     assert!(
-        again.err.contains("`tollgate mcp status` tries again"),
+        again.err.contains("`tollgate servers status` tries again"),
         "{again:#?}"
     );
     assert_eq!(starts(&env), before);
@@ -95,7 +113,7 @@ fn the_first_list_does_not_wait_long_for_a_silent_server_and_names_it() {
     assert!(
         again
             .err
-            .contains("`tollgate mcp status` waits longer (seen a short while ago)"),
+            .contains("`tollgate servers status` waits longer (seen a short while ago)"),
         "{again:#?}"
     );
 }
