@@ -184,7 +184,7 @@ codes! {
     /// What the arguments name does not exist.
     NotFound = "not_found", "tool.provider.input.not_found", Never, "Check the id; list what exists first.";
     /// A rule forbids this call, whoever consents.
-    PolicyDenied = "policy_denied", "tool.gate.policy.denied", Never, "Do not repeat it; `tollgate explain` shows the rule.";
+    PolicyDenied = "policy_denied", "tool.gate.policy.denied", Never, "Do not repeat it; `tollgate policy explain` shows the rule.";
     /// A rule could not be evaluated, which counts as a denial.
     PolicyError = "policy_error", "tool.gate.policy.evaluation_error", Never, "Tell the operator: the rule in `details.rules` needs fixing.";
     /// The call needs a consent it does not have.

@@ -247,7 +247,7 @@ pub(super) struct Missing<'a> {
 
 /// Names the approval that a call waits for, and the command that a human types.
 pub(super) fn naming(failure: Failure, approval: &str) -> Failure {
-    let command = format!("tollgate approve {approval}");
+    let command = format!("tollgate approvals approve {approval}");
     let advice = format!(
         "Ask the human to run `{command}` at a terminal, then repeat the same call. Do not run it yourself."
     );

@@ -161,7 +161,7 @@ pub(super) async fn shown(
     Ok(approval.map(|approval| WaitingFor {
         step: step.to_owned(),
         tool: approval.tool,
-        approve: format!("tollgate approve {id}"),
+        approve: format!("tollgate approvals approve {id}"),
         approval_id: approval.id,
         expires_at: approval.expires.0,
         preview: approval.preview.as_object().cloned().unwrap_or_default(),

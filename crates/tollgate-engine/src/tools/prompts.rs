@@ -86,7 +86,7 @@ fn consent(approval: Option<&str>) -> String {
     format!(
         "A call is waiting for a human. Tell the user in plain words what it would do, with its \
          arguments as the preview shows them, and that only they can consent: at a terminal, \
-         `tollgate approve` with {which}. Do not try to approve it yourself. Once they have, \
+         `tollgate approvals approve` with {which}. Do not try to approve it yourself. Once they have, \
          repeat the very same call; a changed argument asks again."
     )
 }

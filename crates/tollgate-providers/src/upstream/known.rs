@@ -420,7 +420,7 @@ fn aside(standing: Standing, server: &str) -> Option<String> {
         Standing::Changed => "it is not what was accepted",
     };
     Some(format!(
-        "{what}: `tollgate mcp diff {server}` shows it, `tollgate mcp accept {server}` releases it"
+        "{what}: `tollgate servers diff {server}` shows it, `tollgate servers accept {server}` releases it"
     ))
 }
 

@@ -321,7 +321,7 @@ impl Upstream {
             retry_after: Some(left.max(Duration::from_secs(1))),
             document_code: (code == ErrorCode::SpawnFailed).then(|| "SpawnFailed".to_owned()),
             suggestion: Some(format!(
-                "Wait `retry_after_seconds`, or look at `tollgate mcp status` and `tollgate mcp logs {name}`."
+                "Wait `retry_after_seconds`, or look at `tollgate servers status` and `tollgate servers logs {name}`."
             )),
             ..ProviderError::new(code, format!("the server `{name}` is not available: {why}"))
         }
@@ -371,7 +371,7 @@ impl Upstream {
                 () = &mut deadline => {
                     let waited = patience.as_secs_f32();
                     return Some(format!(
-                        "it did not say what it offers within {waited} s; `tollgate mcp status` waits longer"
+                        "it did not say what it offers within {waited} s; `tollgate servers status` waits longer"
                     ));
                 }
             }

@@ -44,7 +44,7 @@ const SHOWN_NAME: usize = 64;
 /// What other programs call the servers they start.
 const OTHERS_KEYS: [&str; 2] = ["mcpServers", "mcp_servers"];
 const OTHERS_HINT: &str = "this is how other programs name servers; put it into a file of its own and run \
-    `tollgate mcp import FILE --write`, or write `[[mcp.servers]]` sections";
+    `tollgate servers import FILE --write`, or write `[[mcp.servers]]` sections";
 
 const DEFAULTS: &str = include_str!("keys/defaults.toml");
 
@@ -204,7 +204,7 @@ impl Reader<'_> {
             let mut error = ConfigError::new(self.origin(Some(1)), message);
             error.hint = Some(match self.names_servers {
                 true => format!(
-                    "move it to another file, such as servers.json, and run `tollgate mcp import servers.json --write`; \
+                    "move it to another file, such as servers.json, and run `tollgate servers import servers.json --write`; \
                      then every server is a section `[[mcp.servers]]` of {}",
                     self.file.display()
                 ),

@@ -357,7 +357,7 @@ fn from_variables(environment: &Environment, notices: &mut Vec<Notice>) -> Vec<M
             Err(error) => {
                 let hint = if text.contains("\"mcpServers\"") {
                     "; this is what other programs have in their files: put it into a file and \
-                     run `tollgate mcp import FILE --write`"
+                     run `tollgate servers import FILE --write`"
                 } else {
                     ""
                 };

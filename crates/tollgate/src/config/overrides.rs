@@ -22,7 +22,7 @@ const SHORT: &[(&str, &str)] = &[
 pub(super) const RESERVED: &[(&str, &str)] = &[
     (
         "TOLLGATE_APPROVER_TOKEN",
-        "the approver's token for `tollgate approve` and `tollgate review resolve`",
+        "the approver's token for `tollgate approvals approve` and `tollgate review resolve`",
     ),
     (
         "TOLLGATE_BLESS",

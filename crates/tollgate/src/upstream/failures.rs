@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tollgate_core::Timestamp;
 
 /// The command that asks every server again.
-const STATUS: &str = "`tollgate mcp status`";
+const STATUS: &str = "`tollgate servers status`";
 /// For how long nobody waits for a server that was waited for in vain.
 const REMEMBERED: Duration = Duration::from_secs(600);
 

@@ -50,7 +50,7 @@ async fn a_call_without_consent_answers_at_once_and_says_how_to_go_on() {
                 "hidden_characters": 0, "cleaned": false, "masked": 0, "spelled_out": 0, "site": null, "session_grant": true,
             },
             "approval_id": question.id,
-            "approve": format!("tollgate approve {}", question.id),
+            "approve": format!("tollgate approvals approve {}", question.id),
         })
     );
     assert_eq!(question.preview, details(&asked)["preview"]);

@@ -70,7 +70,7 @@ async fn a_step_that_a_human_has_to_see_makes_the_run_wait_and_runs_once() {
     assert_eq!(waits["preview"]["run"], run["runId"]);
     assert_eq!(waits["preview"]["run_step"], "put");
     let id = text(&run, "/waitingFor/0/approvalId");
-    assert_eq!(waits["approve"], format!("tollgate approve {id}"));
+    assert_eq!(waits["approve"], format!("tollgate approvals approve {id}"));
     let looked = seen(&world, &text(&run, "/runId")).await;
     assert_eq!(looked["steps"][1]["state"], "running");
     assert_eq!(world.fake.count(), 1);

@@ -136,7 +136,7 @@ pub enum ProviderChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialogs {
-    /// Nobody's: humans consent with `tollgate approve`.
+    /// Nobody's: humans consent with `tollgate approvals approve`.
     None,
     /// Those of clients for which `tollgate init --trust-dialogs` was confirmed at a terminal.
     Installed,
@@ -197,7 +197,7 @@ pub enum McpEra {
 pub enum McpPin {
     /// It is pinned as it is first seen.
     OnSight,
-    /// It waits for `tollgate mcp accept`.
+    /// It waits for `tollgate servers accept`.
     Ask,
     /// Nothing is pinned, and changes go unnoticed.
     Off,

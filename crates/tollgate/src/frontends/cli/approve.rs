@@ -1,4 +1,4 @@
-//! `tollgate approvals` and `tollgate approve`: consent a model cannot give itself.
+//! `tollgate approvals`: consent a model cannot give itself.
 
 use serde_json::{Value, json};
 use tollgate_core::{
@@ -9,16 +9,46 @@ use tollgate_engine::{Decided, can_be_granted_for_session};
 
 use super::{
     Exit, Scene, Stop,
-    arguments::{Approvals, Approve},
+    arguments::{Approvals, ApprovalsAction, Approve, Deny, ListedApprovals},
     console::{Paint, visible, visible_lines},
-    terminal,
+    grants, terminal,
 };
 use crate::frontends::consent_text;
 
 /// Characters of arguments in a table.
 const EXCERPT: usize = 60;
 
-pub(super) async fn list(args: &Approvals, scene: &Scene<'_>) -> Result<Exit, Stop> {
+pub(super) async fn run(approvals: &Approvals, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    match &approvals.action {
+        None => list(&approvals.listed, scene).await,
+        Some(ApprovalsAction::List(listed)) => list(listed, scene).await,
+        Some(ApprovalsAction::Approve(approve)) => {
+            decide(
+                &approve.id,
+                &decision(approve),
+                approve.token.as_deref(),
+                scene,
+            )
+            .await
+        }
+        Some(ApprovalsAction::Deny(Deny { id, token })) => {
+            decide(id, &Decided::Denied, token.as_deref(), scene).await
+        }
+        Some(ApprovalsAction::Grants) => grants::run(None, scene).await,
+        Some(ApprovalsAction::Revoke { tool }) => grants::run(Some(tool), scene).await,
+    }
+}
+
+/// What the options of `approvals approve` decide.
+fn decision(approve: &Approve) -> Decided {
+    match (approve.for_session, &approve.site) {
+        (true, Some(site)) => Decided::SiteForSession(site.to_ascii_lowercase()),
+        (true, None) => Decided::ToolForSession,
+        (false, _) => Decided::Once,
+    }
+}
+
+async fn list(args: &ListedApprovals, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     let filter = ApprovalFilter {
         state: (!args.all).then_some(ApprovalState::Pending),
@@ -61,28 +91,25 @@ pub(super) async fn list(args: &Approvals, scene: &Scene<'_>) -> Result<Exit, St
     Ok(Exit::Ok)
 }
 
-pub(super) async fn run(args: &Approve, scene: &Scene<'_>) -> Result<Exit, Stop> {
+async fn decide(
+    id: &str,
+    decided: &Decided,
+    token: Option<&str>,
+    scene: &Scene<'_>,
+) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     let gateway = &wired.gateway;
-    let Some(approval) = gateway.store().approval(&args.id).await? else {
+    let Some(approval) = gateway.store().approval(id).await? else {
         return Err(Stop::usage(format!(
-            "there is no approval `{}`; `tollgate approvals` shows those that wait",
-            args.id
+            "there is no approval `{id}`; `tollgate approvals list` shows those that wait"
         )));
     };
     if approval.state != ApprovalState::Pending || !approval.in_time(gateway.clock().now()) {
         let state = approval.state.as_str();
         return Err(Stop::usage(format!(
-            "`{}` is no longer open ({state}, or its time is over)",
-            args.id
+            "`{id}` is no longer open ({state}, or its time is over)"
         )));
     }
-    let decided = match (args.deny, args.for_session, &args.site) {
-        (true, _, _) => Decided::Denied,
-        (false, true, Some(site)) => Decided::SiteForSession(site.to_ascii_lowercase()),
-        (false, true, None) => Decided::ToolForSession,
-        (false, false, _) => Decided::Once,
-    };
     let for_session = !matches!(decided, Decided::Once | Decided::Denied);
     if for_session && !can_be_granted_for_session(&approval) {
         return Err(Stop::usage(format!(
@@ -90,17 +117,11 @@ pub(super) async fn run(args: &Approve, scene: &Scene<'_>) -> Result<Exit, Stop>
             approval.tool
         )));
     }
-    let by = terminal::establish(
-        args.token.as_deref(),
-        &shown(&approval, &decided),
-        gateway,
-        scene,
-    )
-    .await?;
-    gateway.decide(&approval, &decided, &by).await?;
+    let by = terminal::establish(token, &shown(&approval, decided), gateway, scene).await?;
+    gateway.decide(&approval, decided, &by).await?;
     wired.close().await;
     if scene.console.is_json() {
-        let granted = decided != Decided::Denied;
+        let granted = *decided != Decided::Denied;
         scene
             .console
             .json(&json!({"approval_id": approval.id, "granted": granted, "by": by}))?;

@@ -5,36 +5,51 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::{
+    former::Former,
     init::{Client, Init},
     keepa::Keepa,
+    setup::Setup,
     state::State,
     trust::Trust,
 };
 
-/// The gate between AI agents and tools.
+/// The heading of the options that every command takes.
+const GLOBAL: &str = "Global options";
+
+/// The gateway between AI agents and tools.
 #[derive(Debug, Parser)]
 #[command(
     name = "tollgate",
-    version,
+    version = VERSION,
     about,
     after_help = "Exit codes: 0 ok, 1 tool error, 2 usage, 3 consent needed, 4 denied."
 )]
 pub struct Cli {
     /// Use this configuration file instead of the user's and the project's
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
     pub(crate) config: Option<PathBuf>,
     /// Print exactly one JSON document to standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
     /// The stored session to work in [default: $TOLLGATE_SESSION, else default]
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
     pub(crate) session: Option<String>,
     /// The profile to work under
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
     pub(crate) profile: Option<String>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+/// The version, with the commit and the kind of build.
+const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("TOLLGATE_COMMIT"),
+    ", ",
+    env!("TOLLGATE_BUILD"),
+    ")"
+);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -42,30 +57,20 @@ pub(crate) enum Command {
     Call(Call),
     /// List, show or search tools
     Tools(Tools),
-    /// Show a session, or list all of yours
-    Session(Session),
-    /// Show what the session has estimated, consumed and has left
-    Ledger(Nothing),
-    /// List calls that wait for consent
+    /// List, approve and deny calls that wait for consent; list and revoke grants
     Approvals(Approvals),
-    /// Consent to a call, at a terminal or with an approver token
-    Approve(Approve),
-    /// List what was granted for this session, or take it back
-    Grants(Grants),
-    /// Look at results a human should review
+    /// Review results that a rule marked for a human
     Review(Review),
-    /// Read and check the audit log
+    /// List, verify, export and replay the audit log
     Audit(Audit),
-    /// Play recorded calls back, under another policy, or for real
-    Replay(Replay),
-    /// List, show, watch, cancel and replay runs of templates
+    /// Show a session, list all of yours, or show a session's ledger
+    Session(Session),
+    /// List, show, watch, cancel and replay runs; list and check their templates
     Runs(super::runs::Runs),
-    /// List, check, show and draw task templates
-    Templates(super::templates::Templates),
-    /// Check and test policies
+    /// Check, test and explain policies
     Policy(Policy),
-    /// Say which rule decides a call, and what consent it would need
-    Explain(Explain),
+    /// List, check, restart and import the MCP servers behind the gateway
+    Servers(Servers),
     /// Check, draw, walk, test and import knowledge bases
     Knowledge(super::knowledge::arguments::Knowledge),
     /// List, export, import and delete logins that browsers keep
@@ -80,6 +85,8 @@ pub(crate) enum Command {
     Trust(Trust),
     /// Set up an agent's program so that it starts Tollgate as its MCP server
     Init(Init),
+    /// Print how to run the gateway under a user of its own
+    Setup(Setup),
     /// Serve an MCP client on standard input and output
     Mcp(Mcp),
     /// Serve MCP clients over HTTP
@@ -96,6 +103,8 @@ pub(crate) enum Command {
     Bench(Bench),
     /// Print completions for a shell
     Completions(Completions),
+    #[command(flatten)]
+    Former(Former),
 }
 
 #[derive(Debug, Args)]
@@ -122,11 +131,14 @@ pub(crate) struct Listed {
 }
 
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    mut_subcommands(|it| it.hide(true))
+)]
 pub(crate) struct Mcp {
-    /// What to do about other people's servers instead of serving
+    /// The former spelling of `tollgate servers`
     #[command(subcommand)]
-    pub(crate) action: Option<McpAction>,
+    pub(crate) action: Option<ServersAction>,
     #[command(flatten)]
     pub(crate) listed: Listed,
     /// Which installed client starts this, as `tollgate init --trust-dialogs` wrote it
@@ -134,18 +146,24 @@ pub(crate) struct Mcp {
     pub(crate) installation: Option<String>,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Servers {
+    #[command(subcommand)]
+    pub(crate) action: ServersAction,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum McpAction {
-    /// List the MCP servers behind the gate
+pub(crate) enum ServersAction {
+    /// List the MCP servers behind the gateway
     List,
-    /// Start each of them and say how it is
+    /// Start each of them and report its state
     Status,
-    /// Show definitions of tools that wait to be accepted
+    /// Show changed tool definitions that wait to be accepted
     Diff {
         /// Only those of this server
         server: Option<String>,
     },
-    /// Accept definitions that wait, after a look at them
+    /// Accept changed tool definitions after showing them
     Accept {
         /// The server
         server: String,
@@ -155,14 +173,14 @@ pub(crate) enum McpAction {
         #[arg(long, value_name = "TOKEN")]
         token: Option<String>,
     },
-    /// Show what servers said beside the protocol, and what happened to them
+    /// Show what servers wrote to stderr, and when they started and ended
     Logs {
         /// Only this server
         server: Option<String>,
         /// How many lines of each server
         #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
         lines: usize,
-        /// Go on showing what is said from now on, until interrupted
+        /// Follow the log until interrupted
         #[arg(long, short = 'f')]
         follow: bool,
     },
@@ -171,7 +189,7 @@ pub(crate) enum McpAction {
         /// The server
         server: String,
     },
-    /// Take servers over from the files of other programs; shows what it would write
+    /// Import servers from the files of other programs; shows what it would write
     Import(Import),
 }
 
@@ -303,14 +321,53 @@ impl Tools {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Session {
-    /// List all your sessions
-    #[arg(long)]
+    /// The former spelling of `session list`
+    #[arg(long, hide = true)]
     pub(crate) all: bool,
+    #[command(subcommand)]
+    pub(crate) action: Option<SessionAction>,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum SessionAction {
+    /// Show the session in use; the same as `session` alone
+    Show,
+    /// List all your sessions
+    List,
+    /// Show what the session has estimated, consumed and has left
+    Ledger,
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Approvals {
+    #[command(flatten)]
+    pub(crate) listed: ListedApprovals,
+    #[command(subcommand)]
+    pub(crate) action: Option<ApprovalsAction>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApprovalsAction {
+    /// List calls that wait for consent; the same as `approvals` alone
+    List(ListedApprovals),
+    /// Consent to a call, at a terminal or with an approver token
+    Approve(Approve),
+    /// Refuse consent to a call, at a terminal or with an approver token
+    Deny(Deny),
+    /// List what was granted for the session
+    Grants,
+    /// Revoke what was granted for a tool in the session
+    Revoke {
+        /// The tool
+        tool: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct ListedApprovals {
     /// Also show decided and used ones
     #[arg(long)]
     pub(crate) all: bool,
@@ -320,9 +377,6 @@ pub(crate) struct Approvals {
 pub(crate) struct Approve {
     /// The approval's id
     pub(crate) id: String,
-    /// Refuse instead
-    #[arg(long, conflicts_with = "for_session")]
-    pub(crate) deny: bool,
     /// Grant the tool for the rest of the session
     #[arg(long)]
     pub(crate) for_session: bool,
@@ -335,10 +389,12 @@ pub(crate) struct Approve {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Grants {
-    /// Take back what was granted for this tool
-    #[arg(long, value_name = "TOOL")]
-    pub(crate) revoke: Option<String>,
+pub(crate) struct Deny {
+    /// The approval's id
+    pub(crate) id: String,
+    /// An approver token, or - to read it from standard input
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -441,6 +497,8 @@ pub(crate) enum AuditAction {
         /// The receipt of a result (`meta.receipt`)
         receipt: String,
     },
+    /// Play recorded calls back, under another policy, or for real
+    Replay(Replay),
 }
 
 #[derive(Debug, Args)]
@@ -475,6 +533,8 @@ pub(crate) enum PolicyAction {
     Show,
     /// Compile the policies in force and say what is wrong
     Check,
+    /// Say which rule decides a call, and what consent it would need
+    Explain(Explain),
 }
 
 #[derive(Debug, Args)]

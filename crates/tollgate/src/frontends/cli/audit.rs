@@ -18,15 +18,20 @@ use super::{
     Exit, Scene, Stop,
     arguments::{Audit, AuditAction},
     console::Paint,
+    replay,
 };
 use crate::wire;
 
 const PAGE: u32 = 1000;
 
 pub(super) async fn run(audit: &Audit, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    if let AuditAction::Replay(replayed) = &audit.action {
+        return replay::run(replayed, scene).await;
+    }
     let store = SqliteStore::open_read_only(wire::store_settings(&scene.config))
         .map_err(|error| Stop::failed(error.to_string()))?;
     match &audit.action {
+        AuditAction::Replay(_) => {}
         AuditAction::List { limit, tool, trace } => {
             let query = AuditQuery {
                 limit: *limit,

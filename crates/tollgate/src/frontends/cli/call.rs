@@ -222,7 +222,9 @@ fn explain(failure: &Failure, tool: &str, scene: &Scene<'_>) {
             if let Some(preview) = failure.details.get("preview") {
                 console.note(&serde_json::to_string_pretty(preview).unwrap_or_default());
             }
-            console.note(&format!("to allow it once:  tollgate approve {id}"));
+            console.note(&format!(
+                "to allow it once:  tollgate approvals approve {id}"
+            ));
             console.note("then repeat the same command");
         }
         None if asks_the_caller(failure) => {

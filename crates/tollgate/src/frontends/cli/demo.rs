@@ -108,7 +108,7 @@ async fn play(scene: &Scene<'_>) -> Result<Exit, Stop> {
         .to_owned();
 
     say(
-        "6. The human consents (here the demo plays the human: `tollgate approve` asks at a terminal)",
+        "6. The human consents (here the demo plays the human: `tollgate approvals approve` asks at a terminal)",
     )?;
     let approval = gateway.store().approval(&id).await?;
     let approval = approval.ok_or_else(|| Stop::failed("the approval is gone"))?;

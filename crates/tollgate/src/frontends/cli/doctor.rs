@@ -159,7 +159,7 @@ fn definitions(config: &Config) -> Vec<Finding> {
             let said = format!("`{}` of `{name}`: {}", visible(tool), notes.join(", "));
             let todo = match pin.waiting {
                 Some(_) => format!(
-                    "no model sees it before it is accepted: `tollgate mcp diff {name}`, `tollgate mcp accept {name}`"
+                    "no model sees it before it is accepted: `tollgate servers diff {name}`, `tollgate servers accept {name}`"
                 ),
                 None => format!(
                     "it was accepted; look at it with `tollgate tools show mcp.{name}.{}`",
@@ -372,7 +372,7 @@ fn templates(config: &Config) -> Vec<Finding> {
         limited(
             "template",
             problem.to_string(),
-            "correct the file; `tollgate templates lint` checks it again",
+            "correct the file; `tollgate runs templates lint` checks it again",
         )
     });
     told.collect()

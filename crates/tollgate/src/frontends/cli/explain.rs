@@ -1,4 +1,4 @@
-//! `tollgate explain`.
+//! `tollgate policy explain`.
 
 use serde_json::json;
 use tollgate_core::{Surface, TrustLevel};
@@ -12,11 +12,7 @@ pub(super) async fn run(args: &Explain, scene: &Scene<'_>) -> Result<Exit, Stop>
     wired.gateway.look_for(&args.tool).await;
     let catalog = wired.gateway.catalog();
     let Some(listing) = catalog.find(&args.tool) else {
-        let nearest = catalog.nearest(&args.tool, 5).join(", ");
-        return Err(Stop::usage(format!(
-            "there is no tool `{}`; nearest: {nearest}",
-            args.tool
-        )));
+        return Err(unknown(&args.tool, &catalog.nearest(&args.tool, 5)));
     };
     let spec = &listing.spec;
     let arguments = spec.telling.respelled(arguments);
@@ -75,4 +71,20 @@ pub(super) async fn run(args: &Explain, scene: &Scene<'_>) -> Result<Exit, Stop>
         console.line(explanation.to_string().trim_end())?;
     }
     Ok(exit)
+}
+
+/// There is no such tool: which ones are near, and where a tool may be that is not there.
+fn unknown(tool: &str, nearest: &[String]) -> Stop {
+    let mut lines = vec![format!("there is no tool `{tool}`")];
+    if !nearest.is_empty() {
+        lines.push(format!("nearest: {}", nearest.join(", ")));
+    }
+    lines.push(
+        "`tollgate tools search WORDS` finds tools; a pack that is switched off (`[packs]`) has none"
+            .to_owned(),
+    );
+    Stop {
+        exit: Exit::Usage,
+        lines,
+    }
 }

@@ -1,16 +1,17 @@
-//! `tollgate grants`: what a human granted for a session, and taking it back.
+//! `tollgate approvals grants` and `revoke`: what a human granted for a session.
 
 use serde_json::{Value, json};
 use tollgate_core::store::{Grant, GrantScope};
 
-use super::{Exit, Scene, Stop, arguments::Grants};
+use super::{Exit, Scene, Stop};
 
-pub(super) async fn run(args: &Grants, scene: &Scene<'_>) -> Result<Exit, Stop> {
+/// Lists the grants of the session, without those of `revoked`, which it revokes.
+pub(super) async fn run(revoked: Option<&str>, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     let gateway = &wired.gateway;
     let session = scene.caller().session;
     let mut grants = gateway.store().grants(&session).await?;
-    if let Some(tool) = &args.revoke {
+    if let Some(tool) = revoked {
         let (gone, kept): (Vec<Grant>, Vec<Grant>) = grants
             .into_iter()
             .partition(|grant| tool_of(&grant.scope) == tool);

@@ -13,6 +13,7 @@ mod console;
 mod demo;
 mod doctor;
 mod explain;
+mod former;
 mod grants;
 mod init;
 mod keepa;
@@ -25,6 +26,7 @@ mod runs;
 mod save;
 mod servers;
 mod session;
+mod setup;
 mod skills;
 mod state;
 mod templates;
@@ -52,7 +54,9 @@ use crate::{
 };
 
 pub use arguments::Cli;
-use arguments::{Command, Listed, Mcp, McpAction, Tools, ToolsAction};
+use arguments::{
+    Command, Listed, Mcp, Policy, PolicyAction, Servers, ServersAction, Tools, ToolsAction,
+};
 pub(crate) use arguments::{Jsonl, Serve};
 use console::{Colour, Console};
 pub(crate) use init::typed;
@@ -60,7 +64,8 @@ pub(crate) use reply::Exit;
 
 /// Runs the program and says how it ended.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let mut cli = Cli::parse();
+    cli.command = cli.command.renamed();
     let environment = Environment::from_process();
     let console = Console::new(cli.json, colour(environment.as_ref().ok()));
     let runtime = match runtime(&cli.command, environment.as_ref().ok()) {
@@ -245,17 +250,13 @@ async fn run(
         Command::Call(_)
         | Command::Tools(_)
         | Command::Session(_)
-        | Command::Ledger(_)
         | Command::Approvals(_)
-        | Command::Approve(_)
-        | Command::Grants(_)
+        | Command::Servers(_)
+        | Command::Former(_)
         | Command::Review(_)
         | Command::Audit(_)
-        | Command::Replay(_)
         | Command::Runs(_)
-        | Command::Templates(_)
         | Command::Policy(_)
-        | Command::Explain(_)
         | Command::Knowledge(_)
         | Command::Browser(_)
         | Command::Skills(_)
@@ -264,6 +265,7 @@ async fn run(
         | Command::Mcp(_)
         | Command::Serve(_)
         | Command::Jsonl(_)
+        | Command::Setup(_)
         | Command::Keepa(_)
         | Command::Bench(_) => {}
     }
@@ -320,10 +322,7 @@ fn session(cli: &Cli, environment: &Environment, config: &Config) -> Result<Opti
 
 /// Whether clients of a command hear of tools that come later.
 fn hears_of_tools(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Serve(_) | Command::Mcp(Mcp { action: None, .. })
-    )
+    matches!(command, Command::Serve(_) | Command::Mcp(_))
 }
 
 /// Whether a command shows or judges all tools, and so waits for servers of which nothing is
@@ -333,9 +332,12 @@ fn wants_every_tool(command: &Command) -> bool {
         command,
         Command::Tools(Tools {
             action: ToolsAction::List { .. } | ToolsAction::Search { .. }
-        }) | Command::Policy(_)
-            | Command::Skills(_)
-            | Command::Templates(_)
+        }) | Command::Policy(Policy {
+            action: PolicyAction::Test { .. } | PolicyAction::Show | PolicyAction::Check
+        }) | Command::Skills(_)
+            | Command::Runs(runs::Runs {
+                action: runs::Action::Templates(_)
+            })
     )
 }
 
@@ -343,9 +345,8 @@ fn wants_every_tool(command: &Command) -> bool {
 fn is_about_servers(command: &Command) -> bool {
     matches!(
         command,
-        Command::Mcp(Mcp {
-            action: Some(McpAction::Status),
-            ..
+        Command::Servers(Servers {
+            action: ServersAction::Status
         })
     )
 }
@@ -381,26 +382,17 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
         Command::Call(it) => call::run(&it, scene).await,
         Command::Tools(it) => tools::run(&it, scene).await,
         Command::Session(it) => session::run(&it, scene).await,
-        Command::Ledger(_) => session::ledger(scene).await,
-        Command::Approvals(it) => approve::list(&it, scene).await,
-        Command::Approve(it) => approve::run(&it, scene).await,
-        Command::Grants(it) => grants::run(&it, scene).await,
+        Command::Approvals(it) => approve::run(&it, scene).await,
         Command::Review(it) => review::run(&it, scene).await,
         Command::Audit(it) => audit::run(&it, scene).await,
-        Command::Replay(it) => replay::run(&it, scene).await,
         Command::Runs(it) => runs::run(&it, scene).await,
-        Command::Templates(it) => templates::run(&it, scene).await,
         Command::Policy(it) => policy::run(&it, scene).await,
-        Command::Explain(it) => explain::run(&it, scene).await,
+        Command::Servers(it) => servers::run(&it.action, scene).await,
         Command::Knowledge(it) => knowledge::run(&it, scene).await,
         Command::Browser(it) => browser::run(&it, scene),
         Command::Skills(it) => skills::run(&it, scene).await,
         Command::Token(it) => token::run(&it, scene).await,
         Command::State(it) => state::run(&it, scene).await,
-        Command::Mcp(Mcp {
-            action: Some(action),
-            ..
-        }) => servers::run(&action, scene).await,
         Command::Mcp(it) => {
             let _rest = Rest::begin();
             mcp::stdio(selected(&it.listed, scene), it.installation, scene).await
@@ -413,12 +405,15 @@ async fn dispatch(command: Command, scene: &Scene<'_>) -> Result<Exit, Stop> {
             let _rest = Rest::begin();
             crate::frontends::jsonl::run(&it, scene).await
         }
+        Command::Setup(it) => setup::run(&it, scene),
         Command::Keepa(it) => keepa::run(&it, scene).await,
         Command::Bench(it) => crate::bench::run(&it, scene).await,
+        // These were answered before the configuration was loaded, or renamed after parsing.
         Command::Completions(_)
         | Command::Trust(_)
         | Command::Init(_)
         | Command::Demo(_)
-        | Command::Doctor(_) => Ok(Exit::Ok),
+        | Command::Doctor(_)
+        | Command::Former(_) => Ok(Exit::Ok),
     }
 }

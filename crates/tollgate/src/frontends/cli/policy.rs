@@ -7,6 +7,7 @@ use super::{
     Exit, Scene, Stop,
     arguments::{Policy, PolicyAction},
     console::Paint,
+    explain,
 };
 use crate::wire;
 
@@ -38,6 +39,7 @@ pub(super) async fn run(policy: &Policy, scene: &Scene<'_>) -> Result<Exit, Stop
             Ok(Exit::Ok)
         }
         PolicyAction::Test { table } => test(table, scene).await,
+        PolicyAction::Explain(explained) => explain::run(explained, scene).await,
     }
 }
 

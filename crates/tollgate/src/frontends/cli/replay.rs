@@ -1,4 +1,4 @@
-//! `tollgate replay`.
+//! `tollgate audit replay`.
 
 use serde_json::{Value, json};
 use tollgate_engine::{
@@ -174,7 +174,8 @@ pub(super) fn compared(
             consent: Some(failure),
             ..
         }) => {
-            let approve = call::approval(&failure).map(|id| format!("tollgate approve {id}"));
+            let approve =
+                call::approval(&failure).map(|id| format!("tollgate approvals approve {id}"));
             ending.needs_human |= approve.is_some();
             ending.needs_caller |= approve.is_none();
             step["again"] = json!({

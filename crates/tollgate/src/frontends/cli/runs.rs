@@ -14,7 +14,7 @@ use tollgate_engine::{
 };
 use tollgate_runs::Status;
 
-use super::{Exit, Scene, Stop, call, console::Paint, replay};
+use super::{Exit, Scene, Stop, call, console::Paint, replay, templates};
 use crate::wire::Wired;
 
 /// How often a run is looked at while it is watched.
@@ -73,9 +73,14 @@ pub(crate) enum Action {
         #[arg(long, requires = "live")]
         yes: bool,
     },
+    /// List, check, show and draw the templates that can be run
+    Templates(templates::Templates),
 }
 
 pub(super) async fn run(runs: &Runs, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    if let Action::Templates(templates) = &runs.action {
+        return templates::run(templates, scene).await;
+    }
     let wired = scene.wire().await?;
     let exit = match &runs.action {
         Action::List {
@@ -109,6 +114,7 @@ pub(super) async fn run(runs: &Runs, scene: &Scene<'_>) -> Result<Exit, Stop> {
             let again = live.then_some(replay::Again { accepts_cost: *yes });
             replayed(id, again, &wired, scene).await?
         }
+        Action::Templates(_) => Exit::Ok,
     };
     wired.close().await;
     Ok(exit)
@@ -134,7 +140,7 @@ async fn newest(wired: &Wired) -> Result<String, Stop> {
     let rows = wired.gateway.store().runs(&query).await?;
     let first = rows.into_iter().next().map(|row| row.id);
     first.ok_or_else(|| {
-        Stop::usage("there is no run yet; `tollgate templates list` shows what can be run")
+        Stop::usage("there is no run yet; `tollgate runs templates list` shows what can be run")
     })
 }
 

@@ -1,15 +1,34 @@
-//! `tollgate session` and `tollgate ledger`.
+//! `tollgate session`: a session, all of them, and the ledger of one.
 
 use serde_json::{Value, json};
 use tollgate_core::store::Session as Stored;
 
-use super::{Exit, Scene, Stop, arguments::Session, principal};
+use super::{
+    Exit, Scene, Stop,
+    arguments::{Session, SessionAction},
+    principal,
+};
 
-pub(super) async fn run(args: &Session, scene: &Scene<'_>) -> Result<Exit, Stop> {
+pub(super) async fn run(session: &Session, scene: &Scene<'_>) -> Result<Exit, Stop> {
+    match session.action.unwrap_or(SessionAction::Show) {
+        SessionAction::Show => list(Listed::InUse, scene).await,
+        SessionAction::List => list(Listed::All, scene).await,
+        SessionAction::Ledger => ledger(scene).await,
+    }
+}
+
+/// Which sessions are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    InUse,
+    All,
+}
+
+async fn list(listed: Listed, scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     let mut sessions = wired.gateway.store().sessions(&principal()).await?;
     wired.close().await;
-    if !args.all {
+    if listed == Listed::InUse {
         sessions.retain(|session| session.key.handle == scene.session);
     }
     if scene.console.is_json() {
@@ -19,7 +38,7 @@ pub(super) async fn run(args: &Session, scene: &Scene<'_>) -> Result<Exit, Stop>
     }
     if sessions.is_empty() {
         scene.console.note(&format!(
-            "session `{}` has not been used yet; `tollgate session --all` lists yours",
+            "session `{}` has not been used yet; `tollgate session list` lists yours",
             scene.session
         ));
         return Ok(Exit::Ok);
@@ -43,7 +62,7 @@ pub(super) async fn run(args: &Session, scene: &Scene<'_>) -> Result<Exit, Stop>
     Ok(Exit::Ok)
 }
 
-pub(super) async fn ledger(scene: &Scene<'_>) -> Result<Exit, Stop> {
+async fn ledger(scene: &Scene<'_>) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     let key = scene.caller().session;
     let session = wired.gateway.store().session(&key).await?;

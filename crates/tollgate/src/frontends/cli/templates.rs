@@ -1,4 +1,4 @@
-//! `tollgate templates`: what can be run, whether a file is right, and what it looks like.
+//! `tollgate runs templates`: what can be run, whether a file is right, and what it looks like.
 
 use std::path::PathBuf;
 

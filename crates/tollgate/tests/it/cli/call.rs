@@ -165,7 +165,7 @@ fn people_get_plain_text_without_paint_in_a_pipe() {
     assert!(
         refused
             .err
-            .contains("to allow it once:  tollgate approve ap-")
+            .contains("to allow it once:  tollgate approvals approve ap-")
     );
     for ran in [ran, refused] {
         assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'));

@@ -192,7 +192,9 @@ fn the_template_shows_the_diff_and_waits_and_applies_it_after_the_consent() {
     assert!(effect.contains("-First step.\n+1st step.\n"), "{effect}");
     let id = waits["approvalId"].as_str().unwrap();
     assert!(
-        first.err.contains(&format!("tollgate approve {id}")),
+        first
+            .err
+            .contains(&format!("tollgate approvals approve {id}")),
         "{first:?}"
     );
     assert_eq!(guide(&env), GUIDE);

@@ -5,6 +5,7 @@ mod audit;
 mod bad_input;
 mod bench;
 mod call;
+mod commands;
 mod configuration;
 mod desk;
 mod docs;

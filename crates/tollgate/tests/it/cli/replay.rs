@@ -161,7 +161,7 @@ fn a_live_replay_says_what_to_approve_and_how() {
     assert_eq!(again["needs_consent"], true, "{again:#}");
     assert_eq!(again["error"]["kind"], "confirmation_required");
     let approve = again["approve"].as_str().unwrap();
-    let open = approve.strip_prefix("tollgate approve ").unwrap();
+    let open = approve.strip_prefix("tollgate approvals approve ").unwrap();
     let people = env.run(&["replay", &call, "--live"]).exits(3);
     for said in [approve, "a human has to agree", r#"{\"book\":\"one\"}"#] {
         assert!(people.out.contains(said), "{said}: {people:#?}");

@@ -9,7 +9,7 @@ fn a_name_that_nobody_knows_says_where_the_known_ones_are() {
         (&["runs", "show", "nosuch"][..], "tollgate runs list"),
         (&["runs", "watch", "nosuch"], "tollgate runs list"),
         (&["runs", "replay", "nosuch"], "tollgate runs list"),
-        (&["runs", "watch"], "tollgate templates list"),
+        (&["runs", "watch"], "tollgate runs templates list"),
         (&["replay", "nosuch"], "tollgate audit list"),
         (&["audit", "show", "nosuch"], "tollgate audit list"),
         (&["review", "show", "nosuch"], "tollgate review list"),
@@ -23,7 +23,7 @@ fn a_name_that_nobody_knows_says_where_the_known_ones_are() {
     }
     let unused = env.run(&["session", "--session", "nosuch"]).exits(0);
     assert!(
-        unused.err.contains("tollgate session --all"),
+        unused.err.contains("tollgate session list"),
         "{}",
         unused.err
     );

@@ -49,12 +49,12 @@ pub(crate) fn mask(value: &mut Value) {
 
 /// The ids of approvals in a text replaced.
 fn without_approvals(text: &str) -> String {
-    const BEFORE: &str = "tollgate approve ap-";
+    const BEFORE: &str = "tollgate approvals approve ap-";
     let mut parts = text.split(BEFORE);
     let mut masked = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
-        masked.push_str("tollgate approve [approval_id]");
+        masked.push_str("tollgate approvals approve [approval_id]");
         masked.push_str(rest);
     }
     masked

@@ -122,7 +122,7 @@ fn two_hundred_restarts_leave_nothing_behind() {
     let env = with("legacy", "");
     let mut session = Session::with_tool(&env, "mcp.s.pid");
     let gate = session.child.id();
-    // What `tollgate mcp restart` asks for, without starting that program each time.
+    // What `tollgate servers restart` asks for, without starting that program each time.
     let socket = env.state_dir().join(format!("mcp/{gate}.sock"));
     let restart = || {
         let mut stream = UnixStream::connect(&socket).unwrap();

@@ -258,7 +258,8 @@ fn servers_as_other_programs_name_them_say_how_they_are_taken_over() {
         ran.err
     );
     assert!(
-        ran.err.contains("tollgate mcp import servers.json --write"),
+        ran.err
+            .contains("tollgate servers import servers.json --write"),
         "{}",
         ran.err
     );
@@ -271,7 +272,7 @@ fn servers_as_other_programs_name_them_say_how_they_are_taken_over() {
     let env = TestEnv::with_config("[mcpServers.files]\ncommand = \"npx\"\n");
     let ran = env.run(&["tools", "list"]).exits(2);
     assert!(
-        ran.err.contains("tollgate mcp import FILE --write"),
+        ran.err.contains("tollgate servers import FILE --write"),
         "{}",
         ran.err
     );
@@ -279,7 +280,7 @@ fn servers_as_other_programs_name_them_say_how_they_are_taken_over() {
     env.set("MCP_SERVERS_JSON", json);
     let ran = env.run(&["mcp", "list"]).exits(0);
     assert!(
-        ran.err.contains("tollgate mcp import FILE --write"),
+        ran.err.contains("tollgate servers import FILE --write"),
         "{}",
         ran.err
     );

@@ -67,6 +67,19 @@ fn a_client_still_reads_the_content_of_the_server_that_failed() {
 }
 
 #[test]
+fn a_client_that_is_sent_envelopes_reads_the_error_object_in_the_text() {
+    let env = with("legacy", "results = \"envelope\"");
+    let mut session = Session::with_tool(&env, "mcp.s.fails");
+    let answer = session.call("mcp.s.fails", json!({}));
+    assert_eq!(answer["isError"], true);
+    let error: Value = serde_json::from_str(text(&answer)).unwrap();
+    assert_eq!(error["code"], FAILED, "{answer:#}");
+    assert!(error["message"].as_str().unwrap().contains("no luck"));
+    let data = &answer["structuredContent"]["data"];
+    assert_eq!(data["content"][0]["text"], "no luck", "{answer:#}");
+}
+
+#[test]
 fn a_call_of_a_server_that_fails_again_and_again_is_put_before_a_human() {
     let env = with("legacy", "");
     let mut session = Session::with_tool(&env, "mcp.s.fails");

@@ -1,4 +1,4 @@
-//! `tollgate mcp logs`: what servers said beside the protocol, whichever process ran them.
+//! `tollgate servers logs`: what servers said beside the protocol, whichever process ran them.
 
 use std::time::Duration;
 

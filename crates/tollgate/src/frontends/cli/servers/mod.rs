@@ -1,4 +1,4 @@
-//! `tollgate mcp …`: the operator's view of other people's servers.
+//! `tollgate servers`: the operator's view of the MCP servers behind the gateway.
 
 mod import;
 mod logs;
@@ -16,7 +16,7 @@ use tollgate_providers::upstream::{
 
 use super::{
     Exit, Scene, Stop,
-    arguments::McpAction,
+    arguments::ServersAction,
     console::{Paint, visible},
 };
 use crate::{
@@ -24,33 +24,33 @@ use crate::{
     upstream, wire,
 };
 
-pub(super) async fn run(action: &McpAction, scene: &Scene<'_>) -> Result<Exit, Stop> {
+pub(super) async fn run(action: &ServersAction, scene: &Scene<'_>) -> Result<Exit, Stop> {
     match action {
-        McpAction::List => list(scene).await,
-        McpAction::Status => status(scene).await,
-        McpAction::Diff { server } => {
+        ServersAction::List => list(scene).await,
+        ServersAction::Status => status(scene).await,
+        ServersAction::Diff { server } => {
             if let Some(server) = server {
                 pinned_or_known(server, scene)?;
             }
             pins::diff(server.as_deref(), scene)
         }
-        McpAction::Accept {
+        ServersAction::Accept {
             server,
             tool,
             token,
         } => pins::accept(server, tool.as_deref(), token.as_deref(), scene).await,
-        McpAction::Logs {
+        ServersAction::Logs {
             server,
             lines,
             follow: false,
         } => logs::run(server.as_deref(), *lines, scene),
-        McpAction::Logs {
+        ServersAction::Logs {
             server,
             lines,
             follow: true,
         } => logs::follow(server.as_deref(), *lines, scene).await,
-        McpAction::Restart { server } => restart::run(server, scene).await,
-        McpAction::Import(it) => import::run(it, scene),
+        ServersAction::Restart { server } => restart::run(server, scene).await,
+        ServersAction::Import(it) => import::run(it, scene),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `tollgate mcp restart`: asks every process that runs a server to start it again.
+//! `tollgate servers restart`: asks every process that runs a server to start it again.
 
 use serde_json::json;
 use tollgate_providers::upstream::{self, Restarted};

@@ -58,12 +58,12 @@ mod tests {
     fn an_error_is_its_object_without_nulls() {
         let failure = Failure::new(ErrorCode::ConfirmationRequired, "a human must agree")
             .with("approval_id", "ap-1")
-            .suggest("Run `tollgate approve ap-1`.");
+            .suggest("Run `tollgate approvals approve ap-1`.");
         let expected = json!({
             "kind": "confirmation_required",
             "code": ErrorCode::ConfirmationRequired.as_str(),
             "message": "a human must agree",
-            "recovery_suggestion": "Run `tollgate approve ap-1`.",
+            "recovery_suggestion": "Run `tollgate approvals approve ap-1`.",
             "can_retry": false,
             "details": {"approval_id": "ap-1"},
         });

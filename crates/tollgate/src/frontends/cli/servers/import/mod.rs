@@ -1,4 +1,4 @@
-//! `tollgate mcp import`: servers that other programs start themselves, taken behind the
+//! `tollgate servers import`: servers that other programs start themselves, taken behind the
 //! gate.
 //!
 //! Invariant: nothing is written unless that is asked for, what is there already stays as
@@ -275,7 +275,7 @@ impl Report {
             Some(backup) => console.line(&format!("backup: {}", visible(backup)))?,
             None => console.line("backup: none, the file is new")?,
         }
-        console.line("next: `tollgate mcp status` starts each of them; then take them out of the other program's file, and set it up with `tollgate init`")?;
+        console.line("next: `tollgate servers status` starts each of them; then take them out of the other program's file, and set it up with `tollgate init`")?;
         if scene.environment.text("MCP_SERVERS_JSON").is_some() {
             console.note("MCP_SERVERS_JSON is set and no longer counts: the file names servers");
         }

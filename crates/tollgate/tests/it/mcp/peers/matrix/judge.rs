@@ -73,7 +73,7 @@ fn refusal(result: &Value) -> Judged {
     )?;
     let id = error["details"]["approval_id"].as_str().unwrap_or_default();
     is(!id.is_empty(), "the approval's id is missing", result)?;
-    let command = format!("tollgate approve {id}");
+    let command = format!("tollgate approvals approve {id}");
     is(text.contains(&command), "the command is missing", result)
 }
 

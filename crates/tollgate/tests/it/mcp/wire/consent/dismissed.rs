@@ -13,7 +13,7 @@ use crate::{mcp::wire::peer::Stdio, support::TestEnv};
 fn stays_open(result: &Value) -> String {
     let id = waits(result);
     let failure = &result["_meta"]["tollgate/result"]["error"];
-    let command = format!("tollgate approve {id}");
+    let command = format!("tollgate approvals approve {id}");
     assert_eq!(failure["details"]["approve"], json!(command));
     let advice = failure["recovery_suggestion"].as_str().unwrap();
     assert!(advice.contains(&command), "{advice}");

@@ -39,7 +39,7 @@ fn a_dialog_does_not_count_by_itself() {
     assert!(
         refused
             .to_string()
-            .contains(&format!("tollgate approve {id}"))
+            .contains(&format!("tollgate approvals approve {id}"))
     );
     let mut old = Stdio::legacy(&env, json!({"elicitation": {}}));
     waits(&old.result("tools/call", note("milk")));
