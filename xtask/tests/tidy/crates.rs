@@ -24,6 +24,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
             "tollgate-runs",
             "tollgate-sanitize",
             "tollgate-store",
+            "tollgate-text",
         ],
         &["tollgate-testkit"],
     ),
@@ -31,11 +32,16 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-core", &[], &[]),
     (
         "tollgate-engine",
-        &["tollgate-core", "tollgate-runs", "tollgate-sanitize"],
+        &[
+            "tollgate-core",
+            "tollgate-runs",
+            "tollgate-sanitize",
+            "tollgate-text",
+        ],
         &["tollgate-store", "tollgate-testkit"],
     ),
-    ("tollgate-keepa", &[], &[]),
-    ("tollgate-knowledge", &[], &[]),
+    ("tollgate-keepa", &["tollgate-text"], &[]),
+    ("tollgate-knowledge", &["tollgate-text"], &[]),
     (
         "tollgate-providers",
         &[
@@ -54,6 +60,7 @@ const EDGES: &[(&str, &[&str], &[&str])] = &[
     ("tollgate-sanitize", &[], &[]),
     ("tollgate-store", &["tollgate-core"], &["tollgate-testkit"]),
     ("tollgate-testkit", &["tollgate-core"], &[]),
+    ("tollgate-text", &[], &[]),
     ("tollgate-web", &[], &[]),
     ("xtask", &[], &[]),
 ];

@@ -1,6 +1,6 @@
 //! Finds the tool a caller probably meant when the name they gave does not exist.
 
-use super::vocabulary::distance;
+use tollgate_text::edit_distance_within;
 
 /// Longer names are compared by their beginning.
 const MAX_NAME_CHARS: usize = 96;
@@ -34,7 +34,7 @@ pub(super) fn nearest(names: &[Box<str>], name: &str, limit: usize) -> Vec<usize
             .map(|name| plain(name).collect())
             .unwrap_or_default();
         let longest = wanted.chars().count().max(candidate.chars().count()).max(1);
-        let slips = distance(&wanted, &candidate, longest / 2).unwrap_or(longest);
+        let slips = edit_distance_within(&wanted, &candidate, longest / 2).unwrap_or(longest);
         *likeness += 1.0 - slips as f32 / longest as f32;
     }
     likely.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));

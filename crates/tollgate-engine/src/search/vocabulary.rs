@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use tollgate_text::edit_distance_within;
+
 /// How many terms are compared with a misspelt word at most.
 const MAX_COMPARED: usize = 4_000;
 /// How much longer or shorter a term with the same beginning may be.
@@ -60,7 +62,7 @@ impl Vocabulary {
             if term.starts_with(word) || (word.starts_with(term) && term.len() >= 5) {
                 found.push((rest.min(2), rest, at));
             } else if rest <= allowed
-                && let Some(slips) = distance(word, term, allowed)
+                && let Some(slips) = edit_distance_within(word, term, allowed)
             {
                 found.push((slips, rest, at));
             }
@@ -110,38 +112,4 @@ impl Vocabulary {
         let start = if at == 0 { 0 } else { end(at - 1) };
         self.text.get(start..end(at)).unwrap_or_default()
     }
-}
-
-/// The number of slips (letter added, lost, changed, or two swapped) between two words, where it is at most `limit`.
-pub(super) fn distance(left: &str, right: &str, limit: usize) -> Option<usize> {
-    let left: Vec<char> = left.chars().collect();
-    let right: Vec<char> = right.chars().collect();
-    if left.len().abs_diff(right.len()) > limit {
-        return None;
-    }
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=right.len()).collect();
-    for (row, a) in left.iter().enumerate() {
-        let mut line = Vec::with_capacity(above.len());
-        line.push(row + 1);
-        for (column, b) in right.iter().enumerate() {
-            let changed = above.get(column).copied().unwrap_or_default() + usize::from(a != b);
-            let lost = above.get(column + 1).copied().unwrap_or_default() + 1;
-            let added = line.last().copied().unwrap_or_default() + 1;
-            let mut best = changed.min(lost).min(added);
-            let swapped = row > 0
-                && column > 0
-                && left.get(row - 1) == Some(b)
-                && right.get(column - 1) == Some(a);
-            if swapped {
-                best = best.min(before.get(column - 1).copied().unwrap_or_default() + 1);
-            }
-            line.push(best);
-        }
-        if line.iter().min().is_none_or(|least| *least > limit) {
-            return None;
-        }
-        before = std::mem::replace(&mut above, line);
-    }
-    above.last().copied().filter(|slips| *slips <= limit)
 }

@@ -5,6 +5,7 @@
 mod fields;
 
 use serde_json::{Map, Value};
+use tollgate_text::edit_distance;
 
 use crate::{Domain, Error};
 use fields::Field;
@@ -156,7 +157,7 @@ fn unknown<'a>(whose: &str, name: &str, fields: impl Iterator<Item = &'a String>
 fn nearest<'a>(name: &str, fields: impl Iterator<Item = &'a String>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let mut near: Vec<(usize, &String)> = fields
-        .map(|field| (distance(&wanted, &field.to_lowercase()), field))
+        .map(|field| (edit_distance(&wanted, &field.to_lowercase()), field))
         .filter(|(far, _)| *far <= FAR)
         .collect();
     near.sort_unstable();
@@ -164,26 +165,6 @@ fn nearest<'a>(name: &str, fields: impl Iterator<Item = &'a String>) -> Vec<Stri
         .take(SUGGESTIONS)
         .map(|(_, field)| field.clone())
         .collect()
-}
-
-/// How many letters have to be added, dropped or changed.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (y, above) in b.bytes().zip(row.iter_mut().skip(1)) {
-            let cost = (diagonal + usize::from(x != y))
-                .min(left + 1)
-                .min(*above + 1);
-            (diagonal, left) = (*above, cost);
-            *above = cost;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -308,12 +289,5 @@ mod tests {
         // A sample answers whatever is asked; only what is sent has to be complete.
         let open = json!({"page": 0});
         assert_eq!(check_deals(open.as_object().unwrap(), false), Ok(()));
-    }
-
-    #[test]
-    fn distances() {
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("same", "same"), 0);
     }
 }

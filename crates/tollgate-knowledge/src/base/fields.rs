@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use tollgate_text::edit_distance;
+
 use super::{Phrase, Spoken, Text, draft::Draft};
 use crate::{
     problem::{Place, ProblemCode},
@@ -100,9 +102,9 @@ impl Draft {
         if known.contains(&key) || key.starts_with("x-") || key.starts_with(['$', '_']) {
             return;
         }
-        let close = known.iter().min_by_key(|name| distance(name, key));
+        let close = known.iter().min_by_key(|name| edit_distance(name, key));
         let hint = match close {
-            Some(name) if distance(name, key) <= 2 => format!("; did you mean `{name}`?"),
+            Some(name) if edit_distance(name, key) <= 2 => format!("; did you mean `{name}`?"),
             Some(_) | None => format!("; there are: {}", known.join(", ")),
         };
         let message = format!("there is no field `{}` here{hint}", crate::short(key));
@@ -246,20 +248,4 @@ impl Draft {
         };
         u8::try_from(number).ok()
     }
-}
-
-/// How many letters have to change, as far as that matters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(32).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().take(32).enumerate() {
-        let mut before = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let cost = before + usize::from(left != *right);
-            before = row[j + 1];
-            row[j + 1] = cost.min(before + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
