@@ -21,6 +21,8 @@ pub(crate) enum Target {
     Word(Word),
     /// A secret query parameter, up to and including its `=`.
     Parameter,
+    /// The word before the pairs of a cookie.
+    Cookie,
     /// A URL's `://`.
     Link,
     /// A replacement made earlier.
@@ -123,6 +125,7 @@ impl Prefilter {
         for name in names.url_parameters.iter() {
             builder.add(&[format!("{name}=")], Target::Parameter);
         }
+        builder.add(&["cookie".to_owned()], Target::Cookie);
         builder.add(&["://".to_owned()], Target::Link);
         builder.add(&[PLACEHOLDER.to_owned()], Target::Placeholder);
         for (index, phrase) in rules.phrases.iter().enumerate() {

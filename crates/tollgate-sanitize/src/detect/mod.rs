@@ -4,6 +4,7 @@
 
 mod checks;
 mod context;
+mod cookies;
 mod email;
 mod identity;
 mod links;
@@ -263,6 +264,8 @@ struct Finder<'r, 't> {
     masked: Vec<(usize, usize)>,
     /// Where the last value beside a telling name ended, so that a second name for it is not followed again.
     named_until: usize,
+    /// Where the last cookie ended that was read.
+    cookies_until: usize,
     /// Per rule, the last match that was followed beyond the rule's reach, so that none is followed twice.
     followed: Vec<(usize, usize, usize)>,
     tried: Vec<Tried>,
@@ -283,6 +286,7 @@ impl<'r, 't> Finder<'r, 't> {
             found: Vec::new(),
             masked: Vec::new(),
             named_until: 0,
+            cookies_until: 0,
             followed: Vec::new(),
             tried: Vec::new(),
             judged: telling::Judged::default(),
@@ -300,6 +304,7 @@ impl<'r> Finder<'r, '_> {
                 Target::Rule(index) => self.rule(index, hit),
                 Target::Word(word) => self.word(word, hit),
                 Target::Parameter => self.parameter(hit),
+                Target::Cookie => self.cookies(hit),
                 Target::Link => self.link(hit),
                 Target::Placeholder => self.mask(hit),
                 Target::Phrase(_) => self.phrases = true,
@@ -352,7 +357,7 @@ impl<'r> Finder<'r, '_> {
             Check::Digit => value.bytes().any(|byte| byte.is_ascii_digit()),
             Check::BasicAuth => checks::is_basic_auth(value),
         };
-        let passes = passes && *value != *rule.replacement;
+        let passes = passes && *value != *rule.replacement && !is_example(rule.kind, value);
         let cut = end == reach && reach < self.text.len();
         let end = if passes && cut {
             self.follow(index, rule, hit, (start, end))
@@ -501,6 +506,11 @@ fn starts_inside_word(text: &str, at: usize) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a token is the one that documentation shows in place of a secret.
+fn is_example(kind: Kind, value: &str) -> bool {
+    kind == Kind::Secret && value::is_example(value)
 }
 
 /// Whether a value is a replacement made earlier.

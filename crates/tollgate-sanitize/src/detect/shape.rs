@@ -16,7 +16,7 @@ pub(super) struct Shape {
     common: usize,
     longest_run: usize,
     longest_part: usize,
-    capitals: usize,
+    pub(super) capitals: usize,
     /// How often two letters that stand together differ in case.
     flips: usize,
 }

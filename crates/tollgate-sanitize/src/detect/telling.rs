@@ -420,6 +420,10 @@ fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
             (b'-', b' ') if spaced => {}
             (b'b' | b'r' | b'u' | b'f' | b'@' | b'L' | b'N', b'"' | b'\'')
                 if assigned || spaced => {}
+            (0x80.., _) if !assigned && is_sign(&bytes[at..]) => {
+                assigned = true;
+                at += 2;
+            }
             (first, _) if assigned || spaced => {
                 if compared || !(first.is_ascii_graphic() || first >= 0x80) {
                     return None;
@@ -443,6 +447,13 @@ fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
         }
         at += 1;
     }
+}
+
+/// Whether a full-width `:` or `=`, or a Chinese or Japanese word for "is", begins here; each has three bytes.
+fn is_sign(rest: &[u8]) -> bool {
+    ["：", "＝", "为", "為", "是", "は"]
+        .iter()
+        .any(|sign| rest.starts_with(sign.as_bytes()))
 }
 
 /// Skips `Bearer` and its like before the value itself.

@@ -80,7 +80,7 @@ pub(super) fn is_secret(value: &str, telling: Telling, join: Join) -> bool {
         (Telling::Password, Join::Assigned) => {
             value.len() >= 6
                 && (shape.digits > 0 || has_symbol(value))
-                && !shape.is_wordy()
+                && (!shape.is_wordy() || is_composed(value, &shape))
                 && !is_path(value)
         }
         (Telling::Secret, Join::Quoted | Join::Assigned | Join::Field) => {
@@ -172,6 +172,25 @@ fn is_date(value: &str) -> bool {
             .all(|byte| byte.is_ascii_digit() || b"-:.TZ+ ".contains(&byte))
 }
 
+/// Whether a token is one character for the most part, eight of them or more in a row.
+fn is_row(value: &str) -> bool {
+    let (mut last, mut run, mut longest) = (0, 0, (0, 0));
+    for byte in value.bytes() {
+        run = if byte == last { run + 1 } else { 1 };
+        last = byte;
+        longest = longest.max((run, byte));
+    }
+    let count = value.bytes().filter(|byte| *byte == longest.1).count();
+    let all = value.bytes().filter(u8::is_ascii_alphanumeric).count();
+    longest.0 >= 8 && count * 2 > all
+}
+
+/// Small letters, capitals, digits and a symbol, as rules for passwords ask for.
+fn is_composed(value: &str, shape: &Shape) -> bool {
+    let is_mixed = shape.capitals > 0 && shape.capitals < shape.letters;
+    is_mixed && shape.digits > 0 && value.bytes().any(|byte| b"!@#$%^&*?".contains(&byte))
+}
+
 fn has_symbol(value: &str) -> bool {
     value.bytes().any(|byte| b"!@#$%^&*+=?~".contains(&byte))
 }
@@ -220,7 +239,42 @@ pub(super) fn is_stand_in(value: &str) -> bool {
         b'%' => value.ends_with('%'),
         _ => false,
     };
-    variable || is_masked(value) || is_template(value) || is_stand_in_word(value)
+    variable
+        || is_masked(value)
+        || is_template(value)
+        || is_stand_in_word(value)
+        || says_example(value)
+}
+
+/// Words that say what a token is: none.
+const EXAMPLES: &[&str] = &[
+    "placeholder",
+    "changeme",
+    "replaceme",
+    "yourtoken",
+    "yourapikey",
+    "yoursecret",
+];
+/// A longer value is no token, whatever it ends with.
+const LONGEST_EXAMPLE: usize = 128;
+
+/// Whether a token is the one that documentation shows in place of a secret: `ghp_xxxx…`, `AKIAIOSFODNN7EXAMPLE`.
+///
+/// Only one word counts, so that text around a secret does not make it one.
+pub(super) fn is_example(value: &str) -> bool {
+    let is_word = value.bytes().all(|byte| byte.is_ascii_graphic());
+    value.len() <= LONGEST_EXAMPLE && is_word && (says_example(value) || is_row(value))
+}
+
+fn says_example(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let has = |word: &&str| {
+        let first = word.as_bytes()[0];
+        let mut windows = bytes.windows(word.len());
+        windows.any(|part| part[0] | 0x20 == first && part.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    value.len() <= LONGEST_EXAMPLE
+        && (value.ends_with("EXAMPLE") || value.ends_with("EXAMPLEKEY") || EXAMPLES.iter().any(has))
 }
 
 /// Rows of stars, dots or crosses, and values that were cut short.

@@ -61,6 +61,8 @@ pub(crate) struct Names {
     pub(crate) key: Vec<String>,
     /// Words that only count beside a very random value.
     pub(crate) weak: Vec<String>,
+    /// Parts of the names of cookies that hold a session.
+    pub(crate) cookies: Vec<String>,
     /// Words that, before a key or token, make it harmless.
     pub(crate) harmless_before: Words,
     /// Words that, after a telling word, make it harmless.
@@ -91,6 +93,7 @@ impl Names {
         self.secret.extend(other.secret);
         self.key.extend(other.key);
         self.weak.extend(other.weak);
+        self.cookies.extend(other.cookies);
         self.harmless_before.extend(other.harmless_before);
         self.harmless_after.extend(other.harmless_after);
         self.glued.extend(other.glued);

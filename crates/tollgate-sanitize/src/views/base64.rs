@@ -1,4 +1,4 @@
-//! Base64 of text. Most long words are no base64 of anything; their first bytes tell.
+//! Base64 and hexadecimal of text. Most long words are neither of anything; their first bytes tell.
 
 use super::{Accepts, Mark, View};
 
@@ -55,7 +55,9 @@ pub(super) fn marks(text: &str, marks: &mut Vec<Mark>) {
             .take_while(|&&byte| is_digit(byte))
             .count();
         let (start, end) = (at - before, at + after);
-        if end - start >= SHORTEST && decode(&bytes[start..end], TELLING).len() >= TELLING {
+        let run = &bytes[start..end];
+        let tells = |read: Vec<u8>| read.len() >= TELLING;
+        if run.len() >= SHORTEST && (tells(decode(run, TELLING)) || tells(unhex(run, TELLING))) {
             marks.push(start..end);
         }
         at = end + SHORTEST;
@@ -67,7 +69,10 @@ pub(super) fn views(text: &str, views: &mut Vec<View>) {
     marks(text, &mut found);
     for mark in found {
         let bytes = &text.as_bytes()[mark.clone()];
-        let read = decode(bytes, LONGEST);
+        // Text in hexadecimal is as good as never text in base64 as well.
+        let hex = unhex(bytes, LONGEST);
+        let is_hex = hex.len() >= TELLING;
+        let read = if is_hex { hex } else { decode(bytes, LONGEST) };
         // What is padded is longer than it seems.
         let padding = text.as_bytes()[mark.end..]
             .iter()
@@ -97,4 +102,17 @@ fn decode(encoded: &[u8], most: usize) -> Vec<u8> {
         }
     }
     decoded
+}
+
+/// The printable text at the beginning of what is written in hexadecimal, up to a length.
+fn unhex(digits: &[u8], most: usize) -> Vec<u8> {
+    let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = digits.chunks_exact(2).take(most);
+    pairs
+        .map_while(|pair| {
+            let byte = u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()?;
+            matches!(byte, 0x20..=0x7e | b'\t' | b'\n' | b'\r').then_some(byte)
+        })
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! `%41`, `&#65;`, `&#x41;`, `\x41` and `\u0041`.
+//! `%41`, `&#65;`, `&#x41;`, `\x41`, `\u0041`, `\u{41}` and `\101`.
 
 use memchr::memchr3_iter;
 
@@ -42,6 +42,14 @@ fn escape(rest: &[u8]) -> Option<(usize, u8)> {
             };
             (length, hex(*high)? << 4 | hex(*low)?)
         }
+        [b'\\', b'u', b'{', high, low, b'}', ..] => (6, hex(*high)? << 4 | hex(*low)?),
+        [
+            b'\\',
+            high @ b'0'..=b'1',
+            middle @ b'0'..=b'7',
+            low @ b'0'..=b'7',
+            ..,
+        ] => (4, (high & 7) << 6 | (middle & 7) << 3 | low & 7),
         [b'&', b'#', b'x' | b'X', rest @ ..] => entity(rest, 16, 3)?,
         [b'&', b'#', rest @ ..] => entity(rest, 10, 2)?,
         _ => return None,

@@ -1,4 +1,4 @@
-//! Other readings of a text: what escapes, base64, wide or spaced letters and split literals spell.
+//! Other readings of a text: what escapes, base64, wide, spaced or look-alike letters and split literals spell.
 //!
 //! A view is made only where a mark says that there is something to decode. What is found in it is replaced in the
 //! text itself, so a view knows where each of its bytes comes from. Marks are found by skipping, because every text
@@ -6,6 +6,7 @@
 
 mod base64;
 mod escapes;
+mod homoglyphs;
 mod joined;
 mod spaced;
 mod wide;
@@ -112,7 +113,10 @@ impl View {
 pub(crate) fn marks(text: &str) -> Vec<Mark> {
     let mut marks = Vec::new();
     escapes::marks(text, &mut marks);
-    wide::marks(text, &mut marks);
+    if !text.is_ascii() {
+        wide::marks(text, &mut marks);
+        homoglyphs::marks(text, &mut marks);
+    }
     base64::marks(text, &mut marks);
     spaced::marks(text, &mut marks);
     joined::marks(text, &mut marks);
@@ -125,6 +129,7 @@ pub(crate) fn of(text: &str) -> Vec<View> {
     let mut views = Vec::new();
     escapes::views(text, &mut views);
     wide::views(text, &mut views);
+    homoglyphs::views(text, &mut views);
     base64::views(text, &mut views);
     spaced::views(text, &mut views);
     joined::views(text, &mut views);
@@ -198,6 +203,16 @@ mod tests {
             ("a g h p _ a b c d e f g h i j", "ghp_abcdefghij"),
             ("a = \"ghp_abcd\" + \"efgh1234\"", "ghp_abcdefgh1234"),
             ("ghp_abcd1234\nefgh", "ghp_abcd1234efgh"),
+            ("\"ghp_abcd\" \\\n    + \"efgh\"", "ghp_abcdefgh"),
+            ("(\"ghp_abcd\"\n  \"efgh\")", "ghp_abcdefgh"),
+            ("'ghp_abcd' & 'efgh'", "ghp_abcdefgh"),
+            ("\\\"ghp_abcd\\\" +\\n \\\"efgh\\\"", "ghp_abcdefgh"),
+            ("ｇｈｐ＿ａｂ－１", "ghp_ab-1"),
+            ("𝐠𝐡𝐩_𝟏𝟐", "ghp_12"),
+            ("x ghр_аbc1", "ghp_abc1"),
+            (r"x=\147\150p_\u{61}bc", "ghp_abc"),
+            ("0x7365637265742074657874206865726521", "secret text here!"),
+            ("7365637265742074657874206865726521", "secret text here!"),
             (
                 "c2VjcmV0IHRleHQgaW4gYmFzZTY0IGZvcm0=",
                 "secret text in base64 form",
@@ -215,6 +230,9 @@ mod tests {
             "crates/tollgate-sanitize/src/views/mod.rs, internationalization",
             "0af7651916cd43dd8448eb211c80319c 5d41402abc4b2a76b9719d911017c592",
             "let a = b + c;\nlet d = \"e\";\n",
+            "Привет, мир: в 5 классе и на 2 этаже, α и β",
+            "使用（ABC）：一、二！",
+            "[\"a\", \"b\"]\n<a href=\"x\" id=\"y\">",
         ] {
             assert!(marks(text).is_empty(), "{text}: {:?}", marks(text));
         }

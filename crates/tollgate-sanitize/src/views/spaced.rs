@@ -8,7 +8,22 @@ const FEWEST: usize = 12;
 const STEP: usize = FEWEST * 2 - 4;
 
 fn separates(byte: u8) -> bool {
-    matches!(byte, b' ' | b'-' | b'.' | b'_' | b'|' | b'*' | b',')
+    matches!(
+        byte,
+        b' ' | b'-'
+            | b'.'
+            | b'_'
+            | b'|'
+            | b'*'
+            | b','
+            | b'/'
+            | b':'
+            | b';'
+            | b'+'
+            | b'~'
+            | b'\t'
+            | b'\n'
+    )
 }
 
 fn is_letter(byte: u8) -> bool {

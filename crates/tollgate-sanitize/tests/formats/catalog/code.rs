@@ -47,7 +47,7 @@ pub(crate) const FORMATS: &[Format] = &[
         &["cio {words:4}", "cio_{words:3}"],
     ),
     format(
-        "package-registry-token",
+        "docker-token",
         "{dckr_pat,dckr_oat}_{b64u:27}",
         &["dckr_pat_{words:1}"],
     ),

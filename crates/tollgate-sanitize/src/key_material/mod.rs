@@ -1,9 +1,15 @@
 //! Key material by its real form, for views in which nothing else may be hidden.
 //!
 //! Invariant: a place is reported only if its own bytes have the form of a key: a PEM block whose
-//! body is base64 of a DER, OpenSSH or OpenPGP structure of exactly that length, a JWT whose header
-//! and claims are JSON, or one unbroken token of a vendor's format. Text between the lines of a
-//! key, or around a token, is never part of it.
+//! body is base64 of a private key that is read to its last byte (DER, OpenSSH, OpenPGP), the
+//! signature of a JWT, or one unbroken token of a vendor's format. What reads as text once it is
+//! decoded is no key, and text between the lines of a key, or around a token, is never part of it.
+
+mod der;
+mod jwt;
+mod openpgp;
+mod openssh;
+mod plain_text;
 
 use std::ops::Range;
 
@@ -19,28 +25,42 @@ const KEY_BYTES: Range<usize> = 32..16_384;
 const LONGEST_LINE: usize = 100;
 /// Bytes of a token.
 const TOKEN_BYTES: Range<usize> = 16..513;
-const LONGEST_JWT: usize = 2_048;
+/// Bytes of readable text without white space that a token may have in base64: some vendors put a
+/// small JSON object there.
+const LONGEST_PAYLOAD: usize = 200;
+/// Bytes of text in a row that no random token has.
+const LONGEST_TEXT: usize = 24;
+/// Digits of base64 or hexadecimal that are worth decoding.
+const SHORTEST_RUN: usize = 32;
 
 /// Rules whose whole match is one token in a vendor's own format.
 const FORMATS: &[&str] = &[
     "anthropic-key",
+    "app-token",
     "aws-access-key",
     "aws-bedrock-key",
     "cloud-platform-token",
+    "delivery-token",
+    "docker-token",
+    "firebase-key",
     "github-token",
     "gitlab-token",
     "google-api-key",
     "google-oauth-secret",
+    "hosting-key",
     "mail-service-key",
+    "maxmind-key",
     "model-host-key",
     "observability-token",
     "openai-key",
     "package-registry-token",
+    "payment-key",
     "shop-token",
     "slack-token",
     "stripe-key",
     "telegram-token",
     "terraform-token",
+    "word-like-token",
     "work-tool-token",
 ];
 
@@ -83,42 +103,74 @@ impl Sanitizer {
             ..Surroundings::default()
         };
         let search = self.detector().find(text, hits, &around);
-        let found = search.found.iter();
-        let token = |(range, id): (Range<usize>, &str)| {
-            let token = text.get(range.clone())?;
-            let rule = match id {
-                "jwt" if is_jwt(token) => "jwt",
-                _ => FORMATS.iter().find(|known| **known == id)?,
+        let mut places = Vec::new();
+        for found in &search.found {
+            let range = found.start..found.end;
+            let Some(token) = text.get(range.clone()) else {
+                continue;
             };
-            (rule == "jwt" || is_token(token)).then_some(KeyMaterial { range, rule })
-        };
-        found
-            .filter_map(|found| token((found.start..found.end, &*found.label.id)))
-            .collect()
+            match token_place(token, &found.label.id) {
+                Some((part, rule)) => places.push(KeyMaterial {
+                    range: range.start + part.start..range.start + part.end,
+                    rule,
+                }),
+                // A name or a scheme before a token does not change what the token is.
+                None if token.len() < text.len() => {
+                    places.extend(self.tokens(token).into_iter().map(|place| KeyMaterial {
+                        range: range.start + place.range.start..range.start + place.range.end,
+                        rule: place.rule,
+                    }));
+                }
+                None => {}
+            }
+        }
+        places
     }
+}
+
+/// Which part of a token is key material, and the rule that names it.
+fn token_place(token: &str, id: &str) -> Option<(Range<usize>, &'static str)> {
+    if id == "jwt" {
+        return Some((jwt::signature(token)?, "jwt"));
+    }
+    let rule = FORMATS.iter().find(|known| **known == id)?;
+    is_token(token).then_some((0..token.len(), *rule))
 }
 
 fn is_token(token: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.+/=:".contains(&byte);
-    TOKEN_BYTES.contains(&token.len()) && token.bytes().all(is_plain)
+    TOKEN_BYTES.contains(&token.len())
+        && token.bytes().all(is_plain)
+        && !is_words(token)
+        && !is_readable(token)
 }
 
-/// Header and claims are JSON objects, and the header names an algorithm.
-fn is_jwt(token: &str) -> bool {
-    let object = |part: Option<&str>| {
-        let bytes = base64(part?.as_bytes())?;
-        let value: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-        value.is_object().then_some(value)
-    };
-    if token.len() > LONGEST_JWT {
-        return false;
-    }
-    let mut parts = token.split('.');
-    let header = object(parts.next());
-    let claims = object(parts.next());
-    let signature = parts.next().and_then(|part| base64(part.as_bytes()));
-    let names_algorithm = header.is_some_and(|header| header["alg"].is_string());
-    names_algorithm && claims.is_some() && signature.is_some() && parts.next().is_none()
+/// Whether nearly all letters and digits of a token are words: small letters that stand together.
+fn is_words(token: &str) -> bool {
+    let words = token.split(|c: char| !c.is_ascii_lowercase());
+    let letters: usize = words.map(str::len).filter(|length| *length >= 2).sum();
+    let all = token.bytes().filter(u8::is_ascii_alphanumeric).count();
+    letters * 100 >= all * 85
+}
+
+/// Whether a part of a token is text in base64 or hexadecimal.
+fn is_readable(token: &str) -> bool {
+    let runs = token.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '+' | '/'));
+    runs.filter(|run| run.len() >= SHORTEST_RUN).any(|run| {
+        let decoded = (0..4).filter_map(|skipped| {
+            let rest = run.as_bytes().get(skipped..)?;
+            base64(&rest[..rest.len() / 4 * 4])
+        });
+        let hex = run
+            .as_bytes()
+            .chunks_exact(2)
+            .map_while(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+        decoded.chain([hex.collect()]).any(|bytes| {
+            let text = plain_text::longest_text(&bytes);
+            text.len() > LONGEST_PAYLOAD
+                || text.len() >= LONGEST_TEXT && text.iter().any(u8::is_ascii_whitespace)
+        })
+    })
 }
 
 /// The PEM blocks of private keys; the search goes on behind every line that begins one.
@@ -157,69 +209,112 @@ fn pem_block(text: &str, start: usize) -> Option<usize> {
 }
 
 fn is_key(body: &str, label: &str) -> bool {
-    let is_armour = label.starts_with("PGP ");
-    let mut encoded = Vec::new();
-    let mut is_encrypted = false;
-    for line in body.lines().map(str::trim) {
-        if line.is_empty() || is_armour && (is_checksum(line) || is_armour_header(line)) {
-            continue;
-        }
-        if is_header(line) {
-            is_encrypted = true;
-            continue;
-        }
-        if line.len() > LONGEST_LINE {
-            return false;
-        }
-        encoded.extend_from_slice(line.as_bytes());
-    }
-    let Some(bytes) = base64(&encoded).filter(|bytes| KEY_BYTES.contains(&bytes.len())) else {
+    let Some(block) = Block::read(body, label.starts_with("PGP ")) else {
+        return false;
+    };
+    let Some(bytes) = base64(&block.encoded).filter(|bytes| KEY_BYTES.contains(&bytes.len()))
+    else {
         return false;
     };
     match label {
-        "OPENSSH PRIVATE KEY" => bytes.starts_with(b"openssh-key-v1\0"),
-        // Secret-key packets of OpenPGP, in the old and the new format.
-        _ if is_armour => matches!(bytes.first(), Some(0x94..=0x97 | 0xc5)),
-        _ => is_encrypted && bytes.len().is_multiple_of(8) || is_der(&bytes),
+        "OPENSSH PRIVATE KEY" => !block.is_encrypted && openssh::is_private_key(&bytes),
+        "PGP PRIVATE KEY BLOCK" => openpgp::is_private_key(&bytes),
+        _ if block.is_encrypted => {
+            bytes.len().is_multiple_of(8) && !plain_text::reads_as_text(&bytes)
+        }
+        _ => der::is_private_key(&bytes),
     }
 }
 
-/// The two headers of an encrypted PEM block, as they are written and in no other form.
-fn is_header(line: &str) -> bool {
-    let is_algorithm = |text: &str| {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        text.split_once(',').is_some_and(|(cipher, iv)| {
-            let is_cipher = cipher.len() <= 20 && cipher.bytes().all(is_plain);
-            is_cipher && iv.len() <= 32 && iv.bytes().all(|byte| byte.is_ascii_hexdigit())
-        })
-    };
-    let cipher = line.strip_prefix("DEK-Info: ");
-    line == "Proc-Type: 4,ENCRYPTED" || cipher.is_some_and(is_algorithm)
+/// What stands between the first and the last line of a PEM block.
+struct Block {
+    encoded: Vec<u8>,
+    /// The two headers of an encrypted block stand before it.
+    is_encrypted: bool,
 }
 
+impl Block {
+    /// Reads headers that are known, then lines of base64, then the checksum of an armour.
+    fn read(body: &str, is_armour: bool) -> Option<Block> {
+        let mut lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
+        let mut line = lines.next();
+        let mut is_encrypted = false;
+        if is_armour {
+            if line.is_some_and(is_armour_header) {
+                line = lines.next();
+            }
+        } else if line == Some("Proc-Type: 4,ENCRYPTED") {
+            lines.next().filter(|header| is_cipher_header(header))?;
+            is_encrypted = true;
+            line = lines.next();
+        }
+        let mut encoded = Vec::new();
+        while let Some(part) = line {
+            line = lines.next();
+            if is_armour && line.is_none() && is_checksum(part) {
+                break;
+            }
+            if part.len() > LONGEST_LINE {
+                return None;
+            }
+            encoded.extend_from_slice(part.as_bytes());
+        }
+        Some(Block {
+            encoded,
+            is_encrypted,
+        })
+    }
+}
+
+/// The cipher and initial value of an encrypted PEM block, as OpenSSL writes them.
+fn is_cipher_header(line: &str) -> bool {
+    const CIPHERS: [&str; 10] = [
+        "AES-128-CBC",
+        "AES-192-CBC",
+        "AES-256-CBC",
+        "ARIA-256-CBC",
+        "BF-CBC",
+        "CAMELLIA-128-CBC",
+        "CAMELLIA-256-CBC",
+        "CAST5-CBC",
+        "DES-CBC",
+        "DES-EDE3-CBC",
+    ];
+    let cipher = line.strip_prefix("DEK-Info: ");
+    cipher
+        .and_then(|text| text.split_once(','))
+        .is_some_and(|(cipher, initial)| {
+            let is_hex = initial.bytes().all(|byte| byte.is_ascii_hexdigit());
+            CIPHERS.contains(&cipher) && matches!(initial.len(), 16 | 32) && is_hex
+        })
+}
+
+/// `Version: GnuPG v2.2.19 (GNU/Linux)` and its like.
 fn is_armour_header(line: &str) -> bool {
-    let version = line.strip_prefix("Version: ");
-    version.is_some_and(|it| {
-        it.len() <= 40
-            && it
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b" .()/-".contains(&byte))
-    })
+    const PROGRAMS: [&str; 8] = [
+        "GnuPG",
+        "BCPG",
+        "OpenPGP.js",
+        "Keybase",
+        "OpenPGP",
+        "Mailvelope",
+        "PGP",
+        "SKS",
+    ];
+    let version = line.strip_prefix("Version: ").unwrap_or_default();
+    let mut words = version.split(' ');
+    let is_program = words.next().is_some_and(|word| PROGRAMS.contains(&word));
+    let is_detail = |word: &str| {
+        let number = word.strip_prefix(['v', 'V', 'C']).unwrap_or(word);
+        let is_number = |byte: u8| byte.is_ascii_digit() || byte == b'.' || byte == b'#';
+        number.bytes().all(is_number)
+            || matches!(word, "(GNU/Linux)" | "(MingW32)" | "(Darwin)" | "OpenPGP")
+    };
+    is_program && version.len() <= 40 && words.all(is_detail)
 }
 
 fn is_checksum(line: &str) -> bool {
     line.len() == 5 && line.starts_with('=')
-}
-
-/// A DER sequence that is as long as it says.
-fn is_der(bytes: &[u8]) -> bool {
-    let length = match *bytes {
-        [0x30, short @ 0..=0x7f, ..] => 2 + usize::from(short),
-        [0x30, 0x81, length, ..] => 3 + usize::from(length),
-        [0x30, 0x82, high, low, ..] => 4 + usize::from(u16::from_be_bytes([high, low])),
-        _ => return false,
-    };
-    length == bytes.len()
 }
 
 /// Base64 in either alphabet, with or without padding.
