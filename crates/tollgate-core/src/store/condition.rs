@@ -53,6 +53,8 @@ pub enum StateProblem {
     Deleted,
     /// Another file is in the place of the database that is open.
     Replaced,
+    /// The database has become shorter while it was open.
+    Truncated,
     /// The write-ahead log was deleted, emptied or damaged while it was open.
     LogDamaged,
     /// A later release has changed the database meanwhile.
@@ -67,6 +69,12 @@ pub enum StateProblem {
         /// The name of its file.
         file: &'static str,
     },
+    /// Others than the owner may write the folder of the state or its database, and so replace
+    /// keys and record.
+    Writable {
+        /// The name of the file; `.` is the folder itself.
+        file: &'static str,
+    },
 }
 
 impl StateProblem {
@@ -79,21 +87,28 @@ impl StateProblem {
             Self::AnchorUnusable { .. } => "anchor_unusable",
             Self::Deleted => "deleted",
             Self::Replaced => "replaced",
+            Self::Truncated => "truncated",
             Self::LogDamaged => "log_damaged",
             Self::NewerSchema { .. } => "newer_schema",
             Self::KeyExposed { .. } => "key_exposed",
+            Self::Writable { .. } => "writable",
         }
     }
 
     /// Whether nothing can be acknowledged at all, not even a read.
     pub const fn stops_everything(&self) -> bool {
         match self {
-            Self::Deleted | Self::Replaced | Self::LogDamaged | Self::NewerSchema { .. } => true,
+            Self::Deleted
+            | Self::Replaced
+            | Self::Truncated
+            | Self::LogDamaged
+            | Self::NewerSchema { .. } => true,
             Self::RolledBack { .. }
             | Self::Diverged { .. }
             | Self::AnchorLost
             | Self::AnchorUnusable { .. }
-            | Self::KeyExposed { .. } => false,
+            | Self::KeyExposed { .. }
+            | Self::Writable { .. } => false,
         }
     }
 }
@@ -114,6 +129,7 @@ impl fmt::Display for StateProblem {
             Self::AnchorUnusable { why } => write!(f, "the anchor cannot be used: {why}"),
             Self::Deleted => f.write_str("the database was deleted while it was open"),
             Self::Replaced => f.write_str("the database was replaced while it was open"),
+            Self::Truncated => f.write_str("the database was truncated while it was open"),
             Self::LogDamaged => {
                 f.write_str("the write-ahead log was deleted or damaged while it was open")
             }
@@ -121,11 +137,15 @@ impl fmt::Display for StateProblem {
                 f,
                 "a later release has changed the database to version {found}, this one knows {known}"
             ),
-            Self::KeyExposed { file } => {
-                write!(
-                    f,
-                    "`{file}` can be read or written by others than its owner"
-                )
+            Self::KeyExposed { file } => write!(
+                f,
+                "`{file}` can be read or written by others than its owner"
+            ),
+            Self::Writable { file: "." } => {
+                f.write_str("the folder of the state can be written by others than its owner")
+            }
+            Self::Writable { file } => {
+                write!(f, "`{file}` can be written by others than its owner")
             }
         }
     }

@@ -14,7 +14,7 @@ use std::{
         atomic::{AtomicU32, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
@@ -24,7 +24,12 @@ use tollgate_core::{
 };
 
 use super::{
-    condition::{guard::Guard, health::Health, holder::holder, wal},
+    condition::{
+        guard::Guard,
+        health::Health,
+        holder::{holder, holder_of},
+        wal,
+    },
     desk::{Alarm, Desk, Work},
     lock::{LOOK, WriteLock},
     open,
@@ -32,13 +37,17 @@ use super::{
     writer::refuse,
 };
 use crate::{
-    chain::{Anchor, Seal},
+    chain::{ANCHOR_LOCK, Anchor, Prepared, Seal},
     error::OpenError,
     settings::Limits,
 };
 
 /// When a sync that failed is tried again, if nobody waits for it.
 const AGAIN: Duration = Duration::from_millis(500);
+
+/// How long the end of the process waits for another one. What is left undone is no part of the
+/// record: the next process makes up for it.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Keeps until the writer is done.
 pub(crate) struct Keeper {
@@ -149,7 +158,10 @@ impl Keeper {
         }
         // What cannot be looked at now is looked at when it is asked for.
         let _ = self.guard.look_again(&self.log.connection);
+        // The head of a file that nobody will find again is no evidence of the state.
+        let is_ours = self.guard.check_files().is_ok();
         if is_synced
+            && is_ours
             && let Some(head) = self.unanchored(work.seal)
             && let Ok(prepared) = self.anchor.prepare(head, &self.name)
             // An anchor that stays behind is caught up with by the next one.
@@ -157,7 +169,8 @@ impl Keeper {
         {
             self.anchored = prepared.seq();
         }
-        if self.log.shorten(self.limits.wal_frames) {
+        // A checkpoint would restore the length of a database that was cut off.
+        if is_ours && self.log.shorten(self.limits.wal_frames) {
             self.queue.want(|chores| chores.shorten = true);
         }
     }
@@ -176,21 +189,40 @@ impl Keeper {
             (self.log.sync().is_ok(), preparing.join().ok().flatten())
         });
         self.answer(work.waiting, synced);
-        if !synced {
+        if !synced || self.guard.check_files().is_err() {
             return;
         }
         if let Some(prepared) = prepared {
-            // An anchor that stays behind is caught up with by the next process.
-            let _ = self
-                .anchor
-                .advance_within(self.limits.busy, &prepared, &self.log.connection);
+            self.advance_at_the_end(&prepared);
         }
         // The next command has to read what is left of the log.
         if self.log.is_long(self.limits.wal_frames / 8) {
             let lock = WriteLock::open(&self.state_dir).map_err(OpenError::Directory);
-            if let Ok(_held) = lock.and_then(|lock| lock.acquire_within(self.limits.busy)) {
+            let patience = self.limits.busy.min(PATIENCE);
+            if let Ok(_held) = lock.and_then(|lock| lock.acquire_within(patience)) {
                 self.log.start_over();
             }
+        }
+    }
+
+    /// Puts the last anchor in its place, tried again while another process is at it, but not
+    /// while that one is stopped: an anchor that stays behind is caught up with by the next process.
+    fn advance_at_the_end(&self, prepared: &Prepared) {
+        let (begun, limit) = (Instant::now(), self.limits.busy.min(PATIENCE));
+        let mut look = LOOK;
+        // An error is one of the folder, and does not go away.
+        while let Ok(false) = self.anchor.advance(prepared, &self.log.connection) {
+            let waited = begun.elapsed();
+            if waited >= limit {
+                return;
+            }
+            if waited >= look {
+                if holder_of(&self.state_dir, &[ANCHOR_LOCK]).is_stopped {
+                    return;
+                }
+                look += LOOK;
+            }
+            thread::sleep(Duration::from_millis(1));
         }
     }
 

@@ -21,6 +21,8 @@ use crate::settings::Limits;
 pub(crate) const DATABASE: &str = "tollgate.db";
 /// Its write-ahead log, the only part that ordinary file calls may open.
 pub(crate) const LOG: &str = "tollgate.db-wal";
+/// The index of that log, which the processes share.
+pub(crate) const INDEX: &str = "tollgate.db-shm";
 
 const FLAGS: OpenFlags =
     OpenFlags::SQLITE_OPEN_NO_MUTEX.union(OpenFlags::SQLITE_OPEN_PRIVATE_CACHE);

@@ -15,7 +15,7 @@ use tollgate_core::{
     store::{Batch, StateProblem, StoreError},
 };
 
-use super::guard::protect_keys;
+use super::guard::protect;
 use crate::{
     chain::{Anchor, Keyring, Prepared, Seal, anchored_hash},
     error::{io_error, store_error},
@@ -46,7 +46,7 @@ pub(crate) fn open_epoch(
     problems: &[StateProblem],
     (by, now): (&str, Timestamp),
 ) -> Result<(), StoreError> {
-    protect_keys(place.state_dir).map_err(io_error)?;
+    protect(place.state_dir).map_err(io_error)?;
     let mut group = Group::begin(connection, (place.state_dir, place.chain), now)?;
     let epoch = next_epoch(connection, place.chain).map_err(store_error)?;
     let head = group.head();
@@ -73,9 +73,7 @@ pub(crate) fn open_epoch(
     let seal = keyring.seal(place.chain, head.seq, head.hash);
     group.seal(&seal)?;
     group.commit()?;
-    File::open(place.state_dir.join(open::LOG))
-        .and_then(|log| log.sync_data())
-        .map_err(io_error)?;
+    sync_log(place.state_dir).map_err(io_error)?;
     let prepared = prepare(place, &seal).map_err(io_error)?;
     place.anchor.replace(&prepared).map_err(io_error)?;
     expect_anchor(connection, place.chain)
@@ -94,6 +92,9 @@ pub(crate) fn anchor_first(
             return Ok(());
         };
         identify(connection, place.chain)?;
+        // The anchor is on the disk before its chain is; without the id they would contradict
+        // each other after a power failure.
+        sync_log(place.state_dir).map_err(io_error)?;
         let hash = anchored_hash(connection, head.seq).map_err(store_error)?;
         let seal = keyring.seal(place.chain, head.seq, hash.unwrap_or(head.hash));
         let Ok(prepared) = prepare(place, &seal) else {
@@ -107,6 +108,10 @@ pub(crate) fn anchor_first(
         place.anchor.replace(&prepared).map_err(io_error)?;
     }
     expect_anchor(connection, place.chain)
+}
+
+fn sync_log(state_dir: &Path) -> std::io::Result<()> {
+    File::open(state_dir.join(open::LOG))?.sync_data()
 }
 
 fn prepare(place: &Place<'_>, seal: &Seal) -> std::io::Result<Prepared> {

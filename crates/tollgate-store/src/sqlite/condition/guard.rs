@@ -3,14 +3,16 @@
 //! The chain is compared with its anchor and the keys are looked at when the state is opened and
 //! now and then afterwards; that the open files are still the ones of the state, after every
 //! commit and before anybody hears of it. Invariants: while a problem stands no effect is
-//! announced; one that is mended, or accepted by an operator, stands no longer.
+//! announced; one that is mended, or accepted by an operator, stands no longer. A database that
+//! was truncated stays a problem until it is opened again: a checkpoint restores its length, but
+//! not its pages.
 
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -31,13 +33,20 @@ use crate::{
 /// How often the anchor and the keys are looked at again.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// What nobody but the owner may write: the folder, and the files of the database.
+const GUARDED: &[&str] = &[".", open::DATABASE, open::LOG, open::INDEX];
+
 /// What stands between a commit and its acknowledgement.
 pub(crate) struct Guard {
     state_dir: PathBuf,
     anchor: Anchor,
     chain: String,
-    /// The files that are open.
+    /// The files that are open; nothing where the system does not tell them apart.
     files: Option<[Identity; 2]>,
+    /// The largest size that the database has had. It is never vacuumed, so it only grows.
+    size: AtomicU64,
+    /// The database was smaller than that.
+    is_truncated: AtomicBool,
     /// The write-ahead log no longer begins as one.
     is_log_damaged: AtomicBool,
     /// There is a problem that keeps effects from being announced.
@@ -53,22 +62,42 @@ struct Inner {
 
 /// Which file stands behind a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
+pub(crate) struct Identity {
     device: u64,
     inode: u64,
 }
 
+/// A file as the system describes it.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    identity: Identity,
+    size: u64,
+}
+
 impl Guard {
-    /// Looks at a state that `connection` has open.
+    /// Looks at a state that `connection` has open; `opened` is the database that was found
+    /// before it was opened, or while nobody could make another one.
     pub(crate) fn new(
-        state_dir: &Path,
+        (state_dir, opened): (&Path, Option<Identity>),
         anchor: Anchor,
         chain: &str,
         connection: &Connection,
     ) -> Result<Self, StoreError> {
-        let identify = |name| identity(&state_dir.join(name));
-        let files = match (identify(open::DATABASE), identify(open::LOG)) {
+        let find = |name| find(&state_dir.join(name));
+        let (database, log) = (find(open::DATABASE), find(open::LOG));
+        let identity = |found: Option<Found>| found.map(|found| found.identity);
+        if opened.is_some() && identity(database) != opened {
+            // Whoever took the file there now for the open one would write into nothing.
+            return Err(StoreError::NotAcknowledged(StateProblem::Replaced));
+        }
+        let files = match (identity(database), identity(log)) {
             (Some(database), Some(log)) => Some([database, log]),
+            (None, _) if cfg!(unix) => {
+                return Err(StoreError::NotAcknowledged(StateProblem::Deleted));
+            }
+            (_, None) if cfg!(unix) => {
+                return Err(StoreError::NotAcknowledged(StateProblem::LogDamaged));
+            }
             _ => None,
         };
         let guard = Self {
@@ -76,6 +105,8 @@ impl Guard {
             anchor,
             chain: chain.to_owned(),
             files,
+            size: AtomicU64::new(database.map_or(0, |found| found.size)),
+            is_truncated: AtomicBool::new(false),
             is_log_damaged: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
             inner: Mutex::default(),
@@ -101,6 +132,7 @@ impl Guard {
         let mut problems =
             against_anchor(connection, (&self.anchor, &self.chain), &self.state_dir)?;
         problems.extend(exposed_keys(&self.state_dir));
+        problems.extend(writable_by_others(&self.state_dir));
         let mut inner = self.inner();
         self.is_closed
             .store(!problems.is_empty(), Ordering::Release);
@@ -137,9 +169,11 @@ impl Guard {
         let Some([database, log]) = self.files else {
             return Ok(());
         };
-        let problem = match identity(&self.state_dir.join(open::DATABASE)) {
+        let found = find(&self.state_dir.join(open::DATABASE));
+        let problem = match found {
             None => StateProblem::Deleted,
-            Some(found) if found != database => StateProblem::Replaced,
+            Some(found) if found.identity != database => StateProblem::Replaced,
+            Some(found) if self.has_shrunk(found.size) => StateProblem::Truncated,
             Some(_)
                 if self.is_log_damaged.load(Ordering::Acquire)
                     || identity(&self.state_dir.join(open::LOG)) != Some(log) =>
@@ -149,6 +183,15 @@ impl Guard {
             Some(_) => return Ok(()),
         };
         Err(StoreError::NotAcknowledged(problem))
+    }
+
+    /// Whether the database has ever been smaller than before, of which every checkpoint would
+    /// remove the trace.
+    fn has_shrunk(&self, size: u64) -> bool {
+        if size < self.size.fetch_max(size, Ordering::AcqRel) {
+            self.is_truncated.store(true, Ordering::Release);
+        }
+        self.is_truncated.load(Ordering::Acquire)
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -213,32 +256,57 @@ pub(crate) fn must_be_anchored(connection: &Connection, chain: &str) -> Result<b
 }
 
 /// Keys that others than their owner can read or write.
-#[cfg(unix)]
 fn exposed_keys(state_dir: &Path) -> Vec<StateProblem> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let is_exposed = |file: &&&'static str| {
-        let found = fs::metadata(state_dir.join(file));
-        found.is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
-    };
-    let exposed = KEY_FILES.iter().filter(is_exposed);
+    let exposed = KEY_FILES
+        .iter()
+        .filter(|file| is_open_to_others(&state_dir.join(file), 0o077));
     exposed
         .map(|file| StateProblem::KeyExposed { file })
         .collect()
 }
 
-#[cfg(not(unix))]
-fn exposed_keys(_: &Path) -> Vec<StateProblem> {
-    Vec::new()
+/// The folder and the files of the database, if others than their owner can write them. Who
+/// writes the folder can put other keys and another database in their places.
+///
+/// That others may list the folder is no problem: its files are for their owner only.
+fn writable_by_others(state_dir: &Path) -> Vec<StateProblem> {
+    let writable = GUARDED
+        .iter()
+        .filter(|file| is_open_to_others(&state_dir.join(file), 0o022));
+    writable
+        .map(|file| StateProblem::Writable { file })
+        .collect()
 }
 
-/// Takes the keys away from everybody but their owner.
-pub(crate) fn protect_keys(state_dir: &Path) -> std::io::Result<()> {
+#[cfg(unix)]
+fn is_open_to_others(path: &Path, bits: u32) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|found| found.permissions().mode() & bits != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_others(_: &Path, _: u32) -> bool {
+    false
+}
+
+/// Takes keys and database away from everybody but their owner, and the right to write the
+/// folder from others.
+pub(crate) fn protect(state_dir: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
-    for file in KEY_FILES {
+    {
         use std::os::unix::fs::PermissionsExt as _;
-        let path = state_dir.join(file);
-        if path.exists() {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        for file in KEY_FILES.iter().chain(GUARDED) {
+            let path = state_dir.join(file);
+            let found = match fs::metadata(&path) {
+                Ok(found) => found,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let mode = found.permissions().mode() & 0o7777;
+            let private = if found.is_dir() { mode & !0o022 } else { 0o600 };
+            if mode != private {
+                fs::set_permissions(path, fs::Permissions::from_mode(private))?;
+            }
         }
     }
     #[cfg(not(unix))]
@@ -246,18 +314,26 @@ pub(crate) fn protect_keys(state_dir: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Which file stands behind a path.
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
+    find(path).map(|found| found.identity)
+}
+
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
+fn find(path: &Path) -> Option<Found> {
     use std::os::unix::fs::MetadataExt as _;
     let found = fs::metadata(path).ok()?;
-    Some(Identity {
-        device: found.dev(),
-        inode: found.ino(),
+    Some(Found {
+        identity: Identity {
+            device: found.dev(),
+            inode: found.ino(),
+        },
+        size: found.len(),
     })
 }
 
 /// Elsewhere an open file cannot be replaced.
 #[cfg(not(unix))]
-fn identity(_: &Path) -> Option<Identity> {
+fn find(_: &Path) -> Option<Found> {
     None
 }

@@ -72,6 +72,7 @@ impl Health {
             StoreError::Failed(source) => Fault::Failed(source.to_string()),
             StoreError::Budget { .. }
             | StoreError::ApprovalGone
+            | StoreError::ApprovalsFull
             | StoreError::AlreadyEnded
             | StoreError::Conflict
             | StoreError::Missing

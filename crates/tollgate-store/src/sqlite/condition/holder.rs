@@ -9,10 +9,15 @@ use tollgate_core::store::LockHolder;
 
 use crate::sqlite::lock::{TURN, WRITE};
 
-/// The process that keeps writers out; a stopped one first, as it will not let go by itself.
+/// The process that keeps writers out.
 pub(crate) fn holder(state_dir: &Path) -> LockHolder {
+    holder_of(state_dir, &[WRITE, TURN])
+}
+
+/// The process that holds one of these locks; a stopped one first, as it will not let go by itself.
+pub(crate) fn holder_of(state_dir: &Path, locks: &[&str]) -> LockHolder {
     let table = fs::read_to_string("/proc/locks").unwrap_or_default();
-    let holders: Vec<LockHolder> = [WRITE, TURN]
+    let holders: Vec<LockHolder> = locks
         .iter()
         .filter_map(|name| pid(&table, &state_dir.join(name)))
         .map(|pid| LockHolder {
