@@ -27,7 +27,7 @@ pub(crate) use budget::{BodyBudget, Counters};
 use memory::Memory;
 pub(crate) use memory::{Kept, Lasts, Recalled, Source, fingerprint_of};
 use sealed::Vault;
-pub(crate) use sealed::{Object, Sealed};
+pub(crate) use sealed::{MAX_VALUES, Object, Sealed};
 pub(crate) use table::{SessionError, Sessions};
 use taint::Marks;
 pub(crate) use taint::tainted_runs;
@@ -190,12 +190,17 @@ impl SessionState {
     }
 
     /// Keeps values under their ids.
-    pub(crate) fn seal(&self, values: impl IntoIterator<Item = (String, Sealed)>) {
+    fn seal(&self, values: impl IntoIterator<Item = (String, Sealed)>) {
         self.counted(|state| {
             for (id, sealed) in values {
                 state.vault.put(&id, sealed);
             }
         });
+    }
+
+    /// How many bytes more it would hold with these values.
+    fn growth(&self, values: &[(String, Sealed)]) -> usize {
+        self.with(|state| state.vault.growth(values))
     }
 
     /// Remembers text that came from a tainted answer.

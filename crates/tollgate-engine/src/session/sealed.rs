@@ -1,18 +1,24 @@
 //! Values that were taken out of answers, by the ids that stand for them in a session.
 //!
 //! Invariant: bounded in number and bytes; the value kept longest ago gives way, and is then unknown.
+//! What counts is the memory that a value takes with all that finds it, not its own few bytes.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
+    mem::size_of,
     sync::Arc,
 };
 
 use serde::{Deserialize, Serialize};
 
-/// The most bytes of values that a session keeps.
-const MAX_BYTES: usize = 4 << 20;
-/// The most values.
-const MAX_VALUES: usize = 20_000;
+/// The most bytes that the values of a session take.
+const MAX_BYTES: usize = 16 << 20;
+/// The most values of an answer, and of a session.
+pub(crate) const MAX_VALUES: usize = 20_000;
+/// What a value takes beside its strings: the entry of the map, its place in the order, the shared
+/// record, the id twice, and what the allocator rounds up. About 350 bytes were measured for short
+/// values without objects, of which 90 are strings.
+const OVERHEAD: usize = 512;
 /// The most values that are looked for in later answers because they were put into arguments.
 const MAX_USED: usize = 256;
 /// The most objects and hosts that are remembered of one value.
@@ -40,6 +46,28 @@ pub(crate) struct Sealed {
     pub(crate) hosts: BTreeSet<String>,
 }
 
+impl Sealed {
+    /// About how much memory it takes, with what finds it.
+    pub(crate) fn bytes(&self) -> usize {
+        let objects = self.objects.iter();
+        let objects = objects.map(|object| object.provider.len() + object.name.len());
+        let hosts = self.hosts.iter().map(String::len);
+        OVERHEAD
+            + self.rule.len()
+            + self.value.len()
+            + self.tool.len()
+            + nodes::<Object>(self.objects.len())
+            + nodes::<String>(self.hosts.len())
+            + objects.chain(hosts).sum::<usize>()
+    }
+}
+
+/// What the nodes of a tree of so many items take: each has room for eleven, and half of them are
+/// in use at least.
+fn nodes<T>(items: usize) -> usize {
+    items.div_ceil(6) * (11 * size_of::<T>() + 32)
+}
+
 #[derive(Default)]
 pub(super) struct Vault {
     values: HashMap<String, Arc<Sealed>>,
@@ -52,6 +80,16 @@ pub(super) struct Vault {
 impl Vault {
     pub(super) fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// How many bytes more it would take with these values.
+    pub(super) fn growth(&self, values: &[(String, Sealed)]) -> usize {
+        let fresh = values
+            .iter()
+            .filter(|(id, _)| !self.values.contains_key(id));
+        let more: usize = fresh.map(|(_, sealed)| sealed.bytes()).sum();
+        // What goes beyond makes the oldest values give way.
+        more.min(MAX_BYTES.saturating_sub(self.bytes))
     }
 
     pub(super) fn get(&self, id: &str) -> Option<Arc<Sealed>> {
@@ -76,6 +114,7 @@ impl Vault {
 
     pub(super) fn put(&mut self, id: &str, sealed: Sealed) {
         if let Some(known) = self.values.get_mut(id).map(Arc::make_mut) {
+            let before = known.bytes();
             known.objects.extend(sealed.objects);
             known.hosts.extend(sealed.hosts);
             while known.objects.len() > MAX_PLACES {
@@ -84,9 +123,10 @@ impl Vault {
             while known.hosts.len() > MAX_PLACES {
                 known.hosts.pop_first();
             }
+            self.bytes = (self.bytes + known.bytes()).saturating_sub(before);
             return;
         }
-        self.bytes += sealed.value.len();
+        self.bytes += sealed.bytes();
         self.order.push_back(id.to_owned());
         self.values.insert(id.to_owned(), Arc::new(sealed));
         while self.bytes > MAX_BYTES || self.values.len() > MAX_VALUES {
@@ -94,7 +134,7 @@ impl Vault {
                 break;
             };
             if let Some(gone) = self.values.remove(&oldest) {
-                self.bytes -= gone.value.len();
+                self.bytes = self.bytes.saturating_sub(gone.bytes());
             }
         }
     }
@@ -120,19 +160,36 @@ mod tests {
 
     #[test]
     fn the_oldest_value_gives_way_and_objects_add_up() {
-        let mut vault = Vault::default();
-        vault.put("first", sealed("x".repeat(MAX_BYTES / 2), "a"));
-        vault.put("first", sealed("x".repeat(MAX_BYTES / 2), "b"));
+        let (half, mut vault) = (MAX_BYTES / 2 - 4096, Vault::default());
+        vault.put("first", sealed("x".repeat(half), "a"));
+        let one = vault.bytes;
+        vault.put("first", sealed("x".repeat(half), "b"));
         assert_eq!(vault.get("first").unwrap().objects.len(), 2);
-        assert_eq!(vault.bytes, MAX_BYTES / 2);
-        vault.put("second", sealed("y".repeat(MAX_BYTES / 2), "a"));
+        assert_eq!(vault.bytes, one + "mcp_files".len() + 1);
+        vault.put("second", sealed("y".repeat(half), "a"));
         assert!(vault.get("first").is_some());
-        vault.put("third", sealed("z".to_owned(), "a"));
+        vault.put("third", sealed("z".repeat(8192), "a"));
         assert!(vault.get("first").is_none());
         assert!(vault.get("second").is_some() && vault.get("third").is_some());
         for at in 0..100 {
             vault.put("third", sealed("z".to_owned(), &at.to_string()));
         }
         assert_eq!(vault.get("third").unwrap().objects.len(), MAX_PLACES);
+        let held: usize = vault.values.values().map(|value| value.bytes()).sum();
+        assert_eq!(vault.bytes, held);
+    }
+
+    #[test]
+    fn a_short_value_counts_with_what_finds_it_and_no_vault_grows_beyond_its_bound() {
+        let mut vault = Vault::default();
+        let of = |at: usize| (format!("id{at}"), sealed(format!("{at}@example.com"), "a"));
+        let values: Vec<_> = (0..2 * MAX_VALUES).map(of).collect();
+        assert!(vault.growth(&values[..10]) > 10 * OVERHEAD);
+        assert_eq!(vault.growth(&values), MAX_BYTES);
+        for (id, sealed) in values.clone() {
+            vault.put(&id, sealed);
+        }
+        assert!(vault.bytes <= MAX_BYTES && vault.values.len() <= MAX_VALUES);
+        assert_eq!(vault.growth(&values[values.len() - 1..]), 0);
     }
 }

@@ -14,8 +14,8 @@ use tollgate_core::{
 };
 
 use super::{
-    BodyBudget, Counters, Opening, SessionState, State, budget::Held, limit_is_set, memory::Memory,
-    sealed::Vault, taint::Marks,
+    BodyBudget, Counters, Opening, Sealed, SessionState, State, budget::Held, limit_is_set,
+    memory::Memory, sealed::Vault, taint::Marks,
 };
 use crate::{call::Stop, settings::Budgets};
 
@@ -30,6 +30,7 @@ const MARKED_LIVE: Duration = Duration::from_secs(86_400);
 pub(crate) struct Sessions {
     open: Mutex<Open>,
     all: Arc<AtomicUsize>,
+    adding: Mutex<()>,
     pub(crate) counters: Counters,
     pub(crate) bodies: BodyBudget,
 }
@@ -83,6 +84,7 @@ impl Sessions {
         Self {
             open: Mutex::default(),
             all: Arc::default(),
+            adding: Mutex::default(),
             counters: Counters::default(),
             bodies: BodyBudget::default(),
         }
@@ -227,20 +229,50 @@ impl Sessions {
         gone
     }
 
-    /// Refuses marks that there is no room for, once kept answers gave way.
-    pub(crate) fn room_for_marks(
+    /// Remembers text that came from a tainted answer, if there is room for it.
+    pub(crate) fn mark(
         &self,
         budgets: &Budgets,
         session: &SessionState,
-        runs: usize,
+        (runs, now): (&[u64], Timestamp),
     ) -> Result<(), Stop> {
-        let more = Marks::size(runs);
-        let over = |budgets: &Budgets| {
+        let _adding = self.adding();
+        let message = "there is no room to remember what was read";
+        self.make_memory(budgets, session, (Marks::size(runs.len()), now), message)?;
+        session.mark(runs);
+        Ok(())
+    }
+
+    /// Keeps redacted values under their ids, if there is room for them.
+    pub(crate) fn seal(
+        &self,
+        budgets: &Budgets,
+        session: &SessionState,
+        (values, now): (Vec<(String, Sealed)>, Timestamp),
+    ) -> Result<(), Stop> {
+        let _adding = self.adding();
+        let message = "there is no room to remember what was redacted";
+        let more = session.growth(&values);
+        self.make_memory(budgets, session, (more, now), message)?;
+        session.seal(values);
+        Ok(())
+    }
+
+    /// Refuses bytes that there is no room for, once kept answers gave way, and sessions that
+    /// nobody uses any more.
+    fn make_memory(
+        &self,
+        budgets: &Budgets,
+        session: &SessionState,
+        (more, now): (usize, Timestamp),
+        message: &str,
+    ) -> Result<(), Stop> {
+        let over = || {
             let own = session.held.own.load(Ordering::Acquire) + more;
             let all = self.all.load(Ordering::Acquire) + more;
             own > budgets.memory_bytes_per_principal || all > budgets.memory_bytes
         };
-        if !over(budgets) {
+        if more == 0 || !over() {
             return Ok(());
         }
         let smaller = Budgets {
@@ -249,10 +281,18 @@ impl Sessions {
             ..*budgets
         };
         self.trim(&smaller, session);
-        if over(budgets) {
-            return Err(full("there is no room to remember what was read"));
+        if over() {
+            self.lock().forget(now);
+        }
+        if over() {
+            return Err(full(message));
         }
         Ok(())
+    }
+
+    /// Only one adds what never gives way at a time, so that all who add stay within the budgets.
+    fn adding(&self) -> MutexGuard<'_, ()> {
+        self.adding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sessions in use, and the bytes they hold.
