@@ -88,6 +88,7 @@ impl From<StoreError> for OpenError {
             StoreError::Failed(source) => Self::Failed(source),
             other @ (StoreError::Budget { .. }
             | StoreError::ApprovalGone
+            | StoreError::ApprovalsFull
             | StoreError::AlreadyEnded
             | StoreError::Conflict
             | StoreError::Unsynced

@@ -68,8 +68,10 @@ pub struct Retention {
     pub effects: Duration,
     /// Effects with an idempotency key, after this long. Steps of runs have one.
     pub keyed_effects: Duration,
-    /// Approvals, this long after their end.
+    /// Approvals that were decided, this long after their end.
     pub approvals: Duration,
+    /// Those that nobody decided, this long after their end. What they showed goes at once.
+    pub undecided: Duration,
     /// Runs, this long after they were over; what they left behind goes before.
     pub runs: Duration,
     /// Bodies for replay, after this long.
@@ -89,6 +91,7 @@ impl Default for Retention {
             effects: 7 * DAY,
             keyed_effects: 90 * DAY,
             approvals: 90 * DAY,
+            undecided: DAY,
             runs: 90 * DAY,
             bodies: 90 * DAY,
             body_rows: 200_000,

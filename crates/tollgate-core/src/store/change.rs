@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::{
     records::{
-        Approval, Body, CacheKey, Credential, Grant, GrantScope, Intent, ReviewItem, Session,
+        Approval, ApprovalLimits, Body, CacheKey, Credential, Grant, GrantScope, Intent,
+        ReviewItem, Session,
     },
     runs::RunChange,
 };
@@ -90,8 +91,14 @@ pub enum Change {
         /// The call.
         call: CallId,
     },
-    /// Asks for consent; an open question with the same digest is kept instead.
-    AskApproval(Approval),
+    /// Asks for consent; an open question with the same digest is kept instead. Refused as
+    /// `ApprovalsFull` beyond the limits. Questions that have ended undecided lose their preview.
+    AskApproval {
+        /// The question.
+        approval: Approval,
+        /// What may be open, this question included.
+        limits: ApprovalLimits,
+    },
     /// Decides an open question; refused as `ApprovalGone` unless it is pending and in time.
     DecideApproval {
         /// Which.

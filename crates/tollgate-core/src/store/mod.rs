@@ -24,8 +24,9 @@ pub use read::{
     Approvals, AuditLog, Cache, Credentials, Intents, ProviderState, Reviews, Sessions, States,
 };
 pub use records::{
-    Approval, ApprovalFilter, ApprovalState, Body, CacheKey, Credential, CredentialKind, Effect,
-    EffectQuery, Grant, GrantScope, Intent, ReviewItem, ReviewStatus, Session, Versioned,
+    Approval, ApprovalFilter, ApprovalLimits, ApprovalState, Body, CacheKey, Credential,
+    CredentialKind, Effect, EffectQuery, Grant, GrantScope, Intent, ReviewItem, ReviewStatus,
+    Session, Versioned,
 };
 pub use runs::{ArtifactRow, Blobs, RunChange, RunQuery, RunRow, Runs};
 
@@ -86,6 +87,9 @@ pub enum StoreError {
     /// The approval was used up, denied, has ended, or never was.
     #[error("the approval is gone")]
     ApprovalGone,
+    /// Too many questions wait for a human, or they show too much.
+    #[error("too many approvals wait for a human")]
+    ApprovalsFull,
     /// A call can end only once.
     #[error("the call has ended before")]
     AlreadyEnded,
@@ -127,6 +131,7 @@ impl StoreError {
         match self {
             Self::Budget { .. }
             | Self::ApprovalGone
+            | Self::ApprovalsFull
             | Self::AlreadyEnded
             | Self::Conflict
             | Self::Missing => true,
@@ -151,6 +156,7 @@ impl StoreError {
                 Self::NotAcknowledged(problem) => !problem.stops_everything(),
                 Self::Budget { .. }
                 | Self::ApprovalGone
+                | Self::ApprovalsFull
                 | Self::AlreadyEnded
                 | Self::Conflict
                 | Self::Missing
@@ -169,7 +175,7 @@ impl StoreError {
             Self::ApprovalGone => ErrorCode::ConfirmationRequired,
             Self::Missing => ErrorCode::NotFound,
             Self::Held(holder) if holder.is_stopped => ErrorCode::StoreHeld,
-            Self::Busy | Self::Held(_) => ErrorCode::Overloaded,
+            Self::Busy | Self::Held(_) | Self::ApprovalsFull => ErrorCode::Overloaded,
             Self::NotAcknowledged(_) => ErrorCode::StateNotAcknowledged,
             Self::Unsynced | Self::Full | Self::ReadOnly | Self::Failed(_) => {
                 ErrorCode::StoreUnavailable

@@ -161,6 +161,30 @@ impl Approval {
     }
 }
 
+/// How many questions may wait for a human at once, and how much they may show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalLimits {
+    /// Questions that are open.
+    pub pending: u64,
+    /// Those of one principal.
+    pub pending_per_principal: u64,
+    /// Bytes that open questions show.
+    pub preview_bytes: u64,
+    /// Those of one principal.
+    pub preview_bytes_per_principal: u64,
+}
+
+impl Default for ApprovalLimits {
+    fn default() -> Self {
+        Self {
+            pending: 2000,
+            pending_per_principal: 200,
+            preview_bytes: 64 << 20,
+            preview_bytes_per_principal: 16 << 20,
+        }
+    }
+}
+
 /// Which approvals to list.
 #[derive(Debug, Clone, Default)]
 pub struct ApprovalFilter {

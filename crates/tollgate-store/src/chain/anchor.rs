@@ -10,8 +10,6 @@ use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, OptionalExtension as _};
@@ -20,6 +18,9 @@ use tollgate_core::{
     audit::{Hash, SignedHead},
     canonical::hex,
 };
+
+/// The lock of whoever puts a note in its place.
+pub(crate) const ANCHOR_LOCK: &str = "anchor.lock";
 
 /// The file in which the head is noted.
 #[derive(Debug, Clone)]
@@ -56,7 +57,7 @@ impl Anchor {
     pub(crate) fn new(directory: &Path, state_dir: &Path, chain: &str) -> Self {
         Self {
             directory: directory.to_owned(),
-            turn: state_dir.join("anchor.lock"),
+            turn: state_dir.join(ANCHOR_LOCK),
             chain: chain.to_owned(),
         }
     }
@@ -126,25 +127,6 @@ impl Anchor {
             fs::rename(&prepared.path, self.path())?;
         }
         Ok(true)
-    }
-
-    /// The same, tried again for as long as `limit` while others are at it.
-    pub(crate) fn advance_within(
-        &self,
-        limit: Duration,
-        prepared: &Prepared,
-        database: &Connection,
-    ) -> io::Result<bool> {
-        let since = Instant::now();
-        loop {
-            if self.advance(prepared, database)? {
-                return Ok(true);
-            }
-            if since.elapsed() >= limit {
-                return Ok(false);
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
     }
 
     fn path(&self) -> PathBuf {

@@ -4,6 +4,6 @@ mod anchor;
 mod key;
 mod verify;
 
-pub(crate) use anchor::{Anchor, Prepared, anchored_hash};
+pub(crate) use anchor::{ANCHOR_LOCK, Anchor, Prepared, anchored_hash};
 pub(crate) use key::{KEY_FILES, Keyring, Seal, public as public_key, vouches};
 pub(crate) use verify::verify;

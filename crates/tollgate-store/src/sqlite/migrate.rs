@@ -15,6 +15,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("../migrations/7.sql"),
     include_str!("../migrations/8.sql"),
     include_str!("../migrations/9.sql"),
+    include_str!("../migrations/10.sql"),
 ];
 
 /// Every step in order, for the contract.

@@ -41,7 +41,7 @@ pub(crate) use self::{
 use self::{
     condition::{
         accept,
-        guard::Guard,
+        guard::{Guard, Identity, identity},
         health::{Health, Verdict},
         holder::holder,
     },
@@ -99,10 +99,14 @@ impl SqliteStore {
     pub fn open(settings: Settings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         check_chain_name(&settings.chain)?;
         create_directory(&settings.state_dir)?;
-        let (mut connection, keyring) = prepare(&settings, clock.now())?;
+        let Opened {
+            mut connection,
+            keyring,
+            database,
+        } = prepare(&settings, clock.now())?;
         let anchor = Anchor::new(&settings.anchor_dir, &settings.state_dir, &settings.chain);
         let guard = Guard::new(
-            &settings.state_dir,
+            (&settings.state_dir, database),
             anchor.clone(),
             &settings.chain,
             &connection,
@@ -461,22 +465,40 @@ fn start(place: Arc<Place>, keeper: Keeper) -> Result<Arc<Done>, OpenError> {
 }
 
 /// A database of the current version, and the key to sign with.
-fn prepare(settings: &Settings, now: Timestamp) -> Result<(Connection, Keyring), OpenError> {
+struct Opened {
+    connection: Connection,
+    keyring: Keyring,
+    /// The file that was opened, where the system tells files apart.
+    database: Option<Identity>,
+}
+
+/// Opens the database, creating or migrating it first if need be.
+fn prepare(settings: &Settings, now: Timestamp) -> Result<Opened, OpenError> {
     let state_dir = &settings.state_dir;
+    let database = || identity(&state_dir.join(open::DATABASE));
     // The usual case needs no lock: everything is there.
     if state_dir.join(open::DATABASE).exists()
         && let Some(keyring) = Keyring::load(state_dir)?
     {
+        let database = database();
         let connection = open::writer(state_dir, &settings.limits)?;
         if is_current(&connection, &settings.chain)? {
-            return Ok((connection, keyring));
+            return Ok(Opened {
+                connection,
+                keyring,
+                database,
+            });
         }
     }
     let lock = WriteLock::open(state_dir).map_err(OpenError::Directory)?;
     let _held = lock.acquire_within(settings.limits.busy)?;
     let mut connection = open::writer(state_dir, &settings.limits)?;
     open::use_log(&connection)?;
-    keep_private(state_dir).map_err(OpenError::Directory)?;
+    // Nobody else makes a database meanwhile, so it is this one or none.
+    let database = database();
+    if migrate::version(&connection)? == 0 {
+        keep_private(state_dir).map_err(OpenError::Directory)?;
+    }
     migrate::migrate(&mut connection, migrate::STEPS)?;
     let genesis: Hash = [0; 32];
     connection.execute(
@@ -496,7 +518,11 @@ fn prepare(settings: &Settings, now: Timestamp) -> Result<(Connection, Keyring),
         accept::anchor_first(&connection, &keyring, &place, now)?;
     }
     is_current(&connection, &settings.chain)?;
-    Ok((connection, keyring))
+    Ok(Opened {
+        connection,
+        keyring,
+        database,
+    })
 }
 
 /// Whether the file has the last version and belongs to this chain.
@@ -526,15 +552,22 @@ fn check_chain_name(name: &str) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Takes the state away from other users, also in a folder that someone else made.
+/// Takes a new state away from other users, also in a folder that someone else made.
 fn keep_private(state_dir: &Path) -> std::io::Result<()> {
     #[cfg(unix)]
-    for suffix in ["", "-wal", "-shm"] {
+    {
         use std::os::unix::fs::PermissionsExt;
-        let path = state_dir.join(format!("{}{suffix}", open::DATABASE));
-        match std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
+        for file in [open::DATABASE, open::LOG, open::INDEX] {
+            let path = state_dir.join(file);
+            match std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        let mode = std::fs::metadata(state_dir)?.permissions().mode() & 0o7777;
+        if mode & 0o022 != 0 {
+            let private = std::fs::Permissions::from_mode(mode & !0o022);
+            std::fs::set_permissions(state_dir, private)?;
         }
     }
     Ok(())

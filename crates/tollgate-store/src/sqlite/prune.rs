@@ -8,6 +8,7 @@ use std::ops::Range;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use tollgate_core::{Timestamp, store::StoreError};
 
+use super::apply::forget_previews;
 use crate::{error::store_error, settings::Retention};
 
 /// Rows that one turn looks at, per table; more than arrive between two turns.
@@ -72,6 +73,7 @@ impl Pruner {
                      (SELECT number FROM approvals ORDER BY number LIMIT ?1) AND expires < ?2",
             )?
             .execute(params![STRIDE, now.minus(kept.approvals).0])?;
+        prune_undecided(connection, now, now.minus(kept.undecided))?;
         connection
             .prepare_cached("DELETE FROM provider_states WHERE until IS NOT NULL AND until < ?1")?
             .execute([now.0])?;
@@ -192,6 +194,23 @@ impl Pruner {
         self.cursor = last;
         Ok(())
     }
+}
+
+/// Questions that nobody decided: what they showed as soon as they have ended, the rest soon after.
+fn prune_undecided(
+    connection: &Connection,
+    now: Timestamp,
+    since: Timestamp,
+) -> rusqlite::Result<()> {
+    forget_previews(connection, now)?;
+    connection
+        .prepare_cached(
+            "DELETE FROM approvals WHERE number IN
+                 (SELECT number FROM approvals INDEXED BY approvals_by_state
+                  WHERE state = 'pending' ORDER BY number LIMIT ?1) AND expires < ?2",
+        )?
+        .execute(params![STRIDE, since.0])?;
+    Ok(())
 }
 
 /// Forgets bodies up to a number and before a time, and what finds them.

@@ -341,6 +341,18 @@ impl Pen {
     fn write(
         &mut self,
         jobs: &mut Vec<Job>,
+        limits: (usize, Begin),
+        seal: bool,
+    ) -> Result<Written, StoreError> {
+        // What is wrong with the files says more than what SQLite makes of them.
+        let files = |error, guard: &Guard| guard.check_files().err().unwrap_or(error);
+        self.try_write(jobs, limits, seal)
+            .map_err(|error| files(error, &self.guard))
+    }
+
+    fn try_write(
+        &mut self,
+        jobs: &mut Vec<Job>,
         (most, begin): (usize, Begin),
         seal: bool,
     ) -> Result<Written, StoreError> {
@@ -566,6 +578,7 @@ fn again(error: &StoreError) -> StoreError {
     match error {
         StoreError::Budget { left } => StoreError::Budget { left: *left },
         StoreError::ApprovalGone => StoreError::ApprovalGone,
+        StoreError::ApprovalsFull => StoreError::ApprovalsFull,
         StoreError::AlreadyEnded => StoreError::AlreadyEnded,
         StoreError::Conflict => StoreError::Conflict,
         StoreError::Missing => StoreError::Missing,

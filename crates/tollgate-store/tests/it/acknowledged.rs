@@ -335,3 +335,120 @@ async fn an_older_copy_written_over_the_open_files_is_noticed() {
     }
     store.check_commit().await.unwrap_err();
 }
+
+/// Nothing is acknowledged, whatever is asked for.
+async fn acknowledges_nothing(store: &SqliteStore, expected: &str) {
+    for durability in [Durability::Process, Durability::Disk] {
+        for number in 0..10 {
+            let refused = store.commit(entries([number], durability)).await;
+            let Err(StoreError::NotAcknowledged(problem)) = refused else {
+                panic!("{refused:?}");
+            };
+            assert_eq!(problem.as_str(), expected);
+        }
+    }
+    let announced = store.commit(effect(store, "refused")).await;
+    assert!(
+        matches!(announced, Err(StoreError::NotAcknowledged(_))),
+        "{announced:?}"
+    );
+    let checked = store.check_commit().await;
+    assert!(
+        matches!(checked, Err(StoreError::NotAcknowledged(_))),
+        "{checked:?}"
+    );
+}
+
+fn anchored(world: &World) -> String {
+    fs::read_to_string(world.path("anchor/main.json")).unwrap()
+}
+
+#[tokio::test]
+async fn nothing_is_acknowledged_into_a_database_that_was_truncated() {
+    for size in [0, 4096] {
+        let world = World::new();
+        let store = world.open();
+        write_rows(&store, 20).await;
+        store.close().await;
+        // The rows are in the database itself, not only in its log.
+        world
+            .sql()
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .unwrap();
+        let store = world.open();
+        write_rows(&store, 3).await;
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open(world.path("state/tollgate.db"))
+            .unwrap();
+        let whole = file.metadata().unwrap().len();
+        assert!(whole > 4096);
+        file.set_len(size).unwrap();
+        let before = anchored(&world);
+        acknowledges_nothing(&store, "truncated").await;
+        // A checkpoint makes it as long as it was, which brings nothing back.
+        file.set_len(whole).unwrap();
+        acknowledges_nothing(&store, "truncated").await;
+        drop(store);
+        assert_eq!(anchored(&world), before, "no anchor vouches for it");
+    }
+}
+
+#[tokio::test]
+async fn no_anchor_vouches_for_a_database_that_was_deleted() {
+    let world = World::new();
+    let store = world.open();
+    write_rows(&store, 3).await;
+    while !anchored(&world).contains("\"seq\":3") {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let before = anchored(&world);
+    fs::remove_file(world.path("state/tollgate.db")).unwrap();
+    acknowledges_nothing(&store, "deleted").await;
+    drop(store);
+    assert_eq!(anchored(&world), before);
+}
+
+#[tokio::test]
+async fn a_state_that_others_can_write_keeps_effects_back_until_it_is_accepted() {
+    for (name, mode, repaired) in [
+        ("state", 0o777, 0o755),
+        ("state", 0o730, 0o710),
+        ("state/tollgate.db", 0o666, 0o600),
+        ("state/tollgate.db-wal", 0o620, 0o600),
+    ] {
+        let world = World::new();
+        write_rows(&world.open(), 3).await;
+        let path = world.path(name);
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let store = world.open();
+        assert_eq!(refusal(&store).await, "writable", "{name}");
+        accepted(&world, &store, "writable").await;
+        let now = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(now, repaired, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_others_can_only_list_is_no_problem() {
+    let world = World::new();
+    write_rows(&world.open(), 3).await;
+    fs::set_permissions(world.path("state"), Permissions::from_mode(0o755)).unwrap();
+    let store = world.open();
+    assert_eq!(store.problems().unwrap(), []);
+    store.commit(effect(&store, "allowed")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_state_in_a_folder_that_others_can_write_is_taken_away_from_them() {
+    let world = World::new();
+    fs::create_dir(world.path("state")).unwrap();
+    fs::set_permissions(world.path("state"), Permissions::from_mode(0o777)).unwrap();
+    let store = world.open();
+    assert_eq!(store.problems().unwrap(), []);
+    let mode = fs::metadata(world.path("state"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o755);
+}

@@ -13,17 +13,17 @@ use std::{
 
 use rusqlite::Connection;
 use tollgate_core::{
-    CallId, HeldClock, Principal, SessionKey, Timestamp,
+    CallId, Estimate, HeldClock, Principal, SessionKey, Timestamp,
     store::{
-        ArtifactRow, AuditLog as _, Batch, Body, Change, Durability, Ending, Intent, RunChange,
-        RunRow, Runs as _, Store as _,
+        Approval, ApprovalLimits, ApprovalState, ArtifactRow, AuditLog as _, Batch, Body, Change,
+        Durability, Ending, Intent, RunChange, RunRow, Runs as _, Store as _,
     },
 };
 use tollgate_store::{Limits, Retention, Settings, SqliteStore, schema_sql};
 
 use crate::{
     beside::data,
-    world::{World, entries, remember, verify, write_rows},
+    world::{World, entries, remember, session, verify, write_rows},
 };
 
 #[tokio::test]
@@ -83,6 +83,87 @@ async fn nobody_who_writes_waits_for_the_anchor() {
     turn.unlock().unwrap();
     drop(store);
     assert_eq!(verify(&world).await.anchored, Some(20));
+}
+
+#[tokio::test]
+async fn a_process_ends_although_another_keeps_the_lock_of_the_anchor() {
+    let world = World::new();
+    let limits = Limits {
+        busy: Duration::from_secs(3600),
+        ..Limits::default()
+    };
+    let settings = Settings {
+        limits,
+        ..world.settings()
+    };
+    let store = world.try_open(settings).unwrap();
+    let turn = fs::File::create(world.path("state/anchor.lock")).unwrap();
+    turn.lock().unwrap();
+    write_rows(&store, 3).await;
+    store.close().await;
+    drop(store);
+    assert_eq!(verify(&world).await.anchored, Some(0));
+    // The next process catches up.
+    turn.unlock().unwrap();
+    write_rows(&world.open(), 1).await;
+    assert_eq!(verify(&world).await.anchored, Some(4));
+}
+
+#[tokio::test]
+async fn questions_that_nobody_decided_are_forgotten_soon_after_they_ended() {
+    const DAY: u64 = 86_400_000;
+    let world = World::new();
+    let clock = Arc::new(HeldClock::new(Timestamp(0)));
+    let store = world.open_with_clock(clock.clone());
+    let ask = |id: &str, byte, state, created: u64| Change::AskApproval {
+        approval: Approval {
+            id: id.to_owned(),
+            digest: [byte; 32],
+            tool: "mail.send".to_owned(),
+            spec_digest: "spec".to_owned(),
+            session: session(),
+            preview: "x".repeat(10_000).into(),
+            estimate: Estimate::exactly(0),
+            created: Timestamp(created.cast_signed()),
+            expires: Timestamp((created + 1000).cast_signed()),
+            state,
+            decided_by: None,
+            decided_at: None,
+            consumed_by: None,
+            consumed_at: None,
+        },
+        limits: ApprovalLimits::default(),
+    };
+    let asked = vec![
+        ask("open", 1, ApprovalState::Pending, 3 * DAY),
+        ask("decided", 2, ApprovalState::Denied, 0),
+        ask("ended", 3, ApprovalState::Pending, 0),
+    ];
+    let batch = Batch {
+        changes: asked,
+        ..Batch::default()
+    };
+    store.commit(batch).await.unwrap();
+    let prune = async || {
+        store
+            .commit(entries(0..1100, Durability::Process))
+            .await
+            .unwrap();
+    };
+    let bytes = || -> Vec<i64> {
+        let sql = world.sql();
+        let mut statement = sql
+            .prepare("SELECT length(preview) FROM approvals ORDER BY number")
+            .unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    };
+    clock.set(Timestamp(2000));
+    prune().await;
+    assert_eq!(bytes(), [10_002, 10_002, 4]);
+    clock.set(Timestamp((2 * DAY).cast_signed()));
+    prune().await;
+    assert_eq!(bytes(), [10_002, 10_002]);
 }
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use tollgate_core::{
     CallId, SessionKey, Timestamp,
     audit::Hash,
     store::{
-        Approval, ApprovalState, Change, Credential, Effect, Ending, Grant, Intent, Receipt,
-        ReviewItem, ReviewStatus, Session, StoreError, Versioned,
+        Approval, ApprovalLimits, ApprovalState, Change, Credential, Effect, Ending, Grant, Intent,
+        Receipt, ReviewItem, ReviewStatus, Session, StoreError, Versioned,
     },
 };
 
@@ -60,7 +60,7 @@ impl State {
                 other @ (Change::OpenIntent(_)
                 | Change::EndIntent(_)
                 | Change::Delivered { .. }
-                | Change::AskApproval(_)
+                | Change::AskApproval { .. }
                 | Change::DecideApproval { .. }
                 | Change::ConsumeApproval { .. }
                 | Change::Grant(_)
@@ -103,7 +103,7 @@ impl State {
                     kept.effect.delivered = true;
                 }
             }
-            Change::AskApproval(approval) => self.ask(approval)?,
+            Change::AskApproval { approval, limits } => self.ask(approval, limits)?,
             Change::DecideApproval {
                 id,
                 granted,
@@ -229,13 +229,34 @@ impl State {
         Ok(())
     }
 
-    fn ask(&mut self, approval: Approval) -> Result<(), StoreError> {
+    fn ask(&mut self, approval: Approval, limits: ApprovalLimits) -> Result<(), StoreError> {
         let open = |known: &Approval| {
             known.state == ApprovalState::Pending && known.in_time(approval.created)
         };
         if self.approval_of(&approval.digest, open).is_some() {
             return Ok(());
         }
+        let (mut own, mut all) = ([1, bytes(&approval)], [1, bytes(&approval)]);
+        for known in &mut self.approvals {
+            if known.state != ApprovalState::Pending {
+                continue;
+            }
+            if known.expires <= approval.created {
+                known.preview = Value::Null;
+                continue;
+            }
+            let counted = [1, bytes(known)];
+            let is_own = known.session.principal == approval.session.principal;
+            for at in 0..2 {
+                all[at] += counted[at];
+                own[at] += if is_own { counted[at] } else { 0 };
+            }
+        }
+        let fits = all[0] <= limits.pending
+            && all[1] <= limits.preview_bytes
+            && own[0] <= limits.pending_per_principal
+            && own[1] <= limits.preview_bytes_per_principal;
+        found(fits, StoreError::ApprovalsFull)?;
         let taken = self.approvals.iter().any(|known| known.id == approval.id);
         found(!taken, StoreError::Conflict)?;
         self.approvals.push(approval);
@@ -333,6 +354,11 @@ impl State {
             .insert(key, (until, Versioned { value, version }));
         Ok(version)
     }
+}
+
+/// The bytes that a question shows.
+fn bytes(approval: &Approval) -> u64 {
+    approval.preview.to_string().len() as u64
 }
 
 fn reserve(session: &mut Session, units: u64) -> Result<(), StoreError> {

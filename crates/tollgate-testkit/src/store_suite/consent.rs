@@ -2,15 +2,33 @@
 
 use std::sync::Arc;
 
-use tollgate_core::store::{
-    Approval, ApprovalFilter, ApprovalState, Batch, Change, Credential, Grant, GrantScope,
-    ReviewItem, ReviewStatus,
+use serde_json::json;
+use tollgate_core::{
+    Principal, SessionKey,
+    store::{
+        Approval, ApprovalFilter, ApprovalLimits, ApprovalState, Batch, Change, Credential, Grant,
+        GrantScope, ReviewItem, ReviewStatus,
+    },
 };
 
 use super::{Subject, refusal, samples::*};
 
 async fn ask(subject: &Subject, approval: Approval) -> &'static str {
-    refusal(subject.change([Change::AskApproval(approval)]).await)
+    refusal(subject.change([asking(approval)]).await)
+}
+
+async fn ask_within(subject: &Subject, approval: Approval, limits: ApprovalLimits) -> &'static str {
+    let asking = Change::AskApproval { approval, limits };
+    refusal(subject.change([asking]).await)
+}
+
+/// The question of one principal, whose name is its first letter.
+fn of(id: &str, byte: u8) -> Approval {
+    let principal = Principal::token(&id[..1]);
+    Approval {
+        session: SessionKey::new(principal, "s"),
+        ..approval(id, byte)
+    }
 }
 
 pub async fn an_open_question_is_kept(subject: Subject) {
@@ -53,6 +71,76 @@ pub async fn an_ended_question_is_asked_again(subject: Subject) {
     ask(&subject, third.clone()).await;
     let known = subject.store.approval_of(&digest(1)).await.unwrap();
     assert_eq!(known, Some(third));
+}
+
+pub async fn no_more_questions_are_open_than_allowed(subject: Subject) {
+    let limits = ApprovalLimits {
+        pending: 3,
+        pending_per_principal: 2,
+        ..ApprovalLimits::default()
+    };
+    let ask = async |asked| ask_within(&subject, asked, limits).await;
+    assert_eq!(ask(of("a1", 1)).await, "made");
+    assert_eq!(ask(of("a2", 2)).await, "made");
+    assert_eq!(ask(of("a3", 3)).await, "approvals full");
+    assert_eq!(subject.store.approval("a3").await.unwrap(), None);
+    // The same question again is none more.
+    assert_eq!(ask(of("a4", 1)).await, "made");
+    assert_eq!(ask(of("b1", 4)).await, "made");
+    assert_eq!(ask(of("b2", 5)).await, "approvals full");
+    // What is decided waits no longer, nor what has ended.
+    let decided = [decide("a1", false, NOW), decide("a2", true, NOW)];
+    subject.change(decided).await.unwrap();
+    assert_eq!(ask(of("a5", 6)).await, "made");
+    assert_eq!(ask(of("a6", 7)).await, "made");
+    assert_eq!(ask(of("b3", 8)).await, "approvals full");
+    let late = Approval {
+        created: later(600),
+        expires: later(1200),
+        ..of("b4", 9)
+    };
+    assert_eq!(ask(late).await, "made");
+}
+
+pub async fn open_questions_show_no_more_than_allowed(subject: Subject) {
+    let limits = ApprovalLimits {
+        preview_bytes: 300,
+        preview_bytes_per_principal: 200,
+        ..ApprovalLimits::default()
+    };
+    let ask = async |id: &str, byte, letters: usize| {
+        let asked = Approval {
+            preview: "x".repeat(letters - 2).into(),
+            ..of(id, byte)
+        };
+        ask_within(&subject, asked, limits).await
+    };
+    assert_eq!(ask("a1", 1, 201).await, "approvals full");
+    assert_eq!(ask("a1", 1, 200).await, "made");
+    assert_eq!(ask("a2", 2, 10).await, "approvals full");
+    assert_eq!(ask("b1", 3, 101).await, "approvals full");
+    assert_eq!(ask("b1", 3, 100).await, "made");
+    subject.change([decide("a1", true, NOW)]).await.unwrap();
+    assert_eq!(ask("a2", 2, 200).await, "made");
+}
+
+pub async fn a_question_that_ended_undecided_shows_nothing(subject: Subject) {
+    ask(&subject, approval("one", 1)).await;
+    ask(&subject, approval("two", 2)).await;
+    subject.change([decide("two", false, NOW)]).await.unwrap();
+    let late = Approval {
+        created: later(600),
+        expires: later(1200),
+        ..approval("three", 3)
+    };
+    ask(&subject, late.clone()).await;
+    let shown = async |id| {
+        let known = subject.store.approval(id).await.unwrap();
+        known.unwrap().preview
+    };
+    assert_eq!(shown("one").await, json!(null));
+    assert_eq!(shown("two").await, approval("two", 2).preview);
+    assert_eq!(shown("three").await, late.preview);
 }
 
 pub async fn only_an_open_question_in_time_is_decided(subject: Subject) {

@@ -77,7 +77,7 @@ pub async fn a_refused_batch_leaves_nothing_behind(subject: Subject) {
                     at: NOW,
                 },
                 Change::OpenIntent(intent("one", 1)),
-                Change::AskApproval(approval("one", 1)),
+                asking(approval("one", 1)),
                 Change::OpenReview(review("one")),
                 last,
             ],

@@ -7,8 +7,8 @@ use tollgate_core::{
     CallId, Estimate, Principal, SessionKey, Timestamp,
     audit::{AuditEntry, Hash},
     store::{
-        Approval, ApprovalState, CacheKey, Change, Credential, CredentialKind, EffectQuery, Ending,
-        Intent, ReviewItem, ReviewStatus, Session,
+        Approval, ApprovalLimits, ApprovalState, CacheKey, Change, Credential, CredentialKind,
+        EffectQuery, Ending, Intent, ReviewItem, ReviewStatus, Session,
     },
 };
 
@@ -71,6 +71,12 @@ pub(super) fn approval(id: &str, byte: u8) -> Approval {
         consumed_by: None,
         consumed_at: None,
     }
+}
+
+/// Asks, where many may wait.
+pub(super) fn asking(approval: Approval) -> Change {
+    let limits = ApprovalLimits::default();
+    Change::AskApproval { approval, limits }
 }
 
 pub(super) fn decide(id: &str, granted: bool, at: Timestamp) -> Change {

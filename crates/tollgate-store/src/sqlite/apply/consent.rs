@@ -5,8 +5,8 @@ use tollgate_core::{
     CallId, SessionKey, Timestamp,
     audit::Hash,
     store::{
-        Approval, ApprovalState, Credential, Grant, GrantScope, ReviewItem, ReviewStatus,
-        StoreError,
+        Approval, ApprovalLimits, ApprovalState, Credential, Grant, GrantScope, ReviewItem,
+        ReviewStatus, StoreError,
     },
 };
 
@@ -16,17 +16,24 @@ use crate::{
     sqlite::rows::{self, APPROVAL},
 };
 
-/// Asks, unless the same question is open.
-pub(super) fn ask(connection: &Connection, approval: &Approval) -> Result<(), Refusal> {
+/// Asks, unless the same question is open or too many are.
+pub(super) fn ask(
+    connection: &Connection,
+    approval: &Approval,
+    limits: &ApprovalLimits,
+) -> Result<(), Refusal> {
     let state = ApprovalState::Pending;
     let open = of_digest(connection, &approval.digest, state)?;
     if open.iter().any(|known| known.in_time(approval.created)) {
         return Ok(());
     }
+    let preview = approval.preview.to_string();
+    forget_previews(connection, approval.created)?;
+    make_sure_of_room(connection, approval, preview.len(), limits)?;
     let added = connection
         .prepare_cached(&format!(
-            "INSERT OR IGNORE INTO approvals ({APPROVAL})
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+            "INSERT OR IGNORE INTO approvals ({APPROVAL}, preview_bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
         ))?
         .execute(params![
             approval.id,
@@ -35,7 +42,7 @@ pub(super) fn ask(connection: &Connection, approval: &Approval) -> Result<(), Re
             approval.spec_digest,
             approval.session.principal.as_str(),
             approval.session.handle,
-            approval.preview.to_string(),
+            preview,
             text(&approval.estimate, "estimate")?,
             approval.created.0,
             approval.expires.0,
@@ -44,8 +51,62 @@ pub(super) fn ask(connection: &Connection, approval: &Approval) -> Result<(), Re
             approval.decided_at.map(|at| at.0),
             approval.consumed_by.as_ref().map(CallId::as_str),
             approval.consumed_at.map(|at| at.0),
+            i64::try_from(preview.len()).unwrap_or(i64::MAX),
         ])?;
     once(added, StoreError::Conflict)
+}
+
+/// The most questions that lose their previews at once.
+const STRIDE: u32 = 256;
+
+/// Drops what was shown of questions that have ended undecided; the questions are pruned later.
+pub(in super::super) fn forget_previews(
+    connection: &Connection,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE approvals SET preview = 'null', preview_bytes = 0 WHERE number IN
+                 (SELECT number FROM approvals INDEXED BY approvals_waiting
+                  WHERE state = 'pending' AND preview_bytes > 0 AND expires <= ?1 LIMIT ?2)",
+        )?
+        .execute(params![now.0, STRIDE])?;
+    Ok(())
+}
+
+/// Refuses a question beyond the limits. Open questions are few, and all that is counted is in
+/// their index.
+fn make_sure_of_room(
+    connection: &Connection,
+    approval: &Approval,
+    bytes: usize,
+    limits: &ApprovalLimits,
+) -> Result<(), Refusal> {
+    let [all, all_bytes, own, own_bytes] = connection
+        .prepare_cached(
+            "SELECT count(*), coalesce(sum(preview_bytes), 0),
+                 count(*) FILTER (WHERE principal = ?1),
+                 coalesce(sum(preview_bytes) FILTER (WHERE principal = ?1), 0)
+             FROM approvals INDEXED BY approvals_waiting
+             WHERE state = 'pending' AND preview_bytes > 0 AND expires > ?2",
+        )?
+        .query_row(
+            params![approval.session.principal.as_str(), approval.created.0],
+            |row| {
+                let count = |at| Ok::<_, rusqlite::Error>(row.get::<_, i64>(at)?.cast_unsigned());
+                Ok([count(0)?, count(1)?, count(2)?, count(3)?])
+            },
+        )?;
+    let bytes = bytes as u64;
+    let fits = all < limits.pending
+        && own < limits.pending_per_principal
+        && all_bytes.saturating_add(bytes) <= limits.preview_bytes
+        && own_bytes.saturating_add(bytes) <= limits.preview_bytes_per_principal;
+    if fits {
+        Ok(())
+    } else {
+        Err(StoreError::ApprovalsFull.into())
+    }
 }
 
 /// Decides an open question that is in time.

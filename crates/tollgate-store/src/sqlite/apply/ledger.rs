@@ -76,7 +76,7 @@ impl Ledger {
             Change::OpenIntent(_)
             | Change::EndIntent(_)
             | Change::Delivered { .. }
-            | Change::AskApproval(_)
+            | Change::AskApproval { .. }
             | Change::DecideApproval { .. }
             | Change::ConsumeApproval { .. }
             | Change::Grant(_)
@@ -190,7 +190,7 @@ impl Entry {
             | Change::OpenIntent(_)
             | Change::EndIntent(_)
             | Change::Delivered { .. }
-            | Change::AskApproval(_)
+            | Change::AskApproval { .. }
             | Change::DecideApproval { .. }
             | Change::ConsumeApproval { .. }
             | Change::Grant(_)

@@ -20,6 +20,7 @@ use tollgate_core::{
     store::{Batch, Body, Change, Receipt, StateProblem, StoreError},
 };
 
+pub(super) use self::consent::forget_previews;
 use self::ledger::Ledger;
 pub(crate) use self::memory::slot;
 use super::{index, migrate::STEPS, prune::Pruner};
@@ -272,7 +273,7 @@ impl<'c> Group<'c> {
             Change::OpenIntent(intent) => effects::open_intent(db, intent)?,
             Change::EndIntent(ending) => effects::end_intent(db, ending)?,
             Change::Delivered { call } => effects::delivered(db, call)?,
-            Change::AskApproval(approval) => consent::ask(db, approval)?,
+            Change::AskApproval { approval, limits } => consent::ask(db, approval, limits)?,
             Change::DecideApproval {
                 id,
                 granted,
@@ -496,7 +497,7 @@ fn kind(change: &Change) -> Kind {
         | Change::DeleteState { .. } => Kind::Certain,
         Change::OpenIntent(_)
         | Change::EndIntent(_)
-        | Change::AskApproval(_)
+        | Change::AskApproval { .. }
         | Change::DecideApproval { .. }
         | Change::ConsumeApproval { .. }
         | Change::Revoke { .. }
