@@ -62,7 +62,8 @@ pub use spec::{Annotations, Caching, Capability, Cost, Raise, RiskLevel, ToolSpe
 pub use spelled::Spelled;
 pub use store::{Store, StoreError};
 pub use telling::{
-    CondenseRule, Condensed, NeedRule, ObjectRule, Rehearsal, Reuse, Telling, object_in,
+    CondenseRule, Condensed, FetchRule, NeedRule, ObjectRule, Rehearsal, Reuse, Telling, fetches,
+    object_in,
 };
 pub use toolset::{Tool, ToolSet};
 pub use warning::Warning;

@@ -84,6 +84,14 @@ fn plain_name(name: &str) -> Option<String> {
     is_plain.then(|| parts.join("/"))
 }
 
+/// The arguments, as JSON pointers, that are addresses a call with these arguments fetches.
+pub type FetchRule = Arc<dyn Fn(&Map<String, Value>) -> Vec<String> + Send + Sync>;
+
+/// An argument that is fetched whenever it is there.
+pub fn fetches(argument: &'static str) -> FetchRule {
+    Arc::new(move |_| vec![format!("/{argument}")])
+}
+
 /// The tools that a call with these arguments calls itself.
 pub type NeedRule = Arc<dyn Fn(&Map<String, Value>) -> Vec<String> + Send + Sync>;
 
@@ -99,6 +107,11 @@ pub struct Telling {
     pub reuse: Option<ReuseRule>,
     /// Which object a call reads or writes.
     pub object: Option<ObjectRule>,
+    /// Which arguments a call fetches as addresses: in a step of a run, what was redacted in an address goes back to its
+    /// host there, and nowhere else.
+    pub fetches: Option<FetchRule>,
+    /// Whether it hands none of its arguments on: placeholders stay in them, and in its answer.
+    pub keeps_placeholders: bool,
     /// Which tools a call calls itself.
     pub need: Option<NeedRule>,
     /// What a cached answer says of the call that gets it.
@@ -152,6 +165,13 @@ impl Telling {
         self.object.as_ref().and_then(|rule| rule(arguments))
     }
 
+    /// The arguments, as JSON pointers, that are addresses which a call fetches.
+    pub fn fetched(&self, arguments: &Map<String, Value>) -> Vec<String> {
+        self.fetches
+            .as_ref()
+            .map_or_else(Vec::new, |rule| rule(arguments))
+    }
+
     /// The tools that a call with these arguments calls itself.
     pub fn needed(&self, arguments: &Map<String, Value>) -> Vec<String> {
         self.need
@@ -192,6 +212,8 @@ impl fmt::Debug for Telling {
             .field("respells", &self.respell.is_some())
             .field("limits_reuse", &self.reuse.is_some())
             .field("names_object", &self.object.is_some())
+            .field("names_fetched", &self.fetches.is_some())
+            .field("keeps_placeholders", &self.keeps_placeholders)
             .field("names_tools", &self.need.is_some())
             .field("restates", &self.restate.is_some())
             .field("rehearses", &self.rehearse.is_some())

@@ -1,7 +1,7 @@
 //! What differs between pages that were read: titles, numbers of elements, first sections.
 //!
 //! The first page that could be read is the one the others are compared with. Texts are the
-//! same if only letter case and space differ.
+//! same if only letter case and space differ; what was redacted by the same rule is the same.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tollgate_core::{CallContext, ProviderError, toolset::bounds};
+use tollgate_sanitize::placeholder::without_ids;
 
 use super::desk::Desk;
 
@@ -212,8 +213,9 @@ fn values(field: Field, pages: &[&Snapshot]) -> Map<String, Value> {
     values
 }
 
-/// Without letter case and superfluous space.
+/// Without letter case, superfluous space and the ids of placeholders: equal values of two pages have two ids.
 fn plain(text: &str) -> String {
+    let text = without_ids(text);
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }

@@ -1,7 +1,7 @@
 //! Values that were taken out of answers: named, kept sealed in the session, and put back into arguments.
 //!
 //! Invariant: no provider gets a placeholder as text. A value goes back unasked only into the object it was read from, or,
-//! for a step of a run, to the host inside the address it came with; anywhere else a human decides about this very value.
+//! for a step of a run, to the host inside the address it came with, in the argument that the tool fetches; anywhere else a human decides about this very value.
 
 mod echoes;
 mod taking;
@@ -9,7 +9,7 @@ mod taking;
 use std::{borrow::Cow, collections::BTreeSet, sync::Arc};
 
 use serde_json::{Map, Value, json};
-use tollgate_core::{ErrorCode, Failure, Payload, ToolSpec};
+use tollgate_core::{ErrorCode, Failure, Payload, ToolSpec, canonical::Node};
 use tollgate_sanitize::{
     may_look_like_placeholder,
     placeholder::{self, Part, Placeholder},
@@ -37,9 +37,9 @@ const MOST_NAMED: usize = 32;
 /// The rule that asks a human about a value.
 const RULE: &str = "gate.placeholder";
 
-/// Whether a provider answers nothing but what was cleaned before.
-pub(super) fn answers_clean_text(provider: &str) -> bool {
-    OURS.contains(&provider)
+/// Whether a tool answers nothing but what was cleaned before.
+pub(super) fn answers_clean_text(listing: &Listing) -> bool {
+    OURS.contains(&listing.provider.id()) || listing.spec.telling.keeps_placeholders
 }
 
 /// Scheme and host of an address that every client reads the same way.
@@ -70,6 +70,8 @@ struct Use {
     sealed: Arc<Sealed>,
     /// The host that this string of the arguments is an address of.
     host: Option<String>,
+    /// Whether the call fetches that address.
+    is_fetched: bool,
     is_home: bool,
 }
 
@@ -98,9 +100,16 @@ impl Restored {
     }
 
     /// What goes where, for the human who decides.
-    pub(super) fn shown(&self, tool: &ToolSpec) -> Value {
+    pub(super) fn shown<'s>(&'s self, tool: &'s ToolSpec) -> Value {
         let mut seen = BTreeSet::new();
-        let uses = self.uses.iter().filter(|it| seen.insert(&it.placeholder));
+        let goes_to = |it: &'s Use| match &it.host {
+            Some(host) if it.is_fetched => host.as_str(),
+            Some(_) | None => tool.name.as_str(),
+        };
+        // What a human decides about comes first.
+        let (asks, home): (Vec<&Use>, Vec<&Use>) = self.uses.iter().partition(|it| !it.is_home);
+        let uses = asks.into_iter().chain(home);
+        let uses = uses.filter(|it| seen.insert((&it.placeholder, goes_to(it))));
         let uses = uses.take(MOST_NAMED).map(|it| {
             let objects: Vec<&str> = it
                 .sealed
@@ -113,7 +122,7 @@ impl Restored {
                 "length": it.sealed.value.chars().count(),
                 "read_by": it.sealed.tool,
                 "read_from": objects,
-                "goes_to": it.host.as_deref().unwrap_or(tool.name.as_str()),
+                "goes_to": goes_to(it),
                 "asks": !it.is_home,
             })
         });
@@ -152,7 +161,7 @@ pub(super) async fn restore(
         mut request,
         ..
     } = resolved;
-    let is_ours = answers_clean_text(listing.provider.id()) && request.action == Action::Call;
+    let is_ours = answers_clean_text(&listing) && request.action == Action::Call;
     let sent = request.arguments.clone();
     if is_ours || !may_look_like_placeholder(sent.raw()) {
         let restored = None;
@@ -164,9 +173,13 @@ pub(super) async fn restore(
     }
     if session.lifetime() == Lifetime::Stored {
         let values = stored(inner, session).await?;
-        session.seal(values);
+        let (budgets, now) = (&inner.settings.budgets, inner.clock.now());
+        inner.sessions.seal(budgets, session, (values, now))?;
     }
     let mut filling = Filling::of(session, inner.settings.argument_bytes);
+    let fetched = &listing.spec.telling;
+    let fetched = fetched.fetched(validate::as_object(sent.value()));
+    filling.fetched = strings_at(&sent, &fetched);
     let filled = with_strings(sent.raw(), |text, is_name| filling.fill(text, is_name));
     let Filling {
         mut uses,
@@ -199,7 +212,8 @@ pub(super) async fn restore(
             .as_ref()
             .is_some_and(|it| used.sealed.objects.contains(it));
         let host = used.host.as_ref();
-        let is_there = is_step && host.is_some_and(|it| used.sealed.hosts.contains(it));
+        let is_known = host.is_some_and(|it| used.sealed.hosts.contains(it));
+        let is_there = is_step && used.is_fetched && is_known;
         used.is_home = is_back || is_there;
     }
     let restored = (!uses.is_empty()).then(|| Arc::new(Restored { sent, uses }));
@@ -212,7 +226,7 @@ pub(super) async fn restore(
 
 /// Arguments with values in the place of the placeholders that this session knows.
 pub(super) fn filled(listing: &Listing, session: &SessionState, arguments: Payload) -> Payload {
-    if answers_clean_text(listing.provider.id()) || !may_look_like_placeholder(arguments.raw()) {
+    if answers_clean_text(listing) || !may_look_like_placeholder(arguments.raw()) {
         return arguments;
     }
     let mut filling = Filling::of(session, MAX_FILLED);
@@ -258,8 +272,52 @@ fn spelled(Placeholder { rule, id }: Placeholder<'_>) -> String {
     }
 }
 
+/// The strings of arguments that stand at one of these places, by their number in the order sent, names included.
+fn strings_at(arguments: &Payload, pointers: &[String]) -> BTreeSet<usize> {
+    fn walk(
+        node: &Node<'_>,
+        at: &str,
+        pointers: &[String],
+        (next, found): (&mut usize, &mut BTreeSet<usize>),
+    ) {
+        match node {
+            Node::Null | Node::Bool(_) | Node::Number(_) => {}
+            Node::String(_) => {
+                if pointers.iter().any(|it| it == at) {
+                    found.insert(*next);
+                }
+                *next += 1;
+            }
+            Node::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    walk(item, &format!("{at}/{index}"), pointers, (next, found));
+                }
+            }
+            Node::Object(fields) => {
+                for (name, value) in fields {
+                    *next += 1;
+                    let name = name.replace('~', "~0").replace('/', "~1");
+                    walk(value, &format!("{at}/{name}"), pointers, (next, found));
+                }
+            }
+        }
+    }
+    let (mut next, mut found) = (0, BTreeSet::new());
+    // What cannot be read is refused where arguments are checked.
+    if !pointers.is_empty()
+        && let Ok(node) = Node::of(arguments)
+    {
+        walk(&node, "", pointers, (&mut next, &mut found));
+    }
+    found
+}
+
 struct Filling<'s> {
     session: &'s SessionState,
+    /// The strings that are addresses which the call fetches.
+    fetched: BTreeSet<usize>,
+    /// The number of the next string.
+    next: usize,
     uses: Vec<Use>,
     unknown: BTreeSet<String>,
     /// How many more bytes values may take.
@@ -271,6 +329,8 @@ impl<'s> Filling<'s> {
         Self {
             session,
             left,
+            fetched: BTreeSet::new(),
+            next: 0,
             uses: Vec::new(),
             unknown: BTreeSet::new(),
         }
@@ -278,6 +338,8 @@ impl<'s> Filling<'s> {
 
     /// The text with values in it; nothing if it stays as it is.
     fn fill(&mut self, text: &str, is_name: bool) -> Option<String> {
+        let is_fetched = self.fetched.contains(&self.next);
+        self.next += 1;
         if self.left == 0 || !placeholder::may_hold_placeholder(text) {
             return None;
         }
@@ -322,6 +384,7 @@ impl<'s> Filling<'s> {
                     placeholder,
                     sealed,
                     host: site.clone().filter(is_behind),
+                    is_fetched,
                     is_home: false,
                 }
             }));

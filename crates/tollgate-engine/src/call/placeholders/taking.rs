@@ -3,7 +3,7 @@
 //! Invariant: an id tells nothing of its value, also not to whoever guesses it: it depends on the call.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     ops::Range,
     sync::{Mutex, PoisonError},
@@ -13,7 +13,7 @@ use tollgate_core::{CallId, Sealer as _, SessionKey, StoreError};
 use tollgate_sanitize::placeholder::{self, ID_LENGTH, Part, Placeholder, Seals as Keeps};
 
 use super::{
-    super::{Inner, session_store},
+    super::{Inner, Stop, session_store, taint},
     answers_clean_text, origin_of,
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     policy::ApprovalKey,
     record::Trail,
     seal::Seals,
-    session::{Lifetime, Object, Sealed, SessionState},
+    session::{Lifetime, MAX_VALUES, Object, Sealed, SessionState},
 };
 
 /// Where a stored session keeps its values.
@@ -71,7 +71,7 @@ impl<'c> Taking<'c> {
             call: &trail.call,
             tool: listing.spec.name.as_str(),
             object,
-            is_escaped: !answers_clean_text(listing.provider.id()),
+            is_escaped: !answers_clean_text(listing),
             taken: Mutex::default(),
         }
     }
@@ -140,6 +140,9 @@ impl Keeps for Taking<'_> {
             known.hosts.extend(host);
             return Some(id);
         }
+        if taken.values.len() >= MAX_VALUES {
+            return None;
+        }
         taken.bytes += value.len();
         let sealed = Sealed {
             rule: rule.to_owned(),
@@ -172,7 +175,7 @@ pub(in super::super) async fn remember(
     session: &SessionState,
     taking: Taking<'_>,
     trail: &Trail,
-) -> Result<(), StoreError> {
+) -> Result<(), Stop> {
     let taken = taking
         .taken
         .into_inner()
@@ -180,17 +183,31 @@ pub(in super::super) async fn remember(
     if taken.values.is_empty() {
         return Ok(());
     }
-    session.seal(taken.values.clone());
-    if session.lifetime() == Lifetime::Process {
-        return Ok(());
+    let (budgets, now) = (&inner.settings.budgets, inner.clock.now());
+    let ids: BTreeSet<String> = taken.values.keys().cloned().collect();
+    let values = taken.values.into_iter().collect();
+    let sealed = inner.sessions.seal(budgets, session, (values, now));
+    sealed.map_err(|stop| taint::without_room(stop, trail))?;
+    if session.lifetime() == Lifetime::Stored {
+        keep(inner, session, &ids, trail).await?;
     }
+    Ok(())
+}
+
+/// Keeps values in the store.
+async fn keep(
+    inner: &Inner,
+    session: &SessionState,
+    ids: &BTreeSet<String>,
+    trail: &Trail,
+) -> Result<(), StoreError> {
     let seals = Seals::new(&inner.approval_key, PURPOSE);
     let seals = seals.map_err(|_| StoreError::Corrupt(UNSEALED.to_owned()))?;
     let place = &session.key().handle;
     session_store::change(inner, session, NAMESPACE, trail, |before| {
         let mut all = opened(&seals, place, before);
-        all.retain(|(id, _)| !taken.values.contains_key(id));
-        all.extend(taken.values.keys().filter_map(|id| {
+        all.retain(|(id, _)| !ids.contains(id));
+        all.extend(ids.iter().filter_map(|id| {
             let sealed = session.unsealed(id)?;
             Some((id.clone(), Sealed::clone(&sealed)))
         }));
