@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use tollgate_core::store::ApprovalLimits;
+
 /// Every knob of the engine.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -76,7 +78,7 @@ pub struct Budgets {
     pub sessions: usize,
     /// Those of one principal.
     pub sessions_per_principal: usize,
-    /// Bytes of kept answers and marks in memory.
+    /// Bytes of kept answers, marks and redacted values in memory.
     pub memory_bytes: usize,
     /// Those of one principal.
     pub memory_bytes_per_principal: usize,
@@ -84,6 +86,8 @@ pub struct Budgets {
     pub body_bytes_per_day: u64,
     /// Those of one principal.
     pub body_bytes_per_day_per_principal: u64,
+    /// Questions that wait for a human.
+    pub approvals: ApprovalLimits,
 }
 
 impl Default for Budgets {
@@ -95,6 +99,7 @@ impl Default for Budgets {
             memory_bytes_per_principal: 128 << 20,
             body_bytes_per_day: 4 << 30,
             body_bytes_per_day_per_principal: 1 << 30,
+            approvals: ApprovalLimits::default(),
         }
     }
 }

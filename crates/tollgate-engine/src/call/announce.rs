@@ -172,6 +172,7 @@ fn refused(error: &StoreError, permitted: &Permitted) -> Stop {
         // The same effect has been announced since this call looked for it.
         StoreError::ApprovalGone | StoreError::Conflict => consent::running(),
         StoreError::AlreadyEnded
+        | StoreError::ApprovalsFull
         | StoreError::Missing
         | StoreError::Busy
         | StoreError::Held(_)

@@ -11,7 +11,8 @@ use tollgate_core::{
 use super::{Disposition, Inner, answer::Shown, finish::StoredEnding, owed};
 use crate::record::{self, ENDING, Note, Trail};
 
-/// Commits an ending, or leaves it to be committed later.
+/// Commits an ending, or leaves it to be committed later. One that asks a human what there is no
+/// room for is not committed: its call ends in another way.
 pub(super) async fn commit(
     inner: &Arc<Inner>,
     trail: &Trail,
@@ -25,6 +26,7 @@ pub(super) async fn commit(
     }
     match &committed {
         Ok(_) => inner.owed.hurry(),
+        Err(StoreError::ApprovalsFull) => {}
         Err(error) => owed::owe(inner, (&trail.call, ENDING), &batch, error),
     }
     committed

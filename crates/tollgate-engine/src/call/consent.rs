@@ -228,6 +228,16 @@ pub(super) fn running() -> Stop {
     stop
 }
 
+/// Too many questions are open for another one.
+pub(super) fn too_many() -> Stop {
+    let message = "too many approvals wait for a human, so none was asked for: one has to be decided or to end first";
+    let mut stop = Stop::new(ErrorCode::Overloaded, message);
+    stop.failure.retry_after_seconds = Some(60);
+    let advice = "Ask the human to decide those that `tollgate approvals list` shows, or wait until they end. Then repeat the same call.";
+    stop.failure = stop.failure.suggest(advice);
+    stop
+}
+
 /// The call that used up the newest approval of this call within the window.
 async fn used_up_by(inner: &Inner, digest: &Hash, now: Timestamp) -> Result<Option<CallId>, Stop> {
     let since = now.minus(inner.settings.reissue_window);

@@ -8,7 +8,8 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tollgate_core::{
-    CallId, ConsumedSource, ErrorCode, Failure, InputRequest, Status, ToolResult, Usage, Warning,
+    CallId, ConsumedSource, ErrorCode, Failure, InputRequest, Status, StoreError, ToolResult,
+    Usage, Warning,
     store::{Batch, Body, Change, Durability},
 };
 use tollgate_sanitize::Scope;
@@ -94,12 +95,33 @@ pub(super) fn clean(
     CleanAnswer { result, found }
 }
 
+/// Writes an ending down and answers. A question that there is no room for is not asked.
 pub(super) async fn finish(
     inner: &Arc<Inner>,
     trail: &mut Trail,
     session: &SessionState,
     end: End,
 ) -> Outcome {
+    match try_finish(inner, trail, session, end).await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            let refused = End::Stopped(consent::too_many());
+            // Boxed to keep the hot future small.
+            match Box::pin(try_finish(inner, trail, session, refused)).await {
+                Ok(outcome) => outcome,
+                Err(error) => without_store(inner, trail, withheld(&error, trail)),
+            }
+        }
+    }
+}
+
+/// The same; `Err` only if the ending asks a human and too many questions are open.
+async fn try_finish(
+    inner: &Arc<Inner>,
+    trail: &mut Trail,
+    session: &SessionState,
+    end: End,
+) -> Result<Outcome, StoreError> {
     let mut changes: Vec<Change> = session.opening().into_iter().collect();
     let (consumed, source) = settle(&end, trail);
     let shown = show(inner, trail, session, end, &mut changes);
@@ -150,9 +172,10 @@ pub(super) async fn finish(
             } else {
                 shown
             };
-            answer(inner, trail, session, shown, receipt, ids)
+            Ok(answer(inner, trail, session, shown, receipt, ids))
         }
-        Err(error) => without_store(inner, trail, withheld(&error, trail)),
+        Err(full @ StoreError::ApprovalsFull) => Err(full),
+        Err(error) => Ok(without_store(inner, trail, withheld(&error, trail))),
     }
 }
 
@@ -282,7 +305,10 @@ fn stopped(
     keep_visible_steps(inner, trail, &mut stop.failure);
     let asked = stop.ask.as_ref().map(|approval| approval.digest);
     if let Some(approval) = stop.ask {
-        changes.push(Change::AskApproval(*approval));
+        changes.push(Change::AskApproval {
+            approval: *approval,
+            limits: inner.settings.budgets.approvals,
+        });
     }
     if stop.block {
         let details = &stop.failure.details;

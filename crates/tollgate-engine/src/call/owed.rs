@@ -340,7 +340,7 @@ fn belated(batch: &Batch) -> Batch {
     with_only(batch, &|change| {
         !matches!(
             change,
-            Change::AskApproval(_) | Change::Remember { .. } | Change::Configure { .. }
+            Change::AskApproval { .. } | Change::Remember { .. } | Change::Configure { .. }
         )
     })
 }

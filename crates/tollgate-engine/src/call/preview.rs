@@ -9,7 +9,7 @@ use tollgate_core::{ErrorCode, Failure, canonical::Node};
 
 use super::{Inner, Stop, consent::site_of, validate::Valid};
 use crate::{
-    consent_view::{Unshowable, Viewer},
+    consent_view::{Arguments, Code, Unshowable, Viewer, can_be_read},
     policy::{Consent, Verdict},
 };
 
@@ -38,7 +38,8 @@ pub(super) fn of(
         "rule": verdict.rule,
         "site": site_of(valid.told()),
     });
-    match viewer.arguments(&node, &spec.input_schema) {
+    let view = viewer.arguments(&node, &spec.input_schema);
+    match view.and_then(|view| with_planned_code(inner, valid, view)) {
         Ok(view) => {
             shown["arguments"] = view.text.into();
             shown["hidden_characters"] = view.changes.hidden.into();
@@ -64,6 +65,37 @@ pub(super) fn of(
         shown["plan"] = spelled(&viewer, &plan.shown);
     }
     Ok(shown)
+}
+
+/// The arguments with the code that the calls of a plan run, where a part of what it is made of was left out or masked.
+fn with_planned_code(
+    inner: &Inner,
+    valid: &Valid,
+    mut view: Arguments,
+) -> Result<Arguments, Unshowable> {
+    let is_whole = view.changes.hidden + view.changes.masked == 0;
+    let Some(plan) = valid.plan.as_ref().filter(|_| !is_whole) else {
+        return Ok(view);
+    };
+    let (viewer, catalog) = (viewer(inner), inner.catalog());
+    for call in &plan.calls {
+        let (Some(listing), Some(arguments)) = (catalog.find(call.tool.as_str()), &call.arguments)
+        else {
+            continue;
+        };
+        let arguments = listing.respelled(arguments.clone());
+        let Ok(node) = Node::of(&arguments) else {
+            continue;
+        };
+        for code in viewer.code(&node, &listing.spec.input_schema)? {
+            if view.code.iter().all(|it| it.text != code.text) {
+                let argument = format!("{}: {}", listing.spec.name, code.argument);
+                view.code.push(Code { argument, ..code });
+            }
+        }
+    }
+    can_be_read(&view.code)?;
+    Ok(view)
 }
 
 fn viewer(inner: &Inner) -> Viewer<'_> {

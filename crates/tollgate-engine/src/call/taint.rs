@@ -43,15 +43,9 @@ pub(super) async fn remember(
     if fresh.is_empty() {
         return Ok(());
     }
-    let room = inner
-        .sessions
-        .room_for_marks(&inner.settings.budgets, session, fresh.len());
-    // The tool has run: that there is no room is no reason to run it again.
-    room.map_err(|mut stop| {
-        stop.failure.can_retry &= trail.idempotent || !trail.effect;
-        stop
-    })?;
-    session.mark(&fresh);
+    let (budgets, now) = (&inner.settings.budgets, inner.clock.now());
+    let marked = inner.sessions.mark(budgets, session, (&fresh, now));
+    marked.map_err(|stop| without_room(stop, trail))?;
     if session.lifetime() == Lifetime::Process {
         return Ok(());
     }
@@ -64,6 +58,12 @@ pub(super) async fn remember(
     });
     let changed = changed.await;
     changed.map_err(|error| answer::withheld(&error, trail))
+}
+
+/// The tool has run: that there is no room for what it answered is no reason to run it again.
+pub(super) fn without_room(mut stop: Stop, trail: &Trail) -> Stop {
+    stop.failure.can_retry &= trail.idempotent || !trail.effect;
+    stop
 }
 
 fn read(kept: Option<Vec<u8>>) -> Vec<u64> {

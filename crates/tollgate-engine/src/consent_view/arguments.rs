@@ -39,6 +39,8 @@ struct Writer<'v> {
     viewer: &'v Viewer<'v>,
     /// Characters of a string that are shown.
     longest: usize,
+    /// Characters of code that are shown among the other arguments.
+    inline: usize,
     out: String,
     code: Vec<Code>,
     changes: Changes,
@@ -51,23 +53,25 @@ impl Viewer<'_> {
         node: &Node<'_>,
         schema: &Value,
     ) -> Result<Arguments, Unshowable> {
-        let mut view = self.write(node, schema, usize::MAX)?;
-        let characters: usize = view.code.iter().map(|it| it.text.chars().count()).sum();
-        if characters > CODE {
-            return Err(Unshowable::CodeTooLong { characters });
-        }
+        let mut view = self.write(node, schema, usize::MAX, INLINE)?;
+        can_be_read(&view.code)?;
         for longest in SHORTER {
             if view.text.chars().count() <= ARGUMENTS {
                 return Ok(view);
             }
-            view = self.write(node, schema, longest)?;
+            view = self.write(node, schema, longest, INLINE)?;
         }
-        if let Some((at, _)) = view.text.char_indices().nth(ARGUMENTS) {
-            view.changes.hidden += view.text[at..].chars().count();
-            view.text.truncate(at);
-            view.text.push('…');
+        // What is left consists of names, numbers and short texts: none of it can be cut unseen.
+        let characters = view.text.chars().count();
+        if characters > ARGUMENTS {
+            return Err(Unshowable::ArgumentsTooLong { characters });
         }
         Ok(view)
+    }
+
+    /// The code in the arguments of a call that another one makes, short code as well.
+    pub(crate) fn code(&self, node: &Node<'_>, schema: &Value) -> Result<Vec<Code>, Unshowable> {
+        self.write(node, schema, usize::MAX, 0).map(|it| it.code)
     }
 
     fn write(
@@ -75,10 +79,12 @@ impl Viewer<'_> {
         node: &Node<'_>,
         schema: &Value,
         longest: usize,
+        inline: usize,
     ) -> Result<Arguments, Unshowable> {
         let mut writer = Writer {
             viewer: self,
             longest,
+            inline,
             out: String::new(),
             code: Vec::new(),
             changes: Changes::default(),
@@ -99,6 +105,15 @@ impl Viewer<'_> {
     }
 }
 
+/// Refuses more code than anybody reads.
+pub(crate) fn can_be_read(code: &[Code]) -> Result<(), Unshowable> {
+    let characters: usize = code.iter().map(|it| it.text.chars().count()).sum();
+    match characters {
+        0..=CODE => Ok(()),
+        characters => Err(Unshowable::CodeTooLong { characters }),
+    }
+}
+
 impl Writer<'_> {
     fn value(&mut self, node: &Node<'_>, place: Place<'_>) -> Result<(), Unshowable> {
         match node {
@@ -109,12 +124,18 @@ impl Writer<'_> {
             Node::String(text) => self.string(text, place)?,
             Node::Array(items) => {
                 self.out.push('[');
+                // A list below a secret's name can hold anything, also pairs of names and values.
+                let inner = Place {
+                    schema: &place.schema["items"],
+                    is_secret: false,
+                    below_secret: place.below_secret || place.is_secret,
+                    ..place
+                };
                 for (index, item) in items.iter().enumerate() {
                     if index > 0 {
                         self.out.push(',');
                     }
-                    let schema = &place.schema["items"];
-                    self.value(item, Place { schema, ..place })?;
+                    self.value(item, inner)?;
                 }
                 self.out.push(']');
             }
@@ -190,7 +211,7 @@ impl Writer<'_> {
                 rule: key.rule,
             });
         }
-        if text.chars().count() <= INLINE && !text.contains('\n') {
+        if text.chars().count() <= self.inline && !text.contains('\n') {
             self.quoted(text);
             return Ok(());
         }

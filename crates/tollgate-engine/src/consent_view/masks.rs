@@ -39,11 +39,9 @@ pub(super) fn can_be_secret(text: &str) -> bool {
         && !text.chars().any(char::is_control)
 }
 
-/// Members of a login that are secrets only there.
+/// Members of a login that are secrets only there. None is a name that anything can have, such as `key` or `value`.
 pub(super) fn is_secret_of_login(name: &str) -> bool {
-    const NAMES: [&str; 9] = [
-        "pin", "otp", "totp", "cvv", "cvc", "pwd", "pass", "key", "value",
-    ];
+    const NAMES: [&str; 6] = ["pin", "otp", "totp", "cvv", "cvc", "pwd"];
     NAMES.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 

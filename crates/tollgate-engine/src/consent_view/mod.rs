@@ -1,9 +1,10 @@
 //! What a human is shown of a call before agreeing to it.
 //!
 //! Invariant: nothing that would run is hidden. Only scalars of arguments that are called like a
-//! secret, and key material in its real form, are masked; objects and arrays never. Every gap says
-//! what it is, how long it is and a keyed digest, and no text of the call can spell a gap. Code is
-//! shown in full, or there is no view and nobody is asked.
+//! secret, and key material in its real form, are masked; objects, arrays and the items of arrays
+//! never. Every gap says what it is, how long it is and a keyed digest, and no text of the call can
+//! spell a gap. Code is shown in full, and of other arguments only the middle of long texts is left
+//! out; otherwise there is no view and nobody is asked.
 
 mod arguments;
 mod masks;
@@ -13,7 +14,7 @@ use tollgate_core::canonical::hex;
 
 use crate::{policy::ApprovalKey, sanitize::Cleaner};
 
-pub(crate) use arguments::Code;
+pub(crate) use arguments::{Code, can_be_read};
 
 /// Characters of arguments without code that are shown before long strings are shortened.
 const ARGUMENTS: usize = 64_000;
@@ -32,6 +33,14 @@ pub(crate) enum Unshowable {
         argument: String,
         /// What sort of key it is.
         rule: &'static str,
+    },
+    /// A part of them would be cut off, and nobody could tell which.
+    #[error(
+        "the arguments are {characters} characters long with every long text shortened, and {ARGUMENTS} can be shown"
+    )]
+    ArgumentsTooLong {
+        /// How long they are.
+        characters: usize,
     },
     /// Nobody would read it to its end.
     #[error("the code is {characters} characters long, and {CODE} can be shown")]

@@ -105,3 +105,33 @@ fn formats_are_asserted() {
     assert!(fits(&validator, &json!("2026-02-28")));
     assert!(!fits(&validator, &json!("2026-02-30")));
 }
+
+#[test]
+fn schemas_without_an_end_or_with_too_many_patterns_are_refused() {
+    for circular in [json!({"$ref": "#"}), json!({"allOf": [{"$ref": "#"}]})] {
+        assert_eq!(compile(&circular).err(), Some(SchemaError::Circular));
+    }
+    let patterns = |count: usize| {
+        let each = (0..count).map(|at| json!({"pattern": format!("a{at}")}));
+        json!({"anyOf": each.collect::<Vec<_>>()})
+    };
+    assert!(compile(&patterns(100)).is_ok());
+    let refused = compile(&patterns(MAX_PATTERNS + 1)).err();
+    assert_eq!(refused, Some(SchemaError::TooExpensive));
+}
+
+#[test]
+fn a_misfit_that_took_many_steps_is_not_explained() {
+    let texts = json!({"items": {"allOf": vec![json!({"type": "string"}); 400]}});
+    let checker = compile(&texts).unwrap();
+    let problems = |values: u32| {
+        let numbers = json!((0..values).collect::<Vec<_>>());
+        checker.at_length(&numbers).unwrap()
+    };
+    assert_eq!(problems(2)[0].at, "/0");
+    let unexplained = Problem {
+        at: String::new(),
+        message: "the value does not fit, and is too large to say where".to_owned(),
+    };
+    assert_eq!(problems(5_000), [unexplained]);
+}

@@ -195,6 +195,7 @@ fn failed(error: StoreError) -> ProviderError {
         | StoreError::Corrupt(_)
         | StoreError::Budget { .. }
         | StoreError::ApprovalGone
+        | StoreError::ApprovalsFull
         | StoreError::AlreadyEnded
         | StoreError::Conflict
         | StoreError::Missing => (error.code(), "what edits need remembered cannot be kept"),

@@ -35,11 +35,11 @@ struct NewFile {
     path: String,
     /// The content, as text.
     #[serde(default)]
-    #[schemars(length(max = bounds::TEXT))]
+    #[schemars(length(max = bounds::TEXT), extend("x-code" = true))]
     content: Option<String>,
     /// The content, as base64.
     #[serde(default)]
-    #[schemars(length(max = bounds::TEXT))]
+    #[schemars(length(max = bounds::TEXT), extend("x-code" = true))]
     base64: Option<String>,
     /// Whether it can be run as a program.
     #[serde(default)]

@@ -43,7 +43,8 @@ pub(super) fn all(settings: &Settings) -> ToolSet<Work> {
         "sandbox.write_files",
         "Put files into the workspace",
         "Writes, replaces or deletes files in this session's workspace, below which all paths are. Use it before \
-         `sandbox.exec` for data and for programs that are too long for `code`. Success: what was written. A path \
+         `sandbox.exec` for data and for programs of several files; a human is shown all of them, so more than 128,000 \
+         characters in one call are refused. Success: what was written. A path \
          that leads out is rejected; a full workspace too.",
     )
     .sets(&["sandbox"]);
@@ -93,7 +94,7 @@ struct ExecArgs {
     argv: Option<Vec<String>>,
     /// What the program reads from standard input.
     #[serde(default)]
-    #[schemars(length(max = 1_000_000))]
+    #[schemars(length(max = 1_000_000), extend("x-code" = true))]
     stdin: Option<String>,
     /// Limits below those of the operator.
     #[serde(default)]

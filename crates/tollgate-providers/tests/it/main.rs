@@ -24,6 +24,8 @@ mod conformance;
 #[cfg(unix)]
 mod docs;
 #[cfg(test)]
+mod fetched;
+#[cfg(test)]
 mod keepa;
 #[cfg(test)]
 mod knowledge;

@@ -8,6 +8,7 @@ use tollgate_engine::{Caller, Outcome};
 
 use crate::support::{
     Setup, World, caller, done, error, request, result, said, spec_kept, spec_open, spec_read,
+    spec_write,
 };
 
 fn of(principal: &str, session: &str) -> Caller {
@@ -120,4 +121,59 @@ async fn marks_never_give_way() {
     }
     assert!((1..=5).contains(&refused), "{refused}");
     assert_eq!(said(&call(&world, "ada", "s", "shelf.page", 0).await), "ok");
+}
+
+#[tokio::test]
+async fn redacted_values_count_with_what_finds_them_and_never_give_way() {
+    let address = |at: usize| format!("user{at}@example.com\n");
+    let text: String = (0..500).map(address).collect();
+    let clock = Arc::new(HeldClock::new(Timestamp(1_800_000_000_000)));
+    let world = Setup::new()
+        .tool(spec_read("shelf.page"), result(done(json!({"text": text}))))
+        .settings(|it| it.budgets.memory_bytes_per_principal = 1_000_000)
+        .clock(&clock)
+        .build()
+        .await;
+    let mut refused = 0;
+    for n in 0..12 {
+        let outcome = call(&world, "eve", &format!("s{n}"), "shelf.page", n).await;
+        assert!(said(&outcome) == "ok" || is_overloaded(&outcome));
+        refused += usize::from(is_overloaded(&outcome));
+        assert!(world.gateway.holdings().memory_bytes <= 1_000_000);
+    }
+    // Of each address more than half a kilobyte is held.
+    assert!((8..12).contains(&refused), "{refused}");
+    assert_eq!(said(&call(&world, "ada", "s", "shelf.page", 0).await), "ok");
+    // Sessions that nobody uses any more make room.
+    clock.set(Timestamp(1_800_000_000_000).plus(Duration::from_secs(3601)));
+    for n in 20..23 {
+        let outcome = call(&world, "eve", &format!("s{n}"), "shelf.page", n).await;
+        assert_eq!(said(&outcome), "ok");
+    }
+}
+
+#[tokio::test]
+async fn no_more_questions_wait_for_a_human_than_a_caller_may_have() {
+    let world = Setup::new()
+        .tool(spec_write("shelf.write"), result(done(json!(1))))
+        .settings(|it| it.budgets.approvals.pending_per_principal = 3)
+        .build()
+        .await;
+    for n in 0..6 {
+        let outcome = call(&world, "eve", "s", "shelf.write", n).await;
+        let expected = if n < 3 {
+            "confirmation_required"
+        } else {
+            "overloaded"
+        };
+        assert_eq!(said(&outcome), expected);
+        assert_eq!(is_overloaded(&outcome), n >= 3);
+    }
+    // The same question again is no other one, and others ask as before.
+    let again = call(&world, "eve", "s", "shelf.write", 2).await;
+    assert_eq!(said(&again), "confirmation_required");
+    let other = call(&world, "ada", "s", "shelf.write", 9).await;
+    assert_eq!(said(&other), "confirmation_required");
+    let endings = world.rows("ending").await;
+    assert_eq!(endings.len(), 8, "each refusal is written down once");
 }
