@@ -54,7 +54,7 @@ fn a_product_is_shown_to_people_and_to_programs() {
         "Steel kettle",
         "sold a month",
         "missing:",
-        "next: tollgate keepa products get",
+        "  tollgate keepa products get",
     ] {
         assert!(people.out.contains(part), "{part}: {}", people.out);
     }

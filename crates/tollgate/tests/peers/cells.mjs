@@ -111,25 +111,32 @@ hear(async ({ params }) => {
 // Servers behind the gateway start on their own, and their tools are listed once they run. After
 // that the client validates what it gets.
 const cells = JSON.parse(readFileSync(plan, 'utf8'));
-const wanted = ['tools.call', ...cells.map(cell => cell.tool)];
+const wanted = cells.flatMap(({ through, tool }) => (through ? ['tools.call', tool] : [tool]));
 const names = {};
 while (!wanted.every(name => name in names)) {
     for (const tool of await list()) names[tool._meta?.['tollgate/name'] ?? tool.name] = tool.name;
     await new Promise(resolve => setTimeout(resolve, 100));
 }
 
+// How often a server has been told to cancel something.
+const cancelled = file => readFileSync(file, 'utf8').split('notifications/cancelled').length - 1;
+const pause = () => new Promise(resolve => setTimeout(resolve, 20));
+
 async function make({ tool, arguments: given, through, cancel, read }) {
     const params = through
         ? { name: names['tools.call'], arguments: { name: tool, arguments: given } }
         : { name: names[tool], arguments: given };
     const stop = new AbortController();
+    const before = cancel ? cancelled(cancel) : 0;
     if (cancel) began = () => stop.abort('enough');
     let result;
     try {
         result = await call(params, { onprogress: () => {}, signal: stop.signal });
     } catch (error) {
-        if (stop.signal.aborted) return { cancelled: true };
-        throw error;
+        if (!stop.signal.aborted) throw error;
+        // A gateway whose client leaves at once ends the server instead.
+        while (cancelled(cancel) === before) await pause();
+        return { cancelled: true };
     } finally {
         began = () => {};
     }

@@ -4,8 +4,8 @@ usage: cells.py auto|legacy PLAN URL
        cells.py auto|legacy PLAN COMMAND [ARGUMENT ...]
 
 A call of the plan: `id`; `tool`, its canonical name; `arguments`; `through`, whether it is made
-through `tools.call`; `cancel`, whether it is cancelled at its first progress; `read`, whether the
-resources that its answer links to are read.
+through `tools.call`; `cancel`, if it is cancelled at its first progress, the file that its server's
+input is copied into; `read`, whether the resources that its answer links to are read.
 """
 
 import asyncio
@@ -21,6 +21,12 @@ def target(words):
     if words[0].startswith("http"):
         return words[0]
     return StdioServerParameters(command=words[0], args=words[1:], env=dict(os.environ))
+
+
+def cancelled(file):
+    """How often a server has been told to cancel something."""
+    with open(file, encoding="utf-8") as copied:
+        return copied.read().count("notifications/cancelled")
 
 
 class Driver:
@@ -82,6 +88,7 @@ class Driver:
             arguments = {"name": name, "arguments": arguments}
             name = "tools.call"
         began = asyncio.Event()
+        before = cancelled(cell["cancel"]) if cell.get("cancel") else 0
 
         async def report(done, total, message):
             self.progress.append([done, total])
@@ -96,6 +103,9 @@ class Driver:
             waiting.cancel()
             if not making.done():
                 making.cancel()
+                # A gateway whose client leaves at once ends the server instead.
+                while cancelled(cell["cancel"]) == before:
+                    await asyncio.sleep(0.02)
                 return {"cancelled": True}
         result = await making
         saw = {"result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
@@ -120,7 +130,9 @@ class Driver:
 async def main(mode, plan, words):
     driver = Driver(mode, target(words))
     async with driver.client:
-        await driver.list({"tools.call"} | {cell["tool"] for cell in plan})
+        wanted = {cell["tool"] for cell in plan}
+        wanted |= {"tools.call" for cell in plan if cell.get("through")}
+        await driver.list(wanted)
         print(json.dumps({"version": driver.client.protocol_version}), flush=True)
         for cell in plan:
             await driver.cell(cell)

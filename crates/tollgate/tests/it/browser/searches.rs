@@ -35,7 +35,7 @@ fn engine(urls: &[String]) -> String {
     host
 }
 
-fn world(site: &Site, paths: &[&str]) -> TestEnv {
+pub(super) fn world(site: &Site, paths: &[&str]) -> TestEnv {
     let urls: Vec<String> = paths.iter().map(|it| site.url(it)).collect();
     let (host, engine) = (&site.host, engine(&urls));
     TestEnv::with_config(&format!(

@@ -110,6 +110,21 @@ fn changed(value: &Stored) -> Stored {
 }
 
 #[test]
+fn a_changed_log_is_called_tampered_with_where_people_read() {
+    let env = history();
+    let changed = database(&env).execute(
+        "UPDATE audit_entries SET status = 'changed' WHERE seq = 2",
+        [],
+    );
+    assert_eq!(changed.unwrap(), 1);
+    let people = env.run(&["audit", "verify"]).exits(1).out;
+    let (first, rest) = people.split_once('\n').unwrap();
+    assert_eq!(first, "TAMPERED");
+    assert!(rest.starts_with("  row 2: "), "{people}");
+    assert!(!people.contains("verified"), "{people}");
+}
+
+#[test]
 fn removed_rows_are_missed_wherever_they_were() {
     let first = history();
     database(&first)
@@ -161,6 +176,42 @@ fn a_forged_signature_is_found() {
         )
         .unwrap();
     assert!(broken(&env)[0].contains("signed head 1"));
+}
+
+#[test]
+fn entries_after_the_last_signed_head_are_reported() {
+    let env = history();
+    assert_eq!(env.whole()["tail_signed"], true);
+    let connection = database(&env);
+    let (last, previous) = connection
+        .query_row(
+            "SELECT seq, hash FROM audit_entries ORDER BY seq DESC LIMIT 1",
+            [],
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, [u8; 32]>(1)?)),
+        )
+        .unwrap();
+    // What follows the chain can be appended without the key.
+    let seq = last + 1;
+    let body = r#"{"at":5,"kind":"forged"}"#;
+    let mut hash = Sha256::new();
+    hash.update(previous);
+    hash.update(4_u64.to_be_bytes());
+    hash.update("main");
+    hash.update(seq.to_be_bytes());
+    hash.update(Sha256::digest(body));
+    let hash: [u8; 32] = hash.finalize().into();
+    connection
+        .execute(
+            "INSERT INTO audit_entries (seq, chain, hash, at, kind, body)
+             VALUES (?1, 'main', ?2, 5, 'forged', ?3)",
+            params![seq, hash, body],
+        )
+        .unwrap();
+    let found = env.whole();
+    assert_eq!(found["rows"], seq);
+    assert_eq!(found["tail_signed"], false);
+    let people = env.run(&["audit", "verify"]).exits(0);
+    assert!(people.err.contains("not signed yet"), "{people:?}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! A document is edited: shown, agreed to, made, taken back.
 
-use std::fs;
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, chown},
+};
 
 use serde_json::{Value, json};
 
@@ -99,6 +102,40 @@ fn a_disk_without_room_leaves_the_old_text_and_nothing_else() {
     assert!(failed.err.ends_with(&left), "{failed:?}");
     assert_eq!(guide(&env), GUIDE);
     env.whole();
+}
+
+/// Without the capability `CAP_LEASE`, the kernel tells only the owner of a file whether a program
+/// has it open for writing.
+#[test]
+fn an_edit_of_a_file_of_another_user_says_that_nobody_can_know_who_writes_it() {
+    let env = office();
+    let path = env.path("docs/guide.md");
+    let own = fs::metadata(&path).unwrap().uid();
+    if !cfg!(target_os = "linux") || chown(&path, Some(own + 1), None).is_err() {
+        eprintln!("skipped: only root on Linux has files of two users");
+        return;
+    }
+    let token = env.approver();
+    let edit = proposed(&env, "First", "1st");
+    let made = |tool: &str| {
+        let refused = env.call(tool, &edit, &[]).exits(3).json();
+        let id = approval_id(&refused);
+        env.run(&["approvals", "approve", &id, "--token", &token])
+            .exits(0);
+        let program = env!("CARGO_BIN_EXE_tollgate");
+        let words = ["--bounding-set=-lease", "--", program, "call", tool];
+        let words = [&words[..], &["--args", &edit, "--json"]].concat();
+        let ran = Ran::from(env.other("setpriv", &words).output().unwrap());
+        let answer = ran.exits(0).json();
+        assert_eq!(answer["data"]["changed"], true, "{answer:#}");
+        answer["data"]["exclusive"].clone()
+    };
+    assert_eq!(made("docs.apply_edit"), false);
+    assert_eq!(guide(&env), GUIDE.replace("First", "1st"));
+    assert_eq!(fs::metadata(&path).unwrap().uid(), own + 1);
+    chown(&path, Some(own), None).unwrap();
+    assert_eq!(made("docs.revert"), true);
+    assert_eq!(guide(&env), GUIDE);
 }
 
 #[test]

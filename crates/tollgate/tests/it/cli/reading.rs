@@ -11,7 +11,7 @@ fn width(line: &str) -> usize {
 }
 
 /// Commands that print tables, names and values, or texts.
-const SHOWN: [&[&str]; 12] = [
+const SHOWN: [&[&str]; 14] = [
     &["tools", "list"],
     &["tools", "search", "compare two products"],
     &["tools", "show", "keepa.products_get"],
@@ -19,11 +19,27 @@ const SHOWN: [&[&str]; 12] = [
     &["audit", "list"],
     &["audit", "show", "1"],
     &["doctor"],
-    &["templates", "list"],
+    &["runs", "templates", "list"],
     &["skills", "list"],
-    &["session", "--all"],
+    &["session", "list"],
     &["review", "list"],
     &["call", "text.stats", "--args", r#"{"text":"hello"}"#],
+    &[
+        "keepa",
+        "products",
+        "get",
+        "B0KETTLE01",
+        "--fixture",
+        "product_kettle.json",
+    ],
+    &[
+        "keepa",
+        "categories",
+        "search",
+        "kettles",
+        "--fixture",
+        "category_search.json",
+    ],
 ];
 
 #[test]

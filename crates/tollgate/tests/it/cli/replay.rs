@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{TestEnv, approval_id};
+use crate::{
+    support::{TestEnv, approval_id},
+    upstream::web::{Then, Web},
+};
 
 const STATS: (&str, &str) = ("text.stats", r#"{"text":"hello"}"#);
 
@@ -173,19 +176,37 @@ fn a_live_replay_says_what_to_approve_and_how() {
     assert_eq!(live.json()["steps"][0]["again"]["same"], true);
 }
 
+/// A service that has a list of best sellers, always the same.
+fn keepa() -> Web {
+    let answer = json!({
+        "tokensLeft": 450, "tokensConsumed": 50, "refillRate": 5, "refillIn": 1000,
+        "bestSellersList": {"domainId": 1, "categoryId": 1_055_398, "asinList": ["B0KETTLE01"]},
+    });
+    Web::start(move |_| Then::json(200, &answer))
+}
+
 #[test]
 fn a_live_replay_accepts_a_cost_when_it_is_told_to() {
-    let env = TestEnv::new();
-    let call = json!({"category": "1055398", "domain": "US", "limit": 5, "yes": true, "fixture": "bestsellers.json"});
-    let bought = env.call("keepa.categories_products", &call.to_string(), &[]);
+    let keepa = keepa();
+    let mut env = TestEnv::with_config(&format!(
+        "[keepa]\nbase_url = \"http://127.0.0.1:{}\"\nkey = \"env:MY_KEEPA_KEY\"\n",
+        keepa.port
+    ));
+    env.set("MY_KEEPA_KEY", &"k3yk".repeat(16));
+    let paid = || keepa.got.lock().unwrap().len();
+    // What was accepted once is no argument of the call, and no answer that was kept is used.
+    let call = json!({"category": "1055398", "no_cache": true}).to_string();
+    env.call("keepa.categories_products", &call, &[]).exits(3);
+    let bought = env.call("keepa.categories_products", &call, &["--yes"]);
     let call = id(&bought.exits(0).json(), "call_id");
-    for (words, code) in [
-        (&["replay", &call, "--live"][..], 0),
-        (&["replay", &call, "--live", "--yes"], 0),
-        (&["replay", &call, "--yes"], 2),
-    ] {
-        env.run(words).exits(code);
-    }
+    assert_eq!(paid(), 1);
+    let asked = env.run(&["audit", "replay", &call, "--live"]).exits(3);
+    assert!(asked.err.contains("--yes"), "{asked:?}");
+    env.run(&["audit", "replay", &call, "--yes"]).exits(2);
+    assert_eq!(paid(), 1, "nothing was bought again");
+    env.run(&["audit", "replay", &call, "--live", "--yes"])
+        .exits(0);
+    assert_eq!(paid(), 2);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a project's own `tollgate.toml` may do before and after it is trusted.
 
-use crate::support::TestEnv;
+use crate::support::{TestEnv, at_a_terminal};
 
 const PROJECT: &str = "[limits]\nsession_tokens = 500\n\
                        [policy]\nfiles = [\"mine.cedar\"]\n\
@@ -44,7 +44,7 @@ fn an_untrusted_project_only_narrows_and_says_what_it_could_not_do() {
 #[test]
 fn a_trusted_project_is_used_whole_but_its_rules_still_only_forbid() {
     let env = project();
-    env.run(&["trust", "."]).exits(0);
+    env.trust();
     assert_eq!(env.run(&["trust", "--status"]).exits(0).out, "trusted\n");
     let called = env.call("session.info", "{}", &[]).exits(0);
     assert_eq!(called.json()["data"]["limit"], 500);
@@ -55,7 +55,7 @@ fn a_trusted_project_is_used_whole_but_its_rules_still_only_forbid() {
         "project/mine.cedar",
         r#"@id("project.yes") permit (principal, action, resource);"#,
     );
-    env.run(&["trust", "."]).exits(0);
+    env.trust();
     let refused = env.run(&["policy", "check"]).exits(2);
     assert!(refused.err.contains("project.yes"), "{}", refused.err);
 }
@@ -64,7 +64,7 @@ fn a_trusted_project_is_used_whole_but_its_rules_still_only_forbid() {
 fn a_changed_file_is_untrusted_again() {
     for file in ["project/tollgate.toml", "project/mine.cedar"] {
         let env = project();
-        env.run(&["trust", "."]).exits(0);
+        env.trust();
         let text = std::fs::read_to_string(env.path(file)).unwrap();
         let comment = if file.ends_with("toml") {
             "# more"
@@ -79,7 +79,7 @@ fn a_changed_file_is_untrusted_again() {
             "{}",
             called.err
         );
-        env.run(&["trust", "."]).exits(0);
+        env.trust();
         assert!(offers_prices(&env), "{file}");
     }
 }
@@ -87,7 +87,7 @@ fn a_changed_file_is_untrusted_again() {
 #[test]
 fn trust_is_taken_back() {
     let env = project();
-    env.run(&["trust", "."]).exits(0);
+    env.trust();
     let removed = env.run(&["trust", "--remove", "."]).exits(0);
     assert_eq!(removed.out, "no longer trusted\n");
     assert!(!offers_prices(&env));
@@ -96,6 +96,31 @@ fn trust_is_taken_back() {
         .exits(0)
         .json();
     assert_eq!(again["standing"], "it was not trusted");
+}
+
+#[test]
+fn only_a_human_at_a_terminal_trusts_a_project() {
+    let env = project();
+    let mut alone = env.other("setsid", &["--wait", env!("CARGO_BIN_EXE_tollgate")]);
+    let output = alone.args(["trust", "."]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let left = at_a_terminal(&env, &["trust", "."], |code| format!("{code}x"));
+    assert_eq!(left.ran.code, 1, "{left:?}");
+    let status = env.run(&["trust", "--status"]).exits(0).out;
+    assert!(status.contains("not trusted"), "{status}");
+
+    let seen = at_a_terminal(&env, &["trust", "."], str::to_owned);
+    assert_eq!(seen.ran.code, 0, "{seen:?}");
+    for shown in [
+        "TRUST A PROJECT",
+        "limits.session_tokens = 500",
+        "providers.stub.tools = [\"prices.lookup\"]",
+    ] {
+        assert!(seen.shown.contains(shown), "{}", seen.shown);
+    }
+    let mut alone = env.other("setsid", &["--wait", env!("CARGO_BIN_EXE_tollgate")]);
+    let removed = alone.args(["trust", "--remove", "."]).output().unwrap();
+    assert_eq!(removed.status.code(), Some(0));
 }
 
 #[test]

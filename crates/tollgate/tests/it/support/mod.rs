@@ -199,6 +199,13 @@ impl TestEnv {
         made.ran.exits(0)
     }
 
+    /// Trusts the project's folder; a human types the code.
+    #[track_caller]
+    pub(crate) fn trust(&self) {
+        let trusted = at_a_terminal(self, &["trust", "."], str::to_owned);
+        trusted.ran.exits(0);
+    }
+
     /// The chain's state; fails the test unless it is whole.
     #[track_caller]
     pub(crate) fn whole(&self) -> Value {

@@ -232,7 +232,7 @@ fn a_project_starts_nothing_until_it_is_trusted() {
     let ran = env.run(&["tools", "list", "--json"]).exits(0);
     assert!(!ran.out.contains("mcp.theirs"));
     assert!(ran.err.contains("mcp.servers"), "{}", ran.err);
-    env.run(&["trust", "."]).exits(0);
+    env.trust();
     assert!(listed(&env).contains("mcp.theirs.echo"));
 }
 

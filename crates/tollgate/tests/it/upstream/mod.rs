@@ -90,6 +90,11 @@ impl Session {
     }
 
     pub(crate) fn begin_with(env: &TestEnv, arguments: &[&str]) -> Self {
+        Self::begin_as(env, arguments, "test")
+    }
+
+    /// The same of a client with this name.
+    pub(crate) fn begin_as(env: &TestEnv, arguments: &[&str], client: &str) -> Self {
         let mut child = env.start(arguments);
         let mut session = Self {
             input: child.stdin.take().unwrap(),
@@ -101,7 +106,7 @@ impl Session {
         session.ask(
             "initialize",
             json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
-                   "clientInfo": {"name": "test", "version": "1"}}),
+                   "clientInfo": {"name": client, "version": "1"}}),
         );
         session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         session

@@ -1,9 +1,12 @@
 //! What lets a server's tools run without a human, and what lists say about it.
 
+use std::io::{BufRead, BufReader};
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::section;
-use crate::support::TestEnv;
+use crate::support::{Ran, TestEnv};
 
 const BLANKET: &str = "@id(\"all\")\npermit (principal, action == Action::\"call\", resource);\n";
 const LINE: &str = "@lifts(\"human\")";
@@ -28,6 +31,21 @@ fn listed(env: &TestEnv, tool: &str) -> Value {
     found.next().unwrap().clone()
 }
 
+const FRONT_ENDS: [&str; 3] = ["mcp", "jsonl", "serve"];
+
+/// What a front end writes on stderr from its start to its end.
+fn complaints(env: &TestEnv, front_end: &str) -> String {
+    if front_end != "serve" {
+        return env.run(&[front_end]).exits(0).err;
+    }
+    let mut child = env.start(&["serve", "--port", "0"]);
+    // Its first line is its address; it has started by then.
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut String::new()).unwrap();
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    Ran::from(child.wait_with_output().unwrap()).exits(0).err
+}
+
 #[test]
 fn a_blanket_permit_no_longer_lifts_the_human_and_is_named_with_the_rule_to_add() {
     let env = with_rules(BLANKET, "");
@@ -38,8 +56,8 @@ fn a_blanket_permit_no_longer_lifts_the_human_and_is_named_with_the_rule_to_add(
     let line = "@id(\"all.mcp_s\") @lifts(\"human\") permit (principal, action == Action::\"call\", resource) when { resource.provider == \"mcp_s\" };";
     assert!(said.contains(line), "{said}");
 
-    for front_end in ["mcp", "jsonl"] {
-        let complaints = env.run(&[front_end]).exits(0).err;
+    for front_end in FRONT_ENDS {
+        let complaints = complaints(&env, front_end);
         assert!(
             complaints.contains("own.cedar:1: the permit `all`"),
             "{front_end}: {complaints}"
@@ -50,8 +68,8 @@ fn a_blanket_permit_no_longer_lifts_the_human_and_is_named_with_the_rule_to_add(
         "[log]\nfile = \"log.jsonl\"\n{}",
         section("s", "legacy", "")
     ));
-    for front_end in ["mcp", "jsonl"] {
-        let complaints = env.run(&[front_end]).exits(0).err;
+    for front_end in FRONT_ENDS {
+        let complaints = complaints(&env, front_end);
         assert!(
             !complaints.contains("the permit"),
             "it is in the log: {complaints}"

@@ -95,6 +95,19 @@ fn check(error: &Value, code: &str, facts: &[&str]) {
     }
 }
 
+/// A call that started a run answers the run that a look-up gives, and both as text, too.
+#[track_caller]
+fn is_the_run(answer: &Value, looked_up: &Value) {
+    let run = &answer["structuredContent"];
+    assert!(run["runId"].is_string(), "{answer:#}");
+    assert_eq!(*run, looked_up["structuredContent"]);
+    for one in [answer, looked_up] {
+        let text = one["content"][0]["text"].as_str().unwrap();
+        let text: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(text, *run, "{one:#}");
+    }
+}
+
 /// One user at work, and what the calls of a test need.
 struct Desk {
     env: TestEnv,
@@ -108,10 +121,10 @@ impl Desk {
         self.client.call("run_task_template", args)
     }
 
-    /// Makes the call that ends with this code.
+    /// Makes the call that ends with this code; gives its answer.
     fn provoked(&mut self, code: &str) -> Value {
         let sync = || json!({"mode": "sync"});
-        let answer = match code {
+        match code {
             "TEMPLATE_NOT_FOUND" => self.run("none", sync()),
             "TEMPLATE_VERSION_UNSUPPORTED" => {
                 let args = json!({"templateId": "plain", "templateVersion": "9.9.9"});
@@ -153,8 +166,7 @@ impl Desk {
                 self.client.call("get_artifact", args)
             }
             other => panic!("nobody knows how to come to {other}"),
-        };
-        failed(&answer)
+        }
     }
 
     /// What whoever waits for a run is told when somebody else calls it off.
@@ -186,8 +198,10 @@ fn every_code_of_runs_has_a_hint_and_facts() {
     let (env, held) = office(READS, SLOW);
     let client = Stdio::modern(&env, &[]);
     let mut desk = Desk { env, held, client };
+    let mut started = Vec::new();
     for (code, facts) in OF_RUNS {
-        let error = desk.provoked(code);
+        let answer = desk.provoked(code);
+        let error = failed(&answer);
         check(&error, code, facts);
         // A run that is over says the same to whoever looks at it later.
         let Some(run) = error["details"]["runId"].as_str() else {
@@ -199,8 +213,12 @@ fn every_code_of_runs_has_a_hint_and_facts() {
             check(kept, code, facts);
             let said = kept["error"].as_str().unwrap_or_default();
             assert!(!said.is_empty(), "{kept:#}");
+            is_the_run(&answer, &seen);
+            started.push(code);
         }
     }
+    let ended = ["RUN_TIMEOUT", "RUN_CANCELED", "STEP_EXECUTION_FAILED"];
+    assert_eq!(started, ended, "the runs that were started and failed");
     desk.env.whole();
 }
 

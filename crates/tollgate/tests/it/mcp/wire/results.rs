@@ -238,6 +238,27 @@ fn earlier_refusals_take_no_room_in_the_text_of_an_answer() {
 }
 
 #[test]
+fn commands_of_a_service_say_which_transport_a_call_came_by_and_whether_it_was_kept() {
+    let env = TestEnv::new();
+    let (tool, arguments) = (
+        "keepa.products_get",
+        json!({"asin": "B0KETTLE01", "fixture": "product_kettle.json"}),
+    );
+    let mut client = Stdio::modern(&env, &[]);
+    let gate = Gate::open(&env);
+    for is_kept in [false, true] {
+        for (done, transport) in [
+            (client.call(tool, arguments.clone()), "stdio"),
+            (gate.call(tool, arguments.clone()), "http"),
+        ] {
+            let mcp = &done["structuredContent"]["data"]["provenance"]["mcp"];
+            assert_eq!(mcp["transport"], transport, "{done:#}");
+            assert_eq!(mcp["cache_hit"], is_kept, "{transport}: {done:#}");
+        }
+    }
+}
+
+#[test]
 fn the_call_by_name_promises_nothing_of_what_it_returns() {
     let env = TestEnv::new();
     let mut client = Stdio::modern(&env, &[]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::World;
+use super::world::{ROOTS, World};
 
 /// What a cell is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,11 +17,13 @@ pub(super) enum Scenario {
     Elicitation,
     Roots,
     Cancel,
+    /// The server breaks the schema that it lists.
+    Violation,
 }
 
 impl Scenario {
     /// The columns of the table.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Success,
         Self::Error,
         Self::Refusal,
@@ -32,6 +34,7 @@ impl Scenario {
         Self::Elicitation,
         Self::Roots,
         Self::Cancel,
+        Self::Violation,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -46,6 +49,7 @@ impl Scenario {
             Self::Elicitation => "elicitation",
             Self::Roots => "roots",
             Self::Cancel => "cancel",
+            Self::Violation => "violation",
         }
     }
 }
@@ -59,21 +63,35 @@ pub(super) struct Cell {
     pub(super) through: bool,
     pub(super) tool: String,
     pub(super) arguments: Value,
-    /// What stands in the text of the answer.
+    /// What stands in the text of the answer, or in what a client reports.
     pub(super) says: String,
 }
 
+/// The server that a client reaches without the gateway.
+const CONTROL: &str = "breaks.py";
+
 impl Cell {
+    /// How its tool is reached.
+    pub(super) fn way(&self) -> &'static str {
+        if self.server == CONTROL {
+            "direct"
+        } else if self.through {
+            "tools.call"
+        } else {
+            "listed"
+        }
+    }
+
     pub(super) fn id(&self) -> String {
-        let way = if self.through { "tools.call" } else { "listed" };
-        format!("{} {} {way}", self.server, self.scenario.name())
+        format!("{} {} {}", self.server, self.scenario.name(), self.way())
     }
 
     /// The cell as the scripts of the clients take it.
-    pub(super) fn for_script(&self) -> Value {
+    pub(super) fn for_script(&self, world: &World) -> Value {
+        let is_cancelled = self.scenario == Scenario::Cancel;
         json!({
             "id": self.id(), "tool": self.tool, "arguments": self.arguments,
-            "through": self.through, "cancel": self.scenario == Scenario::Cancel,
+            "through": self.through, "cancel": is_cancelled.then(|| world.copy()),
             "read": self.scenario == Scenario::Large,
         })
     }
@@ -106,16 +124,42 @@ pub(super) fn plan(world: &World) -> Vec<Cell> {
         "",
     ));
     let both = |(server, scenario, tool, arguments, says): Row| {
-        [false, true].map(|through| Cell {
-            server,
-            scenario,
-            through,
-            tool: format!("mcp.{server}.{tool}"),
-            arguments: arguments.clone(),
-            says: says.to_owned(),
+        [false, true].map(|through| {
+            // It asks for the roots once and remembers them, so each way has a process of its own.
+            let process = if scenario == Scenario::Roots {
+                ROOTS[usize::from(through)]
+            } else {
+                server
+            };
+            Cell {
+                server,
+                scenario,
+                through,
+                tool: format!("mcp.{process}.{tool}"),
+                arguments: arguments.clone(),
+                says: says.to_owned(),
+            }
         })
     };
     rows.into_iter().flat_map(both).collect()
+}
+
+/// Whether a client validates at all. One tool of a server without the gateway keeps to the
+/// schema of its answers; of the other, a client has to say what breaks it.
+pub(super) fn control() -> Vec<Cell> {
+    let of = [
+        (Scenario::Success, "keeps", "\"n\": 5"),
+        (Scenario::Violation, "breaks", "integer"),
+    ];
+    let cell = |(scenario, tool, says): (Scenario, &str, &str)| Cell {
+        server: CONTROL,
+        scenario,
+        through: false,
+        tool: tool.to_owned(),
+        arguments: json!({}),
+        says: says.to_owned(),
+    };
+    of.into_iter().map(cell).collect()
 }
 
 type Row = (&'static str, Scenario, &'static str, Value, &'static str);

@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
 use super::{
+    Target,
     cells::{Cell, Scenario},
     world::{OFFERS, World},
 };
@@ -20,16 +21,30 @@ const BESIDE: usize = 2;
 struct Inspector<'w> {
     world: &'w World,
     era: &'w str,
-    url: String,
+    /// What leads to the server.
+    server: Vec<String>,
 }
 
-/// Makes the cells of a plan, those that are cancelled after all others.
+/// Makes the cells of a plan, those that are cancelled after all others. Gives the version it was
+/// told to speak as well: the command line takes no other one.
 pub(super) fn drive(
     world: &World,
     plan: &[Cell],
-    era: &str,
-    version: &str,
+    target: Target,
+    (era, version): (&str, &str),
 ) -> (String, Vec<Value>) {
+    let saw = match target {
+        Target::Gateway => drive_gateway(world, plan, era),
+        Target::Control => {
+            let server = target.command();
+            let inspector = Inspector { world, era, server };
+            plan.iter().map(|cell| inspector.make(cell)).collect()
+        }
+    };
+    (version.to_owned(), saw)
+}
+
+fn drive_gateway(world: &World, plan: &[Cell], era: &str) -> Vec<Value> {
     let mut tools: BTreeSet<&str> = plan.iter().map(|cell| cell.tool.as_str()).collect();
     tools.insert("tools.call");
     let tools: Vec<&str> = tools.into_iter().collect();
@@ -40,7 +55,7 @@ pub(super) fn drive(
     let inspector = Inspector {
         world,
         era,
-        url: served.url.clone(),
+        server: vec![served.url.clone()],
     };
     inspector.until_listed(plan);
     let is_cancelled = |cell: &&Cell| cell.scenario == Scenario::Cancel;
@@ -63,8 +78,7 @@ pub(super) fn drive(
     for cell in plan.iter().filter(is_cancelled) {
         saw.push(inspector.leave(cell, plan));
     }
-    // The command line takes no other version than the one it was told to.
-    (version.to_owned(), saw)
+    saw
 }
 
 impl Inspector<'_> {
@@ -77,7 +91,8 @@ impl Inspector<'_> {
         all.extend(["--metadata", "tollgate/session=matrix"]);
         all.extend(["--format", "json", "-q", "--method"]);
         all.extend(words);
-        all.extend(["--", &self.url]);
+        all.push("--");
+        all.extend(self.server.iter().map(String::as_str));
         let node = peers.path("node_modules/node/bin/node");
         let mut command = self.world.env.other(&node, &all);
         command.process_group(0).spawn().unwrap()

@@ -10,7 +10,12 @@ const TEXT_LIMIT: usize = 32 << 10;
 type Judged = Result<(), String>;
 
 pub(super) fn judge(cell: &Cell, saw: &Value) -> Judged {
-    if let Some(thrown) = saw["thrown"].as_str() {
+    let thrown = saw["thrown"].as_str();
+    if cell.scenario == Scenario::Violation {
+        let is_reported = thrown.is_some_and(|thrown| thrown.contains(&cell.says));
+        return is(is_reported, "the client does not validate answers", saw);
+    }
+    if let Some(thrown) = thrown {
         return Err(format!("the client threw {thrown}"));
     }
     if cell.scenario == Scenario::Cancel {
@@ -33,9 +38,8 @@ pub(super) fn judge(cell: &Cell, saw: &Value) -> Judged {
         Scenario::Progress => progress(saw),
         Scenario::Sampling => is(asked(saw, "sampling"), "it was not asked", saw),
         Scenario::Elicitation => is(asked(saw, "elicitation"), "it was not asked", saw),
-        // The server asks once and remembers.
-        Scenario::Roots => is(asked(saw, "roots") || cell.through, "it was not asked", saw),
-        Scenario::Success | Scenario::Error | Scenario::Cancel => Ok(()),
+        Scenario::Roots => is(asked(saw, "roots"), "it was not asked", saw),
+        Scenario::Success | Scenario::Error | Scenario::Cancel | Scenario::Violation => Ok(()),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A cell is one scenario of one server, made by one client either by the name that the tool is
 //! listed under or through `tools.call`. Invariant: every cell of the plan ran, or [`LACKS`] says
-//! what that client does not have; the cells are printed as a table.
+//! what that client does not have; the cells are printed as a table. That a client validates is
+//! shown by a server that breaks its own schema and that it reaches without the gateway.
 
 mod cells;
 mod inspector;
@@ -12,7 +13,7 @@ mod world;
 
 use std::collections::BTreeMap;
 
-use cells::{Cell, Scenario, plan};
+use cells::{Cell, Scenario, control, plan};
 use serde_json::{Value, json};
 use world::World;
 
@@ -79,8 +80,8 @@ const LEGACY: &str = "2025-11-25";
 
 #[test]
 fn python_sdk_speaks_2026_07_28() {
-    drives(Client::Python, MODERN, |world, plan| {
-        scripted(world, plan, |peers, words| {
+    drives(Client::Python, MODERN, |world, plan, target| {
+        scripted(world, plan, target, |peers, words| {
             let words: Vec<&str> = [&["auto"], words].concat();
             peers.python(&world.env, &script("cells.py"), &words)
         })
@@ -89,8 +90,8 @@ fn python_sdk_speaks_2026_07_28() {
 
 #[test]
 fn python_sdk_speaks_2025_11_25() {
-    drives(Client::Python, LEGACY, |world, plan| {
-        scripted(world, plan, |peers, words| {
+    drives(Client::Python, LEGACY, |world, plan, target| {
+        scripted(world, plan, target, |peers, words| {
             let words: Vec<&str> = [&["legacy"], words].concat();
             peers.python(&world.env, &script("cells.py"), &words)
         })
@@ -109,21 +110,21 @@ fn typescript_sdk_v2_speaks_2026_07_28() {
 
 #[test]
 fn inspector_speaks_2026_07_28() {
-    drives(Client::Inspector, MODERN, |world, plan| {
-        inspector::drive(world, plan, "modern", MODERN)
+    drives(Client::Inspector, MODERN, |world, plan, target| {
+        inspector::drive(world, plan, target, ("modern", MODERN))
     });
 }
 
 #[test]
 fn inspector_speaks_2025_11_25() {
-    drives(Client::Inspector, LEGACY, |world, plan| {
-        inspector::drive(world, plan, "legacy", LEGACY)
+    drives(Client::Inspector, LEGACY, |world, plan, target| {
+        inspector::drive(world, plan, target, ("legacy", LEGACY))
     });
 }
 
 fn typescript(client: Client, library: &str, version: &str) {
-    drives(client, version, |world, plan| {
-        scripted(world, plan, |peers, words| {
+    drives(client, version, |world, plan, target| {
+        scripted(world, plan, target, |peers, words| {
             let folder = peers.path("");
             let words: Vec<&str> = [&[folder.as_str(), library], words].concat();
             peers.node(&world.env, &script("cells.mjs"), &words)
@@ -131,16 +132,40 @@ fn typescript(client: Client, library: &str, version: &str) {
     });
 }
 
-/// Has a script make the calls; it speaks to the gateway over stdio.
+/// Which server a client reaches.
+#[derive(Debug, Clone, Copy)]
+enum Target {
+    Gateway,
+    /// One that breaks the schema of its own answers.
+    Control,
+}
+
+impl Target {
+    /// What starts it on stdio.
+    fn command(self) -> Vec<String> {
+        let program = env!("CARGO_BIN_EXE_tollgate");
+        let words = match self {
+            Self::Gateway => [&[program, "mcp"][..], &world::OFFERS].concat(),
+            Self::Control => vec!["python3", "-I", "-S", BREAKS],
+        };
+        words.into_iter().map(str::to_owned).collect()
+    }
+}
+
+const BREAKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/breaks.py");
+
+/// Has a script make the calls; it speaks to the server over stdio.
 fn scripted(
     world: &World,
     plan: &[Cell],
+    target: Target,
     run: impl FnOnce(&Peers, &[&str]) -> Ran,
 ) -> (String, Vec<Value>) {
-    let plan: Vec<Value> = plan.iter().map(Cell::for_script).collect();
+    let plan: Vec<Value> = plan.iter().map(|cell| cell.for_script(world)).collect();
     let file = world.env.write("plan.json", json!(plan).to_string());
-    let mut words = vec![file.as_str(), env!("CARGO_BIN_EXE_tollgate"), "mcp"];
-    words.extend(world::OFFERS);
+    let server = target.command();
+    let mut words = vec![file.as_str()];
+    words.extend(server.iter().map(String::as_str));
     let ran = run(&world.peers, &words).exits(0);
     let mut lines = ran.out.lines().map(|line| {
         let parsed: Value = serde_json::from_str(line).unwrap();
@@ -155,21 +180,24 @@ fn scripted(
 fn drives(
     client: Client,
     version: &str,
-    drive: impl FnOnce(&World, &[Cell]) -> (String, Vec<Value>),
+    drive: impl Fn(&World, &[Cell], Target) -> (String, Vec<Value>),
 ) {
     let world = World::start();
-    let all = plan(&world);
-    let made: Vec<Cell> = all
+    let (planned, control) = (plan(&world), control());
+    let made: Vec<Cell> = planned
         .iter()
         .filter(|cell| client.lacks(version, cell.scenario).is_none())
         .cloned()
         .collect();
-    let (spoken, saw) = drive(&world, &made);
-    assert_eq!(spoken, version, "{}", client.title());
-    let mut seen: BTreeMap<String, Value> = saw
-        .into_iter()
-        .map(|saw| (saw["id"].as_str().unwrap().to_owned(), saw))
-        .collect();
+    let mut seen: BTreeMap<String, Value> = BTreeMap::new();
+    for (cells, target) in [(&made, Target::Gateway), (&control, Target::Control)] {
+        let (spoken, saw) = drive(&world, cells, target);
+        assert_eq!(spoken, version, "{} {target:?}", client.title());
+        for saw in saw {
+            seen.insert(saw["id"].as_str().unwrap().to_owned(), saw);
+        }
+    }
+    let all: Vec<Cell> = planned.into_iter().chain(control).collect();
     let verdicts: Vec<table::Verdict> = all
         .iter()
         .map(|cell| match client.lacks(version, cell.scenario) {

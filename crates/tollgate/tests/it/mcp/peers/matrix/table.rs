@@ -31,9 +31,9 @@ impl Verdict {
 
 /// A row for each server and way, a column for each scenario.
 pub(super) fn render(title: &str, cells: &[Cell], verdicts: &[Verdict]) -> String {
-    let mut rows: Vec<(&str, bool)> = Vec::new();
+    let mut rows: Vec<(&str, &str)> = Vec::new();
     for cell in cells {
-        let row = (cell.server, cell.through);
+        let row = (cell.server, cell.way());
         if !rows.contains(&row) {
             rows.push(row);
         }
@@ -42,13 +42,12 @@ pub(super) fn render(title: &str, cells: &[Cell], verdicts: &[Verdict]) -> Strin
     for scenario in Scenario::ALL {
         text.push_str(&format!("{:<13}", scenario.name()));
     }
-    for (server, through) in rows {
-        let way = if through { "tools.call" } else { "listed" };
+    for (server, way) in rows {
         text.push_str(&format!("\n  {server:<18}{way:<14}"));
         for scenario in Scenario::ALL {
             let word = cells.iter().zip(verdicts).find_map(|(cell, verdict)| {
-                let is_this = (cell.server, cell.through, cell.scenario);
-                (is_this == (server, through, scenario)).then(|| verdict.word())
+                let is_this = (cell.server, cell.way(), cell.scenario);
+                (is_this == (server, way, scenario)).then(|| verdict.word())
             });
             text.push_str(&format!("{:<13}", word.unwrap_or("")));
         }

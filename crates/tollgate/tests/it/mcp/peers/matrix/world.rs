@@ -17,8 +17,12 @@ use crate::{
 /// What the gateway lists: its own tools and those of the servers.
 pub(super) const OFFERS: [&str; 2] = ["--toolsets", "gate,mcp"];
 
-/// Reads and writes of this server are copied into files beside it.
-const COPIED: &str = r#"tee -a "$0.in" | "$@" | tee -a "$0.out""#;
+/// Copies what a server reads into a file.
+const COPIED: &str = r#"tee -a "$0" | "$@""#;
+
+/// Two more processes of the server `everything`, each for one call only. A question for roots of
+/// a process that has nothing else to do can belong to no other call.
+pub(super) const ROOTS: [&str; 2] = ["roots_listed", "roots_through"];
 
 /// Asks for a human at one address, because the server has one tool only.
 const PRIVATE: &str = r#"
@@ -71,7 +75,6 @@ impl World {
             self.peers.path(&package)
         };
         let python = |name: &str| self.peers.path(&format!("python/bin/{name}"));
-        let copy = self.copy("");
         let everything = package("everything");
         let playwright = self.peers.path("node_modules/@playwright/mcp/cli.js");
         let chromium = chromium();
@@ -87,7 +90,7 @@ impl World {
             section(
                 "everything",
                 "/bin/sh",
-                &["-c", COPIED, &copy, &node, &everything, "stdio"],
+                &["-c", COPIED, &self.copy(), &node, &everything, "stdio"],
                 "",
                 &[
                     ("get-env", "L2"),
@@ -141,21 +144,18 @@ impl World {
                 &[("browser_navigate", "L0"), ("browser_click", "L0")],
             ),
         ];
-        sections.concat()
+        let more = ROOTS.map(|name| section(name, &node, &[&everything, "stdio"], "", &[]));
+        sections.concat() + &more.concat()
     }
 
-    /// Where what a server read and wrote is copied to.
-    fn copy(&self, end: &str) -> String {
-        self.env
-            .path(&format!("wire{end}"))
-            .to_str()
-            .unwrap()
-            .to_owned()
+    /// Where what the server `everything` reads is copied to.
+    pub(super) fn copy(&self) -> String {
+        self.env.path("wire").to_str().unwrap().to_owned()
     }
 
-    /// The messages that the server `everything` read so far, or wrote.
-    fn copied(&self, end: &str) -> Vec<Value> {
-        let text = fs::read_to_string(self.copy(end)).unwrap_or_default();
+    /// The messages that it has read so far.
+    fn copied(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.copy()).unwrap_or_default();
         let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
         let lines = complete.lines();
         lines
@@ -170,41 +170,46 @@ impl World {
             return BTreeSet::new();
         };
         let arguments = &cancelled.arguments;
-        let read = self.copied(".in");
+        let read = self.copied();
         let calls = read
             .iter()
             .filter(|message| message["params"]["arguments"] == *arguments);
         calls.filter_map(|call| call["id"].as_u64()).collect()
     }
 
-    /// Which calls the server was told to stop.
-    pub(super) fn stopped(&self) -> BTreeSet<u64> {
-        let read = self.copied(".in");
-        let told = read
+    /// The ids of the requests that the server has been told to stop, as often as it was told.
+    fn stopped(&self) -> Vec<u64> {
+        let read = self.copied();
+        let cancelled = read
             .iter()
             .filter(|message| message["method"] == "notifications/cancelled");
-        told.filter_map(|message| message["params"]["requestId"].as_u64())
+        cancelled
+            .filter_map(|message| message["params"]["requestId"].as_u64())
             .collect()
     }
 
     /// Waits until the server was told to stop each long call that it was sent.
     pub(super) fn until_stopped(&self, plan: &[Cell]) {
         let calls = self.long_calls(plan);
-        while !calls.is_subset(&self.stopped()) {
+        loop {
+            let stopped = self.stopped();
+            if calls.iter().all(|call| stopped.contains(call)) {
+                return;
+            }
             thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// Waits until the server was told to stop each long call, and none of them was answered.
+    /// Waits until the server was told to stop each long call: once, and no other request.
     pub(super) fn was_told_to_stop(&self, plan: &[Cell]) {
         let cells = plan.iter().filter(|cell| cell.scenario == Scenario::Cancel);
         let calls = self.long_calls(plan);
         assert_eq!(calls.len(), cells.count(), "{calls:?}");
         self.until_stopped(plan);
-        let wrote = self.copied(".out");
-        let answers = wrote.iter().filter(|message| message["method"].is_null());
-        let answered: BTreeSet<u64> = answers.filter_map(|it| it["id"].as_u64()).collect();
-        assert!(answered.is_disjoint(&calls), "{calls:?} {answered:?}");
+        let mut stopped = self.stopped();
+        stopped.sort_unstable();
+        let calls: Vec<u64> = calls.into_iter().collect();
+        assert_eq!(stopped, calls, "the requests that were cancelled");
     }
 }
 

@@ -6,6 +6,7 @@ use super::list;
 use crate::{
     mcp::wire::peer::{Ask, Gate},
     support::{TestEnv, database},
+    upstream::with,
 };
 
 #[test]
@@ -75,6 +76,24 @@ fn figures_count_what_happened() {
         .lines()
         .filter(|line| line.starts_with("# TYPE "));
     assert!(types.count() >= 7);
+}
+
+#[test]
+fn figures_count_a_call_that_its_server_says_failed() {
+    let env = with("legacy", "");
+    // From now on its tools are known.
+    env.run(&["servers", "status"]).exits(0);
+    let gate = Gate::open(&env);
+    assert_eq!(gate.call("mcp.s.fails", json!({}))["isError"], true);
+    assert_ne!(gate.call("mcp.s.echo", json!({}))["isError"], true);
+    let figures = gate.ask(&Ask::new("GET", "/metrics")).has(200).body;
+    for line in [
+        "tollgate_call_errors_total{code=\"tool.provider.run.failed\"} 1",
+        "tollgate_requests_total{method=\"tools/call\",outcome=\"tool_error\"} 1",
+        "tollgate_requests_total{method=\"tools/call\",outcome=\"ok\"} 1",
+    ] {
+        assert!(figures.lines().any(|it| it == line), "{line}: {figures}");
+    }
 }
 
 #[test]

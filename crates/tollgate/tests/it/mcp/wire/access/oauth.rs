@@ -33,6 +33,7 @@ fn key() -> Ed25519KeyPair {
 }
 
 impl Issuer {
+    /// Nothing is said of callers without a token: an issuer alone turns them away.
     fn new(more: &str) -> Self {
         let env = TestEnv::new();
         let key = key();
@@ -40,7 +41,7 @@ impl Issuer {
             json!({"kty": "OKP", "crv": "Ed25519", "kid": "k1", "x": base64(key.public_key())});
         let file = env.write("jwks.json", json!({"keys": [jwk]}).to_string());
         env.configure(&format!(
-            "[serve]\nanonymous = false\n[serve.oauth]\nissuer = \"{ISSUER}\"\n\
+            "[serve.oauth]\nissuer = \"{ISSUER}\"\n\
              audience = \"{AUDIENCE}\"\njwks_file = \"{file}\"\n{more}"
         ));
         Self { env, key }
@@ -79,6 +80,20 @@ fn a_token_for_this_gate_works_and_says_who_calls() {
     let who = rows.last().unwrap()["principal"].as_str().unwrap();
     assert_eq!(who, format!("oauth:{ISSUER}#ada"));
     assert!(!rows.iter().any(|row| row.to_string().contains(&token)));
+}
+
+#[test]
+fn an_issuer_ends_calls_without_a_token_unless_the_operator_says_otherwise() {
+    let issuer = Issuer::new("");
+    let gate = Gate::open(&issuer.env);
+    gate.ask(&list()).has(401);
+    gate.ask(&Ask::call("time.now", json!({}))).has(401);
+    gate.result(&list().bearing(&issuer.token(json!({}))));
+    drop(gate);
+
+    let open = Issuer::new("[serve]\nanonymous = true\n");
+    let gate = Gate::open(&open.env);
+    gate.result(&list());
 }
 
 #[test]

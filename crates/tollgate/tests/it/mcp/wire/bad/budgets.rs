@@ -18,9 +18,13 @@ const FAST: &str =
     "[serve]\nanonymous = true\nburst = 1_000_000\nrequests_per_second = 1_000_000\n";
 
 fn in_session(name: &str, arguments: Value) -> Ask {
+    calling("text.stats", name, arguments)
+}
+
+fn calling(tool: &str, session: &str, arguments: Value) -> Ask {
     let mut meta = meta();
-    meta["tollgate/session"] = name.into();
-    let params = json!({"name": "text.stats", "arguments": arguments});
+    meta["tollgate/session"] = session.into();
+    let params = json!({"name": tool, "arguments": arguments});
     Ask::saying(&meta, "tools/call", params)
 }
 
@@ -157,4 +161,91 @@ fn bodies_for_replay_are_bounded_by_caller() {
     assert_eq!(endings("token:", true), 1);
     let left_out = rows.iter().find(|row| row["replayable"] == false).unwrap();
     assert_eq!(left_out["not_replayable"], "over_budget");
+}
+
+#[test]
+fn redacted_values_are_bounded_by_the_memory_they_take() {
+    let config = format!(
+        "{FAST}[limits]\nmemory_bytes = 8_388_608\nmemory_bytes_per_principal = 4_194_304\n"
+    );
+    let env = TestEnv::with_config(&config);
+    let token = bearer(&env, &[]);
+    let gate = Gate::open(&env);
+    let read = |session: &str, lines: usize| {
+        let address = |at: usize| format!("user{at}@example.com\n");
+        let text: String = (0..lines).map(address).collect();
+        let arguments = json!({"text": text, "count": 10_000});
+        calling("text.lines", session, arguments)
+    };
+    let fresh = |at: usize| read(&format!("s{at}"), 6000);
+    let before = resident(&gate);
+    let results = each(&gate, (0..60).map(fresh));
+    let (ok, refused): (Vec<_>, Vec<_>) =
+        results.iter().partition(|result| result["isError"] != true);
+    assert!((1..=3).contains(&ok.len()), "{}", ok.len());
+    for result in refused {
+        assert_eq!(error(result)["kind"], "overloaded", "{result}");
+        assert!(error(result)["retry_after_seconds"].as_u64() > Some(0));
+    }
+    assert!(figure(&gate, "tollgate_memory_bytes") <= 4_194_304);
+    let grown = resident(&gate).saturating_sub(before);
+    assert!(grown < 96 << 10, "{grown} KB");
+    // Others are unharmed, and so is whoever asks for nothing that has to be remembered.
+    let other = gate.result(&read("mine", 100).bearing(&token));
+    assert_ne!(other["isError"], true, "{other}");
+    assert_ne!(
+        each(
+            &gate,
+            [in_session("s0", json!({"text": "hello"}))].into_iter()
+        )[0]["isError"],
+        true
+    );
+    undisturbed(&gate);
+}
+
+#[test]
+fn approvals_that_wait_are_bounded_by_caller() {
+    let config = format!(
+        "{FAST}[limits]\npending_approvals = 40\npending_approvals_per_principal = 30\npending_approval_bytes_per_principal = 262_144\n[providers.stub]\ntools = [\"a.write\"]\nwrites = [\"a.write\"]\n"
+    );
+    let env = TestEnv::with_config(&config);
+    let token = bearer(&env, &[]);
+    let gate = Gate::open(&env);
+    let ask = |session: &str, arguments: Value| calling("a.write", session, arguments);
+    let large = "large words ".repeat(3000);
+    let shown = |at: usize| ask("large", json!({"text": format!("{at} {large}")}));
+    let kinds = |results: &[Value]| -> (usize, usize) {
+        let kind = |wanted: &str| {
+            let of = |result: &&Value| error(result)["kind"] == wanted;
+            results.iter().filter(of).count()
+        };
+        (kind("confirmation_required"), kind("overloaded"))
+    };
+    let results = each(&gate, (0..40).map(shown));
+    let (asked, refused) = kinds(&results);
+    assert!(asked < 10 && asked + refused == 40, "{asked} {refused}");
+    let results = each(&gate, (0..40).map(|at| ask("small", json!({"n": at}))));
+    let (more, refused) = kinds(&results);
+    assert!(
+        asked + more <= 30 && more + refused == 40,
+        "{more} {refused}"
+    );
+    let last = error(results.last().unwrap());
+    assert_eq!(last["kind"], "overloaded", "{last}");
+    assert!(last["retry_after_seconds"].as_u64() > Some(0), "{last}");
+    let advice = last["recovery_suggestion"].as_str().unwrap();
+    assert!(
+        advice.contains("human") && advice.contains("wait"),
+        "{advice}"
+    );
+    let rows: i64 = database(&env)
+        .query_row("SELECT sum(length(preview)) FROM approvals", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert!(rows <= 262_144, "{rows}");
+    // Others still ask, until all together are too many; and what was asked can be decided.
+    let other = gate.result(&ask("mine", json!({"n": 1})).bearing(&token));
+    assert_eq!(error(&other)["kind"], "confirmation_required", "{other}");
+    undisturbed(&gate);
 }

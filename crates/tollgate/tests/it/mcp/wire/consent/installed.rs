@@ -114,6 +114,45 @@ fn nobody_without_a_terminal_lets_dialogs_count() {
 }
 
 #[test]
+fn no_token_replaces_the_terminal() {
+    let mut env = TestEnv::with_config(STUBS);
+    let token = env.approver();
+    env.set("TOLLGATE_APPROVER_TOKEN", &token);
+    env.write("project/tollgate.toml", "[limits]\nsession_tokens = 5\n");
+    for words in [&INIT[..], &["trust", "."]] {
+        let mut alone = env.other("setsid", &["--wait", env!("CARGO_BIN_EXE_tollgate")]);
+        let output = alone.args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("at a terminal"), "{words:?}: {said}");
+    }
+    assert_eq!(installed(&env), None);
+    let status = env.run(&["trust", "--status"]).exits(0).out;
+    assert!(status.contains("not trusted"), "{status}");
+}
+
+#[test]
+fn no_program_lets_its_own_dialog_count() {
+    let mut env = TestEnv::with_config(STUBS);
+    env.write("project/tollgate.toml", "[consent]\ndialogs = \"stdio\"\n");
+    let mut alone = env.other("setsid", &["--wait", env!("CARGO_BIN_EXE_tollgate")]);
+    let output = alone.args(["trust", "."]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("at a terminal"), "{said}");
+
+    // A human who trusts the project does not say that either.
+    env.trust();
+    let mut client = Stdio::with_dialogs(&env);
+    waits(&client.result("tools/call", note("milk")));
+    assert_eq!(effects(&env), 0);
+
+    env.set("TOLLGATE_CONSENT_DIALOGS", "stdio");
+    let refused = env.run(&["mcp"]).exits(2);
+    assert!(refused.err.contains("may only narrow"), "{}", refused.err);
+}
+
+#[test]
 fn an_approver_token_is_made_by_a_human_at_a_terminal_only() {
     let mut env = TestEnv::with_config(STUBS);
     let create = ["token", "create", "--approver", "--quiet"];

@@ -78,6 +78,85 @@ fn what_lies_below_a_secret_name_is_looked_into() {
 }
 
 #[test]
+fn lists_below_a_secret_name_are_shown() {
+    let env = TestEnv::with_config(MAIL);
+    for token in [
+        json!([{"key": "bcc", "value": "eve@evil.example"}]),
+        json!(["bcc", "eve@evil.example"]),
+    ] {
+        let (shown, preview) = mail(&env, &json!({"to": "anna@example.com", "token": token}));
+        assert!(shown.contains("eve@evil.example"), "{shown}");
+        assert_eq!(preview["masked"], 0, "{preview}");
+    }
+}
+
+#[test]
+fn arguments_that_would_be_cut_off_are_refused_and_nobody_is_asked() {
+    let env = TestEnv::with_config(MAIL);
+    let many: serde_json::Map<String, Value> = (0..8_000)
+        .map(|n| (format!("field{n}"), json!("value")))
+        .collect();
+    let mut call = json!(many);
+    call["zzz_bcc"] = json!("eve@evil.example");
+    let path = env.write("many.json", call.to_string());
+    let ran = env.run(&["call", "mail.send", "--args", &format!("@{path}"), "--json"]);
+    assert_eq!(ran.json()["error"]["kind"], "cannot_be_shown", "{ran:?}");
+    let listed = env.run(&["approvals", "--json"]).exits(0).json();
+    assert_eq!(listed["approvals"], json!([]));
+}
+
+#[test]
+fn programs_in_files_and_on_standard_input_are_shown_in_full() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    let lines: String = (0..2_500)
+        .map(|n| format!("print({n:06}, 'row')\n"))
+        .collect();
+    let evil = format!("{lines}import shutil; shutil.rmtree('/')\n{lines}");
+    let files = json!({"files": [{"path": "a.py", "content": evil}]});
+    let (shown, preview) = seen(&env, "sandbox.write_files", &files);
+    assert!(shown.contains("shutil.rmtree('/')"), "{}", shown.len());
+    assert_eq!(preview["code"][0]["text"], evil.as_str());
+    assert_eq!(preview["hidden_characters"], 0, "{preview}");
+    let base64 = "cHJpbnQoMSkK".repeat(6_000);
+    for (tool, call) in [
+        (
+            "sandbox.write_files",
+            json!({"files": [{"path": "a.py", "base64": base64}]}),
+        ),
+        (
+            "sandbox.exec",
+            json!({"language": "python", "code": "exec(input())", "stdin": evil}),
+        ),
+    ] {
+        let (_, preview) = seen(&env, tool, &call);
+        assert_eq!(preview["hidden_characters"], 0, "{tool}");
+        let code = preview["code"].as_array().unwrap().last().unwrap();
+        assert!(code["text"].as_str().unwrap().len() >= 72_000, "{tool}");
+    }
+    // A run shows the code of its steps, whatever its template calls it.
+    let filler = "lorem ipsum ".repeat(3_000);
+    let inputs = json!({"language": "python", "code": "import a", "files": [
+        {"path": "a.py", "content": &evil[50_000..]}, {"path": "b.txt", "content": filler}]});
+    let run = json!({"templateId": "run_code_snippet", "inputs": inputs});
+    let (shown, preview) = seen(&env, "run_task_template", &run);
+    assert_ne!(preview["hidden_characters"], 0, "{preview}");
+    assert!(shown.contains("shutil.rmtree('/')"), "{}", shown.len());
+    let long = json!({"files": [{"path": "a.py", "content": evil.repeat(2)}]});
+    let path = env.write("long.json", long.to_string());
+    let ran = env.run(&[
+        "call",
+        "sandbox.write_files",
+        "--args",
+        &format!("@{path}"),
+        "--json",
+    ]);
+    assert_eq!(ran.json()["error"]["kind"], "cannot_be_shown", "{ran:?}");
+}
+
+#[test]
 fn the_refusal_shows_what_the_human_is_shown() {
     let env = TestEnv::with_config(MAIL);
     let call = json!({"to": "anna@example.com", "key": KEY});

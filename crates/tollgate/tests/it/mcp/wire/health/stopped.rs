@@ -1,4 +1,4 @@
-//! A process that was stopped while it held the writer lock.
+//! A process that was stopped while it held a lock of the state.
 
 use std::{
     io::{BufRead, BufReader},
@@ -28,7 +28,11 @@ struct Stopped(Child);
 
 impl Stopped {
     fn holding(env: &TestEnv) -> Self {
-        let lock = env.state_dir().join("write.lock");
+        Self::keeping(env, "write.lock")
+    }
+
+    fn keeping(env: &TestEnv, lock: &str) -> Self {
+        let lock = env.state_dir().join(lock);
         let mut child = env
             .other("python3", &["-c", HOLD, lock.to_str().unwrap()])
             .spawn()
@@ -118,5 +122,22 @@ fn a_gateway_is_not_ready_fails_fast_and_goes_on_afterwards() {
     until(|| gate.ask(&Ask::new("GET", "/readyz")).status == 200);
     gate.call("text.stats", json!({"text": "after"}));
     drop(gate);
+    env.whole();
+}
+
+#[test]
+fn a_command_does_not_wait_for_whoever_was_stopped_with_the_anchor() {
+    if !can_run() {
+        return;
+    }
+    let env = TestEnv::new();
+    env.ok("time.now", "{}");
+    let stopped = Stopped::keeping(&env, "anchor.lock");
+    let begun = Instant::now();
+    env.ok("text.stats", r#"{"text":"a"}"#);
+    assert!(begun.elapsed() < FAST, "{:?}", begun.elapsed());
+    drop(stopped);
+    // The next process anchors what that one could not.
+    env.ok("text.stats", r#"{"text":"b"}"#);
     env.whole();
 }

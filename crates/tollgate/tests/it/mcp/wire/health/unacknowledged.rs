@@ -55,6 +55,7 @@ fn reasons(found: &Value) -> Vec<&str> {
 #[test]
 fn a_used_approval_does_not_work_again_in_a_rolled_back_copy() {
     let env = TestEnv::with_config(WRITES);
+    let token = env.approver();
     let arguments = approved(&env, 1);
     copy(&env.state_dir(), &env.path("backup"));
     env.ok("a.write", &arguments);
@@ -76,6 +77,10 @@ fn a_used_approval_does_not_work_again_in_a_rolled_back_copy() {
     assert!(said.contains("tollgate state accept"), "{said}");
     // A pipe cannot accept it, nor can a token that lies in it.
     env.run(&["state", "accept"]).exits(2);
+    let mut bearer = env.other("setsid", &["--wait", env!("CARGO_BIN_EXE_tollgate")]);
+    bearer.args(["state", "accept"]);
+    let refused = bearer.env("TOLLGATE_APPROVER_TOKEN", token).output();
+    assert_eq!(refused.unwrap().status.code(), Some(2));
     env.run(&["state", "check"]).exits(1);
     accept(&env);
     env.run(&["state", "check"]).exits(0);
@@ -115,6 +120,48 @@ fn nothing_is_acknowledged_into_a_database_that_was_deleted() {
     );
     accept(&env);
     env.ok("a.write", &arguments);
+}
+
+#[test]
+fn nothing_is_acknowledged_into_a_database_that_was_truncated() {
+    let env = TestEnv::with_config(WRITES);
+    let arguments = approved(&env, 1);
+    let gate = Gate::open(&env);
+    gate.call("time.now", json!({}));
+    let database = fs::OpenOptions::new()
+        .write(true)
+        .open(env.state_dir().join("tollgate.db"));
+    database.unwrap().set_len(0).unwrap();
+    for number in 0..20 {
+        let error = failure(&gate.call("text.stats", json!({"text": format!("{number}")})));
+        let code = error["code"].as_str().unwrap();
+        assert!(code.starts_with("tool.gate.store."), "{error}");
+    }
+    let said = gate.ask(&Ask::new("GET", "/readyz")).has(503).body;
+    assert!(said.contains("truncated"), "{said}");
+    drop(gate);
+    // What is left of it is not what was acknowledged.
+    let error = env.call("a.write", &arguments, &[]).json()["error"].clone();
+    assert_ne!(error, Value::Null);
+    assert!(!env.run(&["state", "check"]).out.is_empty());
+}
+
+#[test]
+fn a_state_that_others_can_write_is_named_until_it_is_accepted() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let env = TestEnv::with_config(WRITES);
+    let arguments = approved(&env, 1);
+    fs::set_permissions(env.state_dir(), fs::Permissions::from_mode(0o777)).unwrap();
+    let error = env.call("a.write", &arguments, &[]).exits(1).json()["error"].clone();
+    assert_eq!(error["code"], REFUSED, "{error}");
+    let (status, said) = ready(&env);
+    assert!(
+        status == 503 && said.contains("folder of the state"),
+        "{said}"
+    );
+    accept(&env);
+    env.ok("a.write", &arguments);
+    assert_eq!(reasons(&env.whole()), ["writable"]);
 }
 
 #[test]
