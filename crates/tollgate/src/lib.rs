@@ -16,5 +16,6 @@ pub mod wire;
 mod keepa;
 mod keys;
 mod pages;
+mod reload;
 mod upstream;
 mod vault;

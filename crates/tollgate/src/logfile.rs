@@ -6,7 +6,7 @@
 use std::{
     fs::OpenOptions,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
     time::Duration,
@@ -30,7 +30,11 @@ pub struct LogFile {
     level: Level,
     desk: Arc<Desk>,
     writer: Option<JoinHandle<()>>,
+    /// The file, if it is one.
+    path: Option<PathBuf>,
 }
+
+type Output = Box<dyn Write + Send>;
 
 /// Where lines wait for the thread that writes them.
 #[derive(Default)]
@@ -43,6 +47,8 @@ struct Desk {
 #[derive(Default)]
 struct Waiting {
     lines: Vec<u8>,
+    /// Where lines go from now on.
+    next: Option<Output>,
     /// The thread sleeps until the first line.
     idle: bool,
     /// Lines are on their way to the target.
@@ -55,7 +61,7 @@ struct Waiting {
 impl LogFile {
     /// Opens the target; `None` if there is none.
     pub fn open(log: &Log) -> io::Result<Option<Self>> {
-        let output: Box<dyn Write + Send> = match &log.target {
+        let output: Output = match &log.target {
             LogTarget::Off => return Ok(None),
             LogTarget::Stderr => Box::new(io::stderr()),
             LogTarget::File(path) => Box::new(append_to(path)?),
@@ -65,11 +71,27 @@ impl LogFile {
         let writer = std::thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || drain(&taken, output))?;
+        let path = match &log.target {
+            LogTarget::File(path) => Some(path.clone()),
+            LogTarget::Off | LogTarget::Stderr => None,
+        };
         Ok(Some(Self {
             level: log.level,
             desk,
             writer: Some(writer),
+            path,
         }))
+    }
+
+    /// Opens the file anew, for whoever has moved it away; `false` if it is none. One that
+    /// cannot be opened leaves the lines where they went before.
+    pub fn reopen(&self) -> io::Result<bool> {
+        let Some(path) = &self.path else {
+            return Ok(false);
+        };
+        let output = Box::new(append_to(path)?);
+        self.desk.go_on_in(output);
+        Ok(true)
     }
 }
 
@@ -81,9 +103,9 @@ fn append_to(path: &Path) -> io::Result<std::fs::File> {
 }
 
 /// Writes whole batches; a target that fails loses lines, never calls.
-fn drain(desk: &Desk, mut output: Box<dyn Write + Send>) {
+fn drain(desk: &Desk, mut output: Output) {
     let mut lines = Vec::new();
-    while desk.take(&mut lines) {
+    while desk.take(&mut lines, &mut output) {
         if output
             .write_all(&lines)
             .and_then(|()| output.flush())
@@ -112,8 +134,13 @@ impl Desk {
         }
     }
 
+    /// Lines that wait, and those to come, go there.
+    fn go_on_in(&self, output: Output) {
+        self.waiting().next = Some(output);
+    }
+
     /// Waits for lines and then for company; `false` when no more will come.
-    fn take(&self, lines: &mut Vec<u8>) -> bool {
+    fn take(&self, lines: &mut Vec<u8>, output: &mut Output) -> bool {
         let mut waiting = self.waiting();
         waiting.writing = false;
         self.written.notify_all();
@@ -135,6 +162,9 @@ impl Desk {
             .wait_timeout_while(waiting, LINGER, alone)
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut waiting.lines, lines);
+        if let Some(next) = waiting.next.take() {
+            *output = next;
+        }
         waiting.writing = true;
         true
     }
@@ -267,6 +297,30 @@ mod tests {
             .map(|line| line["iteration"].as_u64().unwrap())
             .collect();
         assert_eq!(numbers, (0..5000).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn a_file_that_was_moved_away_is_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, moved) = (folder.path().join("gate.log"), folder.path().join("old"));
+        let log = LogFile::open(&Log {
+            target: LogTarget::File(path.clone()),
+            level: Level::Info,
+        });
+        let log = log.unwrap().unwrap();
+        let say = |message: &str| {
+            log.note(Level::Warn, "policy", "p", message);
+            log.flush();
+        };
+        say("first");
+        std::fs::rename(&path, &moved).unwrap();
+        say("second");
+        assert!(log.reopen().unwrap());
+        say("third");
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        assert_eq!(read(&moved).lines().count(), 2);
+        assert!(read(&path).contains("third"));
+        assert_eq!(read(&path).lines().count(), 1);
     }
 
     #[test]

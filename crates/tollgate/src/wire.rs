@@ -22,11 +22,12 @@ use tollgate_sanitize::Sanitizer;
 use tollgate_store::{FolderBlobs, OpenError, SqliteStore};
 
 use crate::{
-    config::{self, Config, Environment, Level, PolicyScope},
+    config::{self, Config, Environment, Level, PolicyFile, PolicyScope},
     keepa, keys,
     logfile::LogFile,
     pages::PAGES,
-    skills::{self, Book, Loaded},
+    reload::{PolicyFiles, Reload},
+    skills::{self, BaseRules, Book, Loaded},
     telemetry::Exporter,
     templates::BUILT_IN,
     upstream,
@@ -75,8 +76,8 @@ pub struct Wired {
     pub store: Arc<SqliteStore>,
     exporter: Option<Arc<Exporter>>,
     book: Arc<Book>,
-    /// The rules that are no skill's.
-    rules: Vec<Source>,
+    rules: BaseRules,
+    policy_files: PolicyFiles,
     log: Option<Arc<LogFile>>,
     cleaner: Cleaner,
 }
@@ -87,11 +88,6 @@ impl Wired {
         self.gateway.attend();
         self.watch_skills();
         self.note_templates();
-    }
-
-    /// Where notes about this process go.
-    pub fn log(&self) -> Option<Arc<LogFile>> {
-        self.log.clone()
     }
 
     /// Permits that do not suffice where they may be meant to, for the screen where there is no
@@ -126,8 +122,20 @@ impl Wired {
                 log.note(Level::Warn, "skills.problem", "skills", &message);
             }
         };
-        let rules = self.rules.clone();
+        let rules = Arc::clone(&self.rules);
         skills::watch(&self.gateway, Arc::clone(&self.book), rules, told);
+    }
+
+    /// Reads again what can be read again, for whoever hangs up.
+    pub(crate) fn reloading(&self) -> Reload {
+        Reload {
+            gateway: self.gateway.downgrade(),
+            book: Arc::clone(&self.book),
+            rules: Arc::clone(&self.rules),
+            files: self.policy_files.clone(),
+            log: self.log.clone(),
+            cleaner: self.cleaner.clone(),
+        }
     }
 
     /// Lets go of everything in order: providers, spans, then the state.
@@ -210,7 +218,8 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         store,
         exporter,
         book,
-        rules,
+        rules: Arc::new(tokio::sync::Mutex::new(rules)),
+        policy_files: PolicyFiles::new(config, environment),
         log,
         cleaner,
     })
@@ -392,8 +401,13 @@ pub fn policies(config: &Config) -> Result<Policies, WireError> {
 
 /// The shipped policy, then every file the configuration names.
 pub fn policy_sources(config: &Config) -> Result<Vec<Source>, WireError> {
+    sources_of(&config.policy)
+}
+
+/// The shipped policy, then these files.
+pub(crate) fn sources_of(files: &[PolicyFile]) -> Result<Vec<Source>, WireError> {
     let mut sources = vec![Source::shipped()];
-    for file in &config.policy {
+    for file in files {
         sources.push(Source {
             name: file.path.display().to_string(),
             text: read(&file.path)?,

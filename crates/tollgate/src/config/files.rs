@@ -41,10 +41,18 @@ pub fn project_file(environment: &Environment) -> Option<PathBuf> {
 
 /// The policies in the user's configuration folder, in the order of their names.
 pub fn user_policies(environment: &Environment) -> io::Result<Vec<PathBuf>> {
-    let Some(folder) = environment.config_dir().map(|dir| dir.join("policies")) else {
-        return Ok(Vec::new());
-    };
-    let entries = match std::fs::read_dir(&folder) {
+    let folder = policy_folder(environment);
+    folder.map_or_else(|| Ok(Vec::new()), |folder| policies_in(&folder))
+}
+
+/// Where the user's policies are.
+pub fn policy_folder(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.config_dir()?.join("policies"))
+}
+
+/// The policies in a folder, in the order of their names; none if there is no such folder.
+pub fn policies_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),

@@ -1,8 +1,6 @@
 //! When the operating system asks this process to end, and when it only hangs up.
 
-use std::sync::Arc;
-
-use crate::{config::Level, logfile::LogFile};
+use crate::reload::Reload;
 
 /// Resolves when the operating system asks this process to end.
 pub(crate) async fn stopped() {
@@ -19,27 +17,21 @@ pub(crate) async fn stopped() {
     drop(tokio::signal::ctrl_c().await);
 }
 
-/// Lets no hangup end this process, nor a call of it.
-///
-/// A configuration takes effect at the next start, and the log says so; files of skills are read
-/// again by themselves.
+/// Lets no hangup end this process, nor a call of it: it reads again what can be read again.
 #[cfg(unix)]
-pub(crate) fn ignore_hangups(log: Option<Arc<LogFile>>) {
+pub(crate) fn reload_on_hangup(reload: Reload) {
     use tokio::signal::unix::{SignalKind, signal};
     // Without a handler a hangup would end the process; a system that gives none has no hangup.
     let Ok(mut hangup) = signal(SignalKind::hangup()) else {
         return;
     };
     tokio::spawn(async move {
+        // The handler stays when the gateway is gone, so a process that ends is not cut short.
         while hangup.recv().await.is_some() {
-            if let Some(log) = &log {
-                let message = "SIGHUP: nothing was reloaded; a changed configuration takes effect \
-                               when the process is started again";
-                log.note(Level::Warn, "signal.hangup", "gateway", message);
-            }
+            reload.run().await;
         }
     });
 }
 
 #[cfg(not(unix))]
-pub(crate) fn ignore_hangups(_: Option<Arc<LogFile>>) {}
+pub(crate) fn reload_on_hangup(_: Reload) {}

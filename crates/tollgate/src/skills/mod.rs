@@ -77,6 +77,10 @@ fn disabled<'de, D: Deserializer<'de>>(
     })
 }
 
+/// The rules that are no skill's. Whoever puts rules in force holds them meanwhile, so that no
+/// older ones take the place of newer ones.
+pub type BaseRules = Arc<tokio::sync::Mutex<Vec<Source>>>;
+
 /// Skills, and the rules that go with them.
 pub struct Loaded {
     /// Every skill.
@@ -341,7 +345,7 @@ pub fn compiled(
 pub fn watch(
     gateway: &Gateway,
     book: Arc<Book>,
-    base: Vec<Source>,
+    base: BaseRules,
     told: impl Fn(&str) + Send + 'static,
 ) {
     let gateway = gateway.downgrade();
@@ -361,8 +365,9 @@ pub fn watch(
                 continue;
             }
             last = now;
-            let (reading, base) = (Arc::clone(&book), base.clone());
-            let read = tokio::task::spawn_blocking(move || compiled(reading.load(), &base));
+            let base = base.lock().await;
+            let (reading, rules) = (Arc::clone(&book), base.clone());
+            let read = tokio::task::spawn_blocking(move || compiled(reading.load(), &rules));
             match read.await {
                 Ok(Ok((skills, policies))) => gateway.replace_skills(skills, policies).await,
                 Ok(Err(error)) => told(&format!("the change is not in force: {error}")),

@@ -75,7 +75,7 @@ pub(crate) async fn run(args: &Jsonl, scene: &Scene<'_>) -> Result<Exit, Stop> {
     for permit in wired.unlogged_permits() {
         scene.console.note(&permit.to_string());
     }
-    signal::ignore_hangups(wired.log());
+    signal::reload_on_hangup(wired.reloading());
     wired.runs.work();
     let mut caller = Caller::local(principal(), &random_hex(8)?, Surface::Jsonl);
     caller.profile.clone_from(&scene.profile);

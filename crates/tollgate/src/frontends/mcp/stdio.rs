@@ -97,7 +97,7 @@ pub(crate) async fn run(
 ) -> Result<Exit, Stop> {
     let wired = scene.wire().await?;
     wired.attend();
-    signal::ignore_hangups(wired.log());
+    signal::reload_on_hangup(wired.reloading());
     for permit in wired.unlogged_permits() {
         scene.console.note(&permit.to_string());
     }

@@ -104,7 +104,7 @@ pub(crate) async fn serve(
     let wired = wire::wire(&config, &scene.environment).await?;
     wired.gateway.recover().await?;
     wired.attend();
-    signal::ignore_hangups(wired.log());
+    signal::reload_on_hangup(wired.reloading());
     for permit in wired.unlogged_permits() {
         scene.console.note(&permit.to_string());
     }
