@@ -11,7 +11,7 @@ use super::{
     files,
     keys::raw::RawConfig,
     layer::{self, Layer, Setting},
-    narrow::narrow,
+    narrow::{self, narrow},
     overrides::{self, Override},
     trust::{Project, Standing, TrustStore},
 };
@@ -66,7 +66,14 @@ impl Layers {
         };
         match named_file(environment, flags) {
             Some(file) if !file.exists() => errors.push(absent(&file, environment)),
-            Some(file) => layers.add_file(&file, SourceRole::Named, environment, errors),
+            Some(file) => {
+                layers.add_file(&file, SourceRole::Named, environment, errors);
+                // A file that a variable names is what the environment says.
+                if flags.config.is_none() {
+                    let wider = narrow::take_wider_dialogs(&Layer::default(), &mut layers.merged);
+                    errors.extend(wider.map(|it| wider_in_environment(it, environment)));
+                }
+            }
             None => layers.add_found(environment, errors),
         }
         match files::user_policies(environment) {
@@ -77,7 +84,9 @@ impl Layers {
                 errors.push(ConfigError::new(origin, format!("cannot be read: {error}")));
             }
         }
-        let variables = overrides::from_environment(environment, errors);
+        let mut variables = overrides::from_environment(environment, errors);
+        let wider = narrow::take_wider_dialogs(&layers.merged, &mut variables);
+        errors.extend(wider.map(|it| wider_in_environment(it, environment)));
         layers.merged.extend(variables);
         let flags = overrides::from_flags(&flags.overrides, environment, errors);
         layers.merged.extend(flags);
@@ -112,6 +121,14 @@ impl Layers {
             };
         let mut layer = project.layer;
         self.project_policies = layer.take(&["policy", "files"]);
+        if let Some(wider) = narrow::take_wider_dialogs(&self.merged, &mut layer) {
+            let (message, hint) = narrow::wider_dialogs(&wider, "a project", environment);
+            self.notices.push(Notice {
+                origin: wider.origin,
+                key: Some(narrow::DIALOGS.join(".")),
+                message: format!("ignored: {message}; {hint}"),
+            });
+        }
         let allowed = match standing {
             Standing::Trusted => layer,
             Standing::Changed | Standing::Unknown => {
@@ -177,6 +194,12 @@ fn named_file(environment: &Environment, flags: &Flags) -> Option<PathBuf> {
     let variable = || overrides::config_file(environment).map(PathBuf::from);
     let file = flags.config.clone().or_else(variable)?;
     Some(environment.current_dir.join(file))
+}
+
+fn wider_in_environment(wider: Setting, environment: &Environment) -> ConfigError {
+    let (message, hint) = narrow::wider_dialogs(&wider, "the environment", environment);
+    let error = ConfigError::new(wider.origin, message).at(narrow::DIALOGS.join("."));
+    error.hint(hint)
 }
 
 /// A configuration that was named and is not there.

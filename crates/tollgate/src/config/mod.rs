@@ -38,7 +38,7 @@ pub use browser::Browser;
 pub use docs::Docs;
 pub use env::Environment;
 pub use error::{ConfigError, Notice, Origin};
-pub use files::{FILE_NAME, project_file, user_file, user_policies};
+pub use files::{FILE_NAME, policies_in, policy_folder, project_file, user_file, user_policies};
 pub use keys::{
     json_schema,
     markdown::markdown,
@@ -59,7 +59,7 @@ pub use sandbox::Sandbox;
 pub(crate) use secret::looks_secret;
 pub use secret::{EnvValue, NotAReference, SecretError, SecretRef};
 pub use serving::{Keepa, KeySource, Knowledge, Oauth, Resources, Results, Serve};
-pub use trust::{Standing, TrustError, TrustStore};
+pub use trust::{Proposal, Standing, TrustError, TrustStore};
 pub use web::{SearchEngine, Web};
 
 /// Everything the user decides, resolved: paths are absolute, numbers within bounds.

@@ -9,11 +9,17 @@ use serde_json::Value as Json;
 use toml::Value;
 
 use super::{
+    Dialogs,
+    env::Environment,
     error::Notice,
-    keys,
+    files, keys,
     layer::{self, Layer, Setting, dotted},
     trust::Standing,
 };
+
+/// Which dialogs count as a human: a project, trusted or not, and the environment may only narrow it, because an agent
+/// writes both.
+pub(super) const DIALOGS: [&str; 2] = ["consent", "dialogs"];
 
 /// How an untrusted project may change a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +129,36 @@ fn apply(rule: Rule, current: Option<&Value>, wanted: &Value) -> Option<Value> {
         (Rule::Fill | Rule::Lower | Rule::Add, None) => Some(wanted.clone()),
         (Rule::Fill | Rule::Add, Some(_)) | (Rule::Raise, None) | (Rule::Ignore, _) => None,
     }
+}
+
+/// Takes `consent.dialogs` out of a layer that may not let more dialogs count as a human than the layers below it.
+pub(super) fn take_wider_dialogs(below: &Layer, layer: &mut Layer) -> Option<Setting> {
+    let path = DIALOGS.map(str::to_owned).to_vec();
+    let read = |value: &Value| value.clone().try_into::<Dialogs>().ok();
+    let said = |layer: &Layer| read(&layer.settings.get(&path)?.value);
+    let before = said(below).or_else(|| read(layer::defaults().get(&path)?));
+    let is_wider = said(layer)? > before.unwrap_or(Dialogs::None);
+    is_wider.then(|| layer.take(&DIALOGS))?
+}
+
+/// Why such a value counts for nothing, and what to do.
+pub(super) fn wider_dialogs(
+    setting: &Setting,
+    who: &str,
+    environment: &Environment,
+) -> (String, String) {
+    let own = files::user_file(environment);
+    let own = own.map_or_else(
+        || "your own tollgate.toml".to_owned(),
+        |it| it.display().to_string(),
+    );
+    let value = setting.value.as_str().unwrap_or_default();
+    (
+        format!("`{value}` lets more dialogs count as a human, and {who} may only narrow this"),
+        format!(
+            "set it in {own}, or run `tollgate init --client NAME --trust-dialogs` at a terminal"
+        ),
+    )
 }
 
 fn number(value: &Value) -> Option<f64> {

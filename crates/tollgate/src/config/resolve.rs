@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tollgate_core::{ToolName, canonical::hex_digest};
+use tollgate_core::{ToolName, canonical::hex_digest, store::ApprovalLimits};
 use tollgate_engine::Budgets;
 use tollgate_providers::web::Spelling;
 
@@ -197,6 +197,12 @@ fn limits(raw: &RawLimits) -> Limits {
             memory_bytes_per_principal: size(raw.memory_bytes_per_principal),
             body_bytes_per_day: raw.body_bytes_per_day,
             body_bytes_per_day_per_principal: raw.body_bytes_per_day_per_principal,
+            approvals: ApprovalLimits {
+                pending: raw.pending_approvals,
+                pending_per_principal: raw.pending_approvals_per_principal,
+                preview_bytes: raw.pending_approval_bytes,
+                preview_bytes_per_principal: raw.pending_approval_bytes_per_principal,
+            },
         },
     }
 }

@@ -17,7 +17,7 @@ use super::{
     env::Environment,
     error::ConfigError,
     files::{self, FILE_NAME},
-    layer::Layer,
+    layer::{KeyPath, Layer, Setting, dotted},
 };
 
 /// The longest file a trusted project may name.
@@ -75,6 +75,31 @@ pub enum TrustError {
     },
 }
 
+/// A project as it would be pinned.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// Its real folder.
+    pub dir: String,
+    /// The digest of its files.
+    pub digest: String,
+    /// Every key that its file sets, with the value.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Proposal {
+    /// Reads a project's files once.
+    pub fn read(dir: &Path, environment: &Environment) -> Result<Self, TrustError> {
+        let project = Project::read(dir, environment)?;
+        let said =
+            |(path, setting): (&KeyPath, &Setting)| (dotted(path), setting.value.to_string());
+        Ok(Self {
+            dir: key(dir)?,
+            digest: project.digest()?,
+            settings: project.layer.settings.iter().map(said).collect(),
+        })
+    }
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Pins {
     /// From a project's real folder to the digest of its files.
@@ -95,15 +120,12 @@ impl TrustStore {
         }
     }
 
-    /// Pins a project as its files are; gives the digest.
-    pub fn trust(&self, dir: &Path, environment: &Environment) -> Result<String, TrustError> {
-        let project = Project::read(dir, environment)?;
-        let digest = project.digest()?;
-        let key = key(dir)?;
+    /// Pins a project as it was read: what changed meanwhile is not trusted.
+    pub fn trust(&self, proposal: &Proposal) -> Result<(), TrustError> {
         self.change(|pins| {
-            pins.projects.insert(key, digest.clone());
-        })?;
-        Ok(digest)
+            let (key, digest) = (proposal.dir.clone(), proposal.digest.clone());
+            pins.projects.insert(key, digest);
+        })
     }
 
     /// Removes a pin; says whether there was one.

@@ -121,8 +121,9 @@ pub struct RawLimits {
     /// How many of these one principal may have.
     #[schemars(range(min = 1, max = 1_048_576), extend("x-untrusted" = "lower"))]
     pub sessions_per_principal: u64,
-    /// How many bytes of kept answers, and of marks of what was tainted, are in memory. Answers of
-    /// whoever holds most give way; marks never do, then a call is `overloaded`.
+    /// How many bytes of kept answers, of marks of what was tainted and of redacted values are in
+    /// memory. Answers of whoever holds most give way; marks and values never do, then a call is
+    /// `overloaded`.
     #[schemars(range(min = 65_536, max = 1_099_511_627_776_u64), extend("x-untrusted" = "lower"))]
     pub memory_bytes: u64,
     /// How many of these one principal may hold.
@@ -135,6 +136,19 @@ pub struct RawLimits {
     /// How many of these for one principal.
     #[schemars(range(min = 0, max = 1_099_511_627_776_u64), extend("x-untrusted" = "lower"))]
     pub body_bytes_per_day_per_principal: u64,
+    /// How many approvals may wait for a human at the same time, in all processes of a state.
+    /// Beyond that a call that needs one is `overloaded` until one is decided or has ended.
+    #[schemars(range(min = 1, max = 1_048_576), extend("x-untrusted" = "lower"))]
+    pub pending_approvals: u64,
+    /// How many of these one principal may have.
+    #[schemars(range(min = 1, max = 1_048_576), extend("x-untrusted" = "lower"))]
+    pub pending_approvals_per_principal: u64,
+    /// How many bytes approvals that wait may show a human together.
+    #[schemars(range(min = 65_536, max = 1_099_511_627_776_u64), extend("x-untrusted" = "lower"))]
+    pub pending_approval_bytes: u64,
+    /// How many of these for one principal.
+    #[schemars(range(min = 65_536, max = 1_099_511_627_776_u64), extend("x-untrusted" = "lower"))]
+    pub pending_approval_bytes_per_principal: u64,
 }
 
 /// Which rules decide whether a call may happen.

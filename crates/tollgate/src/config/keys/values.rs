@@ -133,7 +133,9 @@ pub enum ProviderChoice {
 }
 
 /// Which MCP clients' dialogs count as a human's consent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialogs {
     /// Nobody's: humans consent with `tollgate approvals approve`.

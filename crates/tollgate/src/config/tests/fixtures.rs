@@ -105,7 +105,7 @@ fn invalid_files_say_all_that_is_wrong() {
     typos.toml:1: limit: unknown key (did you mean `limits`?)
     typos.toml:5: limits.mesage_bytes: unknown key (did you mean `message_bytes`?)
     typos.toml:6: limits.toolsets: unknown key (it belongs at `discovery.toolsets`)
-    typos.toml:7: limits.colour: unknown key ([limits] has message_bytes, argument_bytes, result_bytes, concurrent_calls, queued_calls, call_timeout_ms, session_tokens, sessions, sessions_per_principal, memory_bytes, memory_bytes_per_principal, body_bytes_per_day, body_bytes_per_day_per_principal)
+    typos.toml:7: limits.colour: unknown key ([limits] has message_bytes, argument_bytes, result_bytes, concurrent_calls, queued_calls, call_timeout_ms, session_tokens, sessions, sessions_per_principal, memory_bytes, memory_bytes_per_principal, body_bytes_per_day, body_bytes_per_day_per_principal, pending_approvals, pending_approvals_per_principal, pending_approval_bytes, pending_approval_bytes_per_principal)
     typos.toml:10: discovery.names: `cannonical` is not a choice (did you mean `canonical`?)
     typos.toml:13: profiles.quiet.inactiv: unknown key (did you mean `inactive`?)
     typos.toml:16: review.enable[1]: `sensitive_tools` is not a choice (did you mean `sensitive_tool`?)

@@ -76,7 +76,9 @@ impl Home {
 
     fn trust(&self) -> String {
         let dir = &self.environment.current_dir;
-        self.pins().trust(dir, &self.environment).unwrap()
+        let proposal = Proposal::read(dir, &self.environment).unwrap();
+        self.pins().trust(&proposal).unwrap();
+        proposal.digest
     }
 
     /// Messages with this test's own folder written as `~`.

@@ -184,7 +184,7 @@ fn a_pin_can_be_removed() {
 fn only_a_sound_file_can_be_trusted() {
     let home = Home::new();
     let dir = &home.environment.current_dir;
-    let trust = || home.pins().trust(dir, &home.environment).unwrap_err();
+    let trust = || Proposal::read(dir, &home.environment).unwrap_err();
     assert!(matches!(trust(), TrustError::NoFile(_)));
     home.project("[log]\nlevle = 1");
     assert!(matches!(trust(), TrustError::Invalid(errors) if errors.len() == 1));
@@ -213,6 +213,56 @@ fn damaged_pins_trust_nobody_and_say_so() {
     ~/project/tollgate.toml: treated as untrusted: ~/.local/share/tollgate/trusted.json is damaged: remove it and trust your projects again
     ~/project/tollgate.toml:2: record.preview: ignored: an untrusted project cannot set this; read its files, then run `tollgate trust ~/project`
     ");
+}
+
+#[test]
+fn what_changes_while_a_human_reads_is_not_trusted() {
+    let home = Home::new();
+    home.project("[record]\npreview = 2");
+    let dir = &home.environment.current_dir;
+    let proposal = Proposal::read(dir, &home.environment).unwrap();
+    assert_eq!(
+        proposal.settings,
+        [("record.preview".to_owned(), "2".to_owned())]
+    );
+    home.project("[record]\npreview = 3");
+    home.pins().trust(&proposal).unwrap();
+    let standing = home.load().unwrap().sources[0].role;
+    assert_eq!(standing, SourceRole::Project(Standing::Changed));
+}
+
+#[test]
+fn only_the_operator_lets_more_dialogs_count() {
+    let dialogs = |home: &Home| home.load().unwrap().consent.dialogs;
+    let home = Home::new();
+    home.project("[consent]\ndialogs = \"stdio\"").trust();
+    assert_eq!(dialogs(&home), Dialogs::Installed);
+    insta::assert_snapshot!(home.notices(), @"~/project/tollgate.toml:2: consent.dialogs: ignored: `stdio` lets more dialogs count as a human, and a project may only narrow this; set it in ~/.config/tollgate/tollgate.toml, or run `tollgate init --client NAME --trust-dialogs` at a terminal");
+    home.user("[consent]\ndialogs = \"none\"")
+        .project("[consent]\ndialogs = \"installed\"")
+        .trust();
+    assert_eq!(dialogs(&home), Dialogs::None);
+    home.user("[consent]\ndialogs = \"all\"");
+    assert_eq!(dialogs(&home), Dialogs::Installed);
+    home.project("[consent]\ndialogs = \"stdio\"").trust();
+    assert_eq!(dialogs(&home), Dialogs::Stdio);
+
+    let mut home = Home::new();
+    home.set("TOLLGATE_CONSENT_DIALOGS", "stdio");
+    insta::assert_snapshot!(home.errors(), @"environment variable TOLLGATE_CONSENT_DIALOGS: consent.dialogs: `stdio` lets more dialogs count as a human, and the environment may only narrow this (set it in ~/.config/tollgate/tollgate.toml, or run `tollgate init --client NAME --trust-dialogs` at a terminal)");
+    home.set("TOLLGATE_CONSENT_DIALOGS", "none");
+    assert_eq!(dialogs(&home), Dialogs::None);
+
+    let mut home = Home::new();
+    home.write("project/other.toml", "[consent]\ndialogs = \"all\"");
+    home.set("TOLLGATE_CONFIG", "other.toml");
+    insta::assert_snapshot!(home.errors(), @"~/project/other.toml:2: consent.dialogs: `all` lets more dialogs count as a human, and the environment may only narrow this (set it in ~/.config/tollgate/tollgate.toml, or run `tollgate init --client NAME --trust-dialogs` at a terminal)");
+    let flags = Flags {
+        config: Some("other.toml".into()),
+        ..Flags::default()
+    };
+    let config = home.load_with(&flags).unwrap();
+    assert_eq!(config.consent.dialogs, Dialogs::All);
 }
 
 #[cfg(unix)]

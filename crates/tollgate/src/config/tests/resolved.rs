@@ -30,6 +30,12 @@ fn what_is_written_is_what_is_resolved() {
                 memory_bytes_per_principal: 524288,
                 body_bytes_per_day: 2097152,
                 body_bytes_per_day_per_principal: 1048576,
+                approvals: ApprovalLimits {
+                    pending: 40,
+                    pending_per_principal: 4,
+                    preview_bytes: 1048576,
+                    preview_bytes_per_principal: 262144,
+                },
             },
         },
         policy: [

@@ -29,6 +29,10 @@ fn what_an_untrusted_project_may_do_is_decided_for_every_key() {
     limits.memory_bytes_per_principal: lower
     limits.body_bytes_per_day: lower
     limits.body_bytes_per_day_per_principal: lower
+    limits.pending_approvals: lower
+    limits.pending_approvals_per_principal: lower
+    limits.pending_approval_bytes: lower
+    limits.pending_approval_bytes_per_principal: lower
     policy.files: add
     consent.approval_ttl_seconds: lower
     consent.reissue_window_seconds: no

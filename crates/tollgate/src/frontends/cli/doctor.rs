@@ -234,6 +234,7 @@ const fn cure_commit(error: &StoreError) -> &'static str {
         StoreError::Corrupt(_) => RESTORE,
         StoreError::Budget { .. }
         | StoreError::ApprovalGone
+        | StoreError::ApprovalsFull
         | StoreError::AlreadyEnded
         | StoreError::Conflict
         | StoreError::Missing

@@ -4,8 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Exit, Stop, console::Console};
-use crate::config::{Environment, TrustError, TrustStore};
+use super::{
+    Exit, Stop,
+    console::{Console, visible},
+    terminal,
+};
+use crate::config::{Environment, Proposal, TrustError, TrustStore};
+
+/// Settings that are shown before a project is trusted, and characters of each.
+const SHOWN_SETTINGS: usize = 100;
+const SHOWN_VALUE: usize = 240;
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
@@ -44,7 +52,10 @@ pub(super) fn run(
         }
         .to_owned()
     } else {
-        let digest = store.trust(&dir, environment).map_err(refused)?;
+        let proposal = Proposal::read(&dir, environment).map_err(refused)?;
+        terminal::typed_code(&shown(&proposal))?;
+        store.trust(&proposal).map_err(refused)?;
+        let digest = &proposal.digest;
         format!("trusted as it is now ({digest}); a change asks again")
     };
     if console.is_json() {
@@ -53,6 +64,29 @@ pub(super) fn run(
         console.line(&said)?;
     }
     Ok(Exit::Ok)
+}
+
+/// What the human reads before typing the code.
+fn shown(proposal: &Proposal) -> String {
+    let mut shown = format!(
+        "\nTRUST A PROJECT\n  its tollgate.toml then counts like your own: it can start programs, open folders and hosts,\n  and raise limits; it does not say whose dialogs count as a human\n  folder     {}\n  digest     {}\n",
+        visible(&proposal.dir),
+        proposal.digest
+    );
+    for (key, value) in proposal.settings.iter().take(SHOWN_SETTINGS) {
+        let line = visible(&format!("{key} = {value}"));
+        let left = line.chars().count().saturating_sub(SHOWN_VALUE);
+        let start: String = line.chars().take(SHOWN_VALUE).collect();
+        shown.push_str(&match left {
+            0 => format!("  sets       {start}\n"),
+            left => format!("  sets       {start}… ({left} characters more)\n"),
+        });
+    }
+    let more = proposal.settings.len().saturating_sub(SHOWN_SETTINGS);
+    if more > 0 {
+        shown.push_str(&format!("  sets       {more} more: read the file\n"));
+    }
+    shown
 }
 
 fn refused(error: TrustError) -> Stop {

@@ -133,6 +133,30 @@ async fn without_a_token_only_this_machine_is_let_in() {
 }
 
 #[tokio::test]
+async fn another_way_to_say_who_calls_ends_calls_without_a_token() {
+    let nothing = HeaderMap::new();
+    let is_let_in = async |door: &Door| door.open().identify(&nothing, true).await.is_ok();
+    let mut door = Door::new().await;
+    assert!(is_let_in(&door).await);
+    door.token(CredentialKind::Approver, json!({})).await;
+    assert!(is_let_in(&door).await, "it approves, and calls nothing");
+    door.config.serve.allowed_hosts = vec!["gate.example".to_owned()];
+    assert!(!is_let_in(&door).await);
+    door.config.serve.allowed_hosts.clear();
+    let (credential, _) = door.token(CredentialKind::Bearer, json!({})).await;
+    assert!(!is_let_in(&door).await);
+    door.gateway.revoke_token(&credential.id).await.unwrap();
+    assert!(is_let_in(&door).await);
+
+    let keys = KeySource::Url("https://login.example/keys".to_owned());
+    let mut door = Door::with_issuer(keys).await;
+    assert_eq!(door.config.serve.anonymous, None);
+    assert!(!is_let_in(&door).await);
+    door.config.serve.anonymous = Some(true);
+    assert!(is_let_in(&door).await);
+}
+
+#[tokio::test]
 async fn protection_is_a_live_token_or_an_issuer() {
     let door = Door::new().await;
     let open = door.open();

@@ -175,6 +175,14 @@ impl Console {
         Ok(())
     }
 
+    /// Prints a shell command, indented, broken into lines that fit and can be pasted.
+    pub(crate) fn command(&self, text: &str) -> io::Result<()> {
+        for line in table::command(&visible(text), self.width) {
+            self.line(&line)?;
+        }
+        Ok(())
+    }
+
     /// Prints a value as names and values, lists as tables, and texts as they are, except that
     /// what would run or load something where it is rendered does not.
     pub(crate) fn readable(&self, value: &Value) -> io::Result<()> {

@@ -249,6 +249,54 @@ pub(super) fn paragraph(text: &str, limit: Option<usize>) -> Vec<String> {
     wrapped(text, limit.unwrap_or(usize::MAX).max(1), Breaks::Words)
 }
 
+/// The lines of a shell command: broken between its words, never inside of quotes, each line but
+/// the last with the backslash that continues it.
+pub(super) fn command(text: &str, limit: Option<usize>) -> Vec<String> {
+    const INDENT: &str = "  ";
+    let limit = limit
+        .unwrap_or(usize::MAX)
+        .saturating_sub(2 * INDENT.len() + 2);
+    let mut lines: Vec<String> = Vec::new();
+    for word in shell_words(text) {
+        match lines.last_mut() {
+            Some(line) if width(line).saturating_add(1 + width(word)) <= limit => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    let last = lines.len().saturating_sub(1);
+    let shown = lines.into_iter().enumerate().map(|(at, line)| {
+        let (indent, end) = (
+            if at == 0 { "" } else { INDENT },
+            if at < last { " \\" } else { "" },
+        );
+        format!("{INDENT}{indent}{line}{end}")
+    });
+    shown.collect()
+}
+
+/// The words of a shell command with their quotes.
+fn shell_words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let (mut start, mut quote) = (0, None);
+    for (at, c) in text.char_indices() {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (_, Some(open)) if c == open => quote = None,
+            (' ', None) => {
+                words.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    words.push(&text[start..]);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// Columns a text takes: wide characters take two.
 pub(super) fn width(text: &str) -> usize {
     text.chars()
@@ -398,5 +446,15 @@ mod tests {
                 assert_eq!(printed, wanted, "{limit}");
             }
         }
+    }
+
+    #[test]
+    fn a_command_is_broken_between_words_and_can_be_pasted() {
+        let text = "tollgate keepa products get 'B0 A' --view deal";
+        assert_eq!(command(text, None), [format!("  {text}")]);
+        assert_eq!(
+            command(text, Some(32)),
+            ["  tollgate keepa products \\", "    get 'B0 A' --view deal"]
+        );
     }
 }

@@ -383,10 +383,9 @@ fn missing(quality: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
         .map(cell)
         .collect();
     if !all.is_empty() {
-        let line = format!("missing: {}", all.join(", "));
         scene
             .console
-            .line(&scene.console.paint(Paint::Faint, &line))?;
+            .paragraph(&format!("missing: {}", all.join(", ")))?;
     }
     Ok(())
 }
@@ -398,14 +397,9 @@ fn actions(data: &Value, scene: &Scene<'_>) -> Result<(), Stop> {
             1 => "1 token".to_owned(),
             more => format!("{more} tokens"),
         };
-        let line = format!(
-            "next: tollgate keepa {}  ({cost}) {}",
-            cell(&action["cli"]),
-            cell(&action["reason"])
-        );
-        scene
-            .console
-            .line(&scene.console.paint(Paint::Faint, &line))?;
+        let console = scene.console;
+        console.paragraph(&format!("next ({cost}): {}", cell(&action["reason"])))?;
+        console.command(&format!("tollgate keepa {}", cell(&action["cli"])))?;
     }
     Ok(())
 }
