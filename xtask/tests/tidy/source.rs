@@ -1,5 +1,7 @@
 //! Rules about single files.
 
+use std::fs;
+
 use crate::files::{Text, all, none, root, sources};
 
 /// The hard cap on a source file, tests included. There are no exemptions.
@@ -12,6 +14,13 @@ const KNOW_MCP: &[&str] = &[
     "crates/tollgate/tests/",
     "crates/tollgate-providers/src/upstream/",
     "crates/tollgate-testkit/",
+];
+
+/// Only these may lift the lint against `Provider::call`: the call path, and a helper for tests of
+/// providers.
+const CALL_PROVIDERS: &[&str] = &[
+    "crates/tollgate-engine/src/call/invoke.rs",
+    "crates/tollgate-testkit/src/fakes/context.rs",
 ];
 
 /// Every line of `files` that a rule finds fault with, with its place.
@@ -82,6 +91,25 @@ fn only_the_mcp_folders_know_mcp() {
         .collect();
     let found = lines(&others, |line| uses.iter().any(|one| line.contains(one)));
     none("MCP's types stay in the MCP folders", found);
+}
+
+#[test]
+fn providers_are_called_in_one_place() {
+    let settings = fs::read_to_string(root().join("clippy.toml")).unwrap();
+    let forbidden = "path = \"tollgate_core::provider::Provider::call\"";
+    assert!(settings.contains(forbidden), "clippy.toml: {forbidden}");
+    let lifts = |file: &Text| {
+        file.path.contains("/src/")
+            && file.content.contains("clippy::disallowed_methods")
+            && file.content.contains(".call(")
+    };
+    let mut found: Vec<String> = sources()
+        .into_iter()
+        .filter(lifts)
+        .map(|it| it.path)
+        .collect();
+    found.retain(|path| !CALL_PROVIDERS.contains(&path.as_str()));
+    none("only the call path calls a provider", found);
 }
 
 #[test]

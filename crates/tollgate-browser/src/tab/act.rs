@@ -281,7 +281,8 @@ impl Tab {
         let is_placed: bool = self
             .run_on(&handle.session, &handle.object, CARET, Vec::new())
             .await?;
-        if !is_placed {
+        // What is secret is set without keys, so it needs no focus.
+        if !is_placed && !is_secret(&handle) {
             // What is typed would land in another field.
             let why = format!("the page does not let `{id}` have the focus; set its value instead");
             return Err(Error::Invalid(why));
@@ -304,7 +305,7 @@ impl Tab {
     /// Types into the field that has the focus, and nowhere else. Keys go where the focus is by
     /// then, which is the page's to say: what is secret does not travel that way.
     async fn type_into(&self, handle: &Handle, text: &str) -> Result<(), Error> {
-        let is_secret = handle.id.split('_').next() == Some(SECRET);
+        let is_secret = is_secret(handle);
         if is_secret {
             let appended: bool = self
                 .run_on(&handle.session, &handle.object, APPEND, vec![json!(text)])
@@ -321,7 +322,7 @@ impl Tab {
             return Ok(());
         }
         for (at, letter) in text.chars().enumerate() {
-            if at > 0 {
+            if at > 0 || is_secret {
                 self.still_there(handle).await?;
             }
             let (key, text) = match letter {
@@ -536,4 +537,9 @@ impl Tab {
         self.ask(&mouse).await?;
         Ok(())
     }
+}
+
+/// Whether a field holds what must not travel as keys.
+fn is_secret(handle: &Handle) -> bool {
+    handle.id.split('_').next() == Some(SECRET)
 }
