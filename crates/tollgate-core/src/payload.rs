@@ -1,7 +1,9 @@
 //! JSON kept as it was spelled, with a tree of it built only when asked for.
 //!
 //! Invariant: a payload is valid JSON no deeper than [`crate::depth::MAX_DEPTH`],
-//! so reading its tree cannot fail, and printing it gives back the same bytes.
+//! so there always is a tree of it, and printing it gives back the same bytes.
+
+mod lossy;
 
 use std::{
     fmt,
@@ -22,7 +24,12 @@ pub struct Payload(Arc<Kept>);
 
 struct Kept {
     raw: Box<RawValue>,
-    value: OnceLock<Value>,
+    tree: OnceLock<Tree>,
+}
+
+struct Tree {
+    value: Value,
+    is_exact: bool,
 }
 
 /// Why bytes are not a payload.
@@ -74,17 +81,36 @@ impl Payload {
         &self.0.raw
     }
 
-    /// The parsed tree, built on first use.
+    /// The parsed tree, built on first use. Where no tree holds what was sent (half a surrogate
+    /// pair, a number beyond the range of a double), something else stands in its place.
     pub fn value(&self) -> &Value {
-        self.0
-            .value
-            .get_or_init(|| serde_json::from_str(self.raw()).unwrap_or_default())
+        &self.tree().value
+    }
+
+    /// Whether the tree holds what was sent, so that a program that reads the tree and one that
+    /// reads the text see the same.
+    pub fn is_exact(&self) -> bool {
+        self.tree().is_exact
+    }
+
+    fn tree(&self) -> &Tree {
+        let read = || match serde_json::from_str(self.raw()) {
+            Ok(value) => Tree {
+                value,
+                is_exact: true,
+            },
+            Err(_) => Tree {
+                value: lossy::tree(self.raw()),
+                is_exact: false,
+            },
+        };
+        self.0.tree.get_or_init(read)
     }
 
     fn from_raw(raw: Box<RawValue>) -> Self {
         Self(Arc::new(Kept {
             raw,
-            value: OnceLock::new(),
+            tree: OnceLock::new(),
         }))
     }
 }
@@ -94,7 +120,10 @@ impl From<Value> for Payload {
         let raw = RawValue::from_string(value.to_string()).unwrap_or_default();
         Self(Arc::new(Kept {
             raw,
-            value: OnceLock::from(value),
+            tree: OnceLock::from(Tree {
+                value,
+                is_exact: true,
+            }),
         }))
     }
 }
@@ -151,6 +180,20 @@ mod tests {
         let payload = Payload::parse(text.to_owned()).unwrap();
         assert_eq!(payload.value()["c"], 100.0);
         assert_eq!(serde_json::to_string(&payload).unwrap(), text);
+    }
+
+    #[test]
+    fn there_is_a_tree_of_what_no_tree_holds_exactly() {
+        for (text, exact) in [
+            (r#"{"a":1e400,"b":"x"}"#, false),
+            (r#"{"a":"\ud800","b":"x"}"#, false),
+            (r#"{"a":1e40,"b":"x"}"#, true),
+        ] {
+            let payload = Payload::parse(text.to_owned()).unwrap();
+            assert_eq!(payload.value()["b"], "x", "{text}");
+            assert_eq!(payload.is_exact(), exact, "{text}");
+            assert_eq!(payload.raw(), text);
+        }
     }
 
     #[test]

@@ -288,7 +288,7 @@ async fn work_out(
     if named.is_some() {
         return Ok(reading(listing, &arguments, clean, key));
     }
-    if arguments.value().is_null() && arguments.raw().trim_start().starts_with('{') {
+    if !arguments.is_exact() {
         let message = "the arguments hold a number or an escape that cannot be represented";
         return Err(Stop::new(ErrorCode::InvalidArguments, message));
     }
