@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tollgate_core::{Block, Event, Failure, InputAsk, Payload, ToolResult, Warning};
 use tollgate_sanitize::{
-    Findings, Identifiers, KeyMaterial, Sanitizer, Scope, truncate_on_char_boundary,
+    Findings, Identifiers, KeyMaterial, Sanitizer, Scope, truncate_on_char_boundary, with_strings,
 };
 
 use crate::{binary, call::Checked};
@@ -323,15 +323,16 @@ impl Cleaner {
 
 /// Whether a text within an answer would run or load something where it is rendered.
 fn is_active(payload: &Payload) -> bool {
-    fn look(value: &Value) -> bool {
-        match value {
-            Value::String(text) => tollgate_sanitize::is_active(text),
-            Value::Array(items) => items.iter().any(look),
-            Value::Object(fields) => fields.values().any(look),
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        }
+    if !tollgate_sanitize::may_be_active(payload.raw().as_bytes()) {
+        return false;
     }
-    tollgate_sanitize::may_be_active(payload.raw().as_bytes()) && look(payload.value())
+    // A tree would not hold what stands under a key that is given twice.
+    let mut is_active = false;
+    let looked = with_strings(payload.raw(), |text, is_name| {
+        is_active |= !is_name && tollgate_sanitize::is_active(text);
+        None
+    });
+    is_active || looked.is_err()
 }
 
 fn note(findings: &Findings, found: &mut Found) {

@@ -26,6 +26,9 @@ const PATTERNS: [&str; 5] = [
     r#"(?i)(?:[("'=<\s]|\\[nrt]|^)(?:java|vb|live)script:[^\s"')>]"#,
 ];
 
+/// What every link that is code has before its colon.
+const SCHEME: &[u8] = b"cript";
+
 /// The last of them, whose matches begin before the scheme.
 const CODE_LINKS: usize = PATTERNS.len() - 1;
 
@@ -36,15 +39,18 @@ pub fn is_active(text: &str) -> bool {
     may_be_active(text.as_bytes()) && ACTIVE.as_ref().is_some_and(|regex| regex.is_match(text))
 }
 
-/// Whether it is worth looking; also right for JSON, where `<` may be spelled as an escape.
+/// Whether it is worth looking; also right for JSON, where any character may be spelled as an escape.
 pub fn may_be_active(text: &[u8]) -> bool {
-    static SCRIPT: LazyLock<memmem::Finder<'_>> = LazyLock::new(|| memmem::Finder::new("cript:"));
-    static UPPER: LazyLock<memmem::Finder<'_>> = LazyLock::new(|| memmem::Finder::new("CRIPT:"));
+    let is_script = |end: usize| {
+        let scheme = end
+            .checked_sub(SCHEME.len())
+            .and_then(|at| text.get(at..end));
+        scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME))
+    };
     memchr::memchr(b'<', text).is_some()
         || memmem::find(text, b"![").is_some()
-        || memmem::find(text, b"\\u003").is_some()
-        || SCRIPT.find(text).is_some()
-        || UPPER.find(text).is_some()
+        || memmem::find(text, b"\\u00").is_some()
+        || memchr::memchr_iter(b':', text).any(is_script)
 }
 
 /// The same text with everything active disarmed: tags are spelled with `&lt;`, remote images
@@ -155,6 +161,19 @@ mod tests {
             assert!(!is_active(text), "{text}");
             assert_eq!(disarmed(text), text);
         }
+    }
+
+    #[test]
+    fn no_spelling_keeps_anybody_from_looking() {
+        assert!(is_active("jAvAsCrIpT:x"));
+        for json in [
+            r#""javascri\u0070t:x""#,
+            r#""\u0021\u005Bc](https://e.example/p)""#,
+            r#""\u003cscript>""#,
+        ] {
+            assert!(may_be_active(json.as_bytes()), "{json}");
+        }
+        assert!(!may_be_active(br#"{"a":"b","script":1}"#));
     }
 
     #[test]
