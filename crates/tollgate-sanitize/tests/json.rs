@@ -276,6 +276,30 @@ fn a_private_key_may_be_an_array_of_lines() {
 }
 
 #[test]
+fn nothing_invisible_hides_a_line_of_a_private_key() {
+    let mark = "[REDACTED:private-key]";
+    let (begin, end) = ("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----");
+    let want = json!([begin, mark, end]).to_string();
+    for (begin, line) in [
+        (begin, r"MIIEvQIBADANBgkqh\u001b[31mkiG9w0BAQEFAASC"),
+        (begin, r"MIIEvQIBADANBgkqh\u200bkiG9w0BAQEFAASC"),
+        (begin, r"MIIEvQIBADANBgkqh\u006biG9w0BAQEFAASC\n"),
+        (
+            r"-----BE\u200bGIN PRIVATE KEY-----",
+            "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
+        ),
+    ] {
+        assert_eq!(
+            clean(&format!(r#"["{begin}","{line}","{end}"]"#)),
+            want,
+            "{line}"
+        );
+    }
+    let raw = format!("[\"{begin}\",\"MIIEvQIBADAN\u{200b}BgkqhkiG\",\"{end}\"]");
+    assert_eq!(clean(&raw), want);
+}
+
+#[test]
 fn an_array_of_lines_that_is_no_private_key_stays() {
     let raw = r#"[["-----BEGIN CERTIFICATE-----","MIIEvQIBADANBgkqhkiG9w0BAQEF"],["-----BEGIN PRIVATE KEY-----",["MIIEvQIBADAN"]]]"#;
     assert_eq!(clean(raw), raw);

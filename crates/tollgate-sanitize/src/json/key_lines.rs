@@ -13,7 +13,7 @@ pub(super) struct KeyLines {
 }
 
 impl KeyLines {
-    /// Looks at the next string; says whether it is a line of a private key.
+    /// Looks at the next string, decoded and visible; says whether it is a line of a private key.
     pub(super) fn is_line(&mut self, body: &str, stack: &[Frame]) -> bool {
         let in_array = matches!(stack.last(), Some(Frame::Array(_)));
         let inside = in_array && self.depth == Some(stack.len());
@@ -37,7 +37,7 @@ impl KeyLines {
     }
 }
 
-/// A line of a key's body; escapes at its end are line ends.
+/// A line of a key's body; line ends may be spelled out.
 fn is_base64(body: &str) -> bool {
     let line = body.trim().trim_end_matches("\\n").trim_end_matches("\\r");
     line.len() >= 4

@@ -13,6 +13,7 @@ use crate::detect::{Hits, Surroundings, Telling};
 use crate::prefilter::{Hit, Target};
 use crate::sanitizer::Sanitizer;
 use crate::scope::Segment;
+use crate::strip::visible;
 use crate::{Cleaned, Findings, Scope, placeholder, taint};
 use key_lines::KeyLines;
 use lexer::{Frame, Lexer, Token};
@@ -140,7 +141,8 @@ impl<'a> Rewriter<'a, '_> {
             self.name(token, body, from..to, stack.len());
             return;
         }
-        if (from < to || !self.key_lines.is_idle()) && self.key_lines.is_line(body, stack) {
+        let may_be_key = from < to || !token.is_plain() || !self.key_lines.is_idle();
+        if may_be_key && self.key_lines.is_line(&seen(token, body), stack) {
             self.key_line(token, body);
             return;
         }
@@ -356,6 +358,19 @@ impl<'a> Rewriter<'a, '_> {
             })
             .collect()
     }
+}
+
+/// A string as it reads once it is clean of what cannot be seen.
+fn seen<'a>(token: &Token, body: &'a str) -> Cow<'a, str> {
+    if token.is_plain() {
+        return Cow::Borrowed(body);
+    }
+    let text = if token.has_escapes() {
+        escape::decode(body)
+    } else {
+        Cow::Borrowed(body)
+    };
+    Cow::Owned(visible(&text).into_owned())
 }
 
 fn pointer(path: &[Segment<'_>]) -> String {
