@@ -213,8 +213,9 @@ impl Reader<'_> {
             '"' => self.quoted().map(Some),
             '<' => self.tagged().map(Some),
             c if is_part(c) || matches!(c, '-' | '.') => {
-                let length = rest[1..].find(|c| !is_part(c) && c != '.');
-                let length = length.map_or(rest.len(), |length| length + 1);
+                let begin = first.len_utf8();
+                let length = rest[begin..].find(|c| !is_part(c) && c != '.');
+                let length = length.map_or(rest.len(), |length| begin + length);
                 self.at += length;
                 Ok(Some(Token::Word(rest[..length].to_owned())))
             }

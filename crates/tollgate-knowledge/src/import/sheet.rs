@@ -68,7 +68,7 @@ enum Column {
 }
 
 /// A column with its language and, where options stand side by side, their number.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Head {
     column: Column,
     language: String,
@@ -95,6 +95,7 @@ pub(super) fn read(rows: Vec<Row>) -> Result<Flow, Fault> {
         heads,
         rows: rows.collect(),
     };
+    sheet.check_columns()?;
     if sheet.has(Column::Next) {
         sheet.flow()
     } else {
@@ -162,6 +163,26 @@ impl Sheet {
             .iter()
             .flatten()
             .any(|head| head.column == column)
+    }
+
+    /// Refuses a row with two texts for one place in one language.
+    fn check_columns(&self) -> Result<(), Fault> {
+        for row in &self.rows {
+            let mut known: Vec<&Head> = Vec::new();
+            let cells = self.heads.iter().zip(&row.cells);
+            let filled = cells.filter(|(_, cell)| !cell.is_empty());
+            for head in filled.filter_map(|(head, _)| head.as_ref()) {
+                let is_text = matches!(head.column, Column::Title | Column::Text | Column::Option);
+                if is_text && known.contains(&head) {
+                    let names = COLUMNS.iter().find(|(column, _)| *column == head.column);
+                    let name = names.map_or("", |(_, names)| names[0]);
+                    let message = format!("two columns of this row are a `{name}` in one language");
+                    return Err(Fault::new(ProblemCode::Duplicate, place(row.line), message));
+                }
+                known.push(head);
+            }
+        }
+        Ok(())
     }
 
     /// The cells of a column in a row, by language.

@@ -102,6 +102,26 @@ more text
 }
 
 #[test]
+fn names_of_any_script_are_read() {
+    let (text, _) = drafted("digraph { \u{5f00}\u{59cb} -> \u{e9} }", ImportFormat::Dot);
+    assert!(text.contains("\u{5f00}\u{59cb}"), "{text}");
+    assert!(text.contains('\u{e9}'), "{text}");
+}
+
+#[test]
+fn two_texts_for_one_place_are_pointed_at() {
+    let sheet = "id,question,option 1,option 1,next 1\n1,On?,yes,no,end\n";
+    let fault = fault_of(sheet, ImportFormat::Csv);
+    assert!(fault.contains(":2:"), "{fault}");
+    assert!(
+        fault.contains("two columns of this row are a `option`"),
+        "{fault}"
+    );
+    let sheet = "id,question,option 1,option 1,next 1\n1,On?,yes,,2\n2,Off?,,no,end\n";
+    drafted(sheet, ImportFormat::Csv);
+}
+
+#[test]
 fn sheets_in_their_three_forms() {
     let long = "id;question;option;next\nq1;\"Is it on? \"\"really\"\"\nLook.\";Yes;q2\n;;No;end\nq2;Which?;;q3\nq3;Done.;;\n";
     let (_, library) = drafted(long, ImportFormat::Csv);
