@@ -8,6 +8,9 @@ use super::{link::LinkError, rpc};
 /// The longest name of an event that is kept.
 const LONGEST_NAME: usize = 1024;
 
+/// What stands before the data of a line.
+const FIELD: &[u8] = b"data: ";
+
 /// Puts events together from pieces.
 pub(super) struct Events {
     limit: usize,
@@ -70,6 +73,7 @@ impl Events {
                     self.line.extend_from_slice(&piece[..at]);
                     self.after_cr = piece[at] == b'\r';
                     piece = &piece[at + 1..];
+                    self.check_limit()?;
                     self.line();
                 }
                 None => {
@@ -77,9 +81,16 @@ impl Events {
                     piece = &[];
                 }
             }
-            if self.line.len() + self.data.len() > self.limit {
-                return Err(LinkError::TooLarge(self.limit));
-            }
+            self.check_limit()?;
+        }
+        Ok(())
+    }
+
+    /// Looks at the line that is being read as well, in whatever pieces it comes.
+    fn check_limit(&self) -> Result<(), LinkError> {
+        let with_line = self.line.len() + self.data.len();
+        if self.data.len() > self.limit || with_line > self.limit + FIELD.len() {
+            return Err(LinkError::TooLarge(self.limit));
         }
         Ok(())
     }
@@ -155,6 +166,24 @@ mod tests {
         }
         let mut events = Events::new(10);
         assert!(events.push(&[b'x'; 20]).is_err());
+    }
+
+    #[test]
+    fn pieces_do_not_decide_what_is_too_large() {
+        for (stream, fits) in [
+            (&b"data: 0123456789\n\n"[..], true),
+            (b"data: 0123456789x\n\n", false),
+            (b"data:0123456789x\n\n", false),
+            (b"data: 01234\ndata: 6789\n\n", true),
+            (b"data: 01234\ndata: 6789x\n\n", false),
+            (b": a comment of many words\n\n", false),
+        ] {
+            for size in 1..=stream.len() {
+                let mut events = Events::new(10);
+                let read = stream.chunks(size).all(|piece| events.push(piece).is_ok());
+                assert_eq!(read, fits, "{stream:?} in pieces of {size}");
+            }
+        }
     }
 
     #[test]
