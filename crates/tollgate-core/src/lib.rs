@@ -17,6 +17,8 @@ pub mod envelope;
 pub mod error;
 pub mod event;
 pub mod fields;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod identity;
 pub mod input;
 pub mod ledger;

@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod policy;
 pub mod record;
 pub mod replay;

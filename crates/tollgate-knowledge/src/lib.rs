@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod base;
+#[doc(hidden)]
+pub mod fuzzing;
 mod golden;
 mod graph;
 mod import;

@@ -14,6 +14,8 @@ pub mod conformance;
 pub mod docs;
 mod escape;
 pub mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod keepa;
 pub mod knowledge;
 pub mod sandbox;

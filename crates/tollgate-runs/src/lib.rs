@@ -8,6 +8,8 @@
 #![forbid(unsafe_code)]
 
 mod expression;
+#[doc(hidden)]
+pub mod fuzzing;
 mod graph;
 mod library;
 mod machine;

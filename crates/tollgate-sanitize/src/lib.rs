@@ -9,6 +9,8 @@ mod active;
 mod carry;
 mod detect;
 mod findings;
+#[doc(hidden)]
+pub mod fuzzing;
 mod json;
 mod key_material;
 pub mod placeholder;

@@ -4,6 +4,7 @@
 
 pub mod fakes;
 pub mod memory_store;
+pub mod mutations;
 pub mod store_suite;
 
 pub use fakes::call_tool;

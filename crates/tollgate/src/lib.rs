@@ -7,6 +7,8 @@
 pub mod bench;
 pub mod config;
 pub mod frontends;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod logfile;
 pub mod skills;
 pub mod telemetry;

@@ -10,6 +10,7 @@ mod compile;
 mod decide;
 mod entities;
 mod explain;
+pub(crate) mod fuzzing;
 mod lift;
 mod memo;
 mod mention;

@@ -11,6 +11,7 @@
 
 mod cost;
 mod count;
+pub(crate) mod fuzzing;
 mod graph;
 mod pool;
 

@@ -7,6 +7,7 @@
 mod csv;
 mod dot;
 mod flow;
+pub(crate) mod fuzzing;
 mod mermaid;
 mod office;
 mod sheet;

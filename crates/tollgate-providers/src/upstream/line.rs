@@ -13,7 +13,7 @@ use http::{
     header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
 };
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
 };
 
@@ -27,8 +27,8 @@ const ROOM: usize = 8 << 10;
 const MOST_ROOM: usize = 256 << 10;
 
 /// One connection.
-pub(super) struct Line {
-    stream: TcpStream,
+pub(super) struct Line<S = TcpStream> {
+    stream: S,
     buffer: BytesMut,
     left: Left,
     is_kept: bool,
@@ -98,6 +98,21 @@ impl Line {
     pub(super) fn new(stream: TcpStream) -> Self {
         // Without it small messages wait for acknowledgements; but they arrive.
         drop(stream.set_nodelay(true));
+        Self::over(stream)
+    }
+
+    /// Whether a request can be sent; it may have been closed while nobody looked.
+    pub(super) fn is_open(&self) -> bool {
+        let is_quiet = || {
+            let looked = self.stream.try_read(&mut [0]);
+            looked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        };
+        self.is_read_out() && is_quiet()
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
+    pub(super) fn over(stream: S) -> Self {
         Self {
             stream,
             buffer: BytesMut::new(),
@@ -107,13 +122,13 @@ impl Line {
         }
     }
 
-    /// Whether a request can be sent; it may have been closed while nobody looked.
-    pub(super) fn is_open(&self) -> bool {
-        let is_quiet = || {
-            let looked = self.stream.try_read(&mut [0]);
-            looked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-        };
-        self.is_kept && self.left == Left::Nothing && self.buffer.is_empty() && is_quiet()
+    pub(super) fn stream(&mut self) -> &mut S {
+        &mut self.stream
+    }
+
+    /// Whether the last answer was read to its end, and another one may follow.
+    pub(super) fn is_read_out(&self) -> bool {
+        self.is_kept && self.left == Left::Nothing && self.buffer.is_empty()
     }
 
     /// Sends a request and waits for the head of its answer.

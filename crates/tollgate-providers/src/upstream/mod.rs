@@ -12,6 +12,7 @@ mod chatter;
 mod control;
 mod excerpt;
 mod follow;
+pub(crate) mod fuzzing;
 mod garbage;
 mod http;
 mod known;

@@ -11,6 +11,8 @@ mod cli;
 #[cfg(test)]
 mod contracts;
 #[cfg(test)]
+mod fuzzing;
+#[cfg(test)]
 mod jsonl;
 #[cfg(test)]
 mod keepa;

@@ -11,6 +11,7 @@ mod call;
 mod clients;
 mod consent;
 mod era;
+pub(crate) mod fuzzing;
 mod http;
 mod input;
 mod legacy;

@@ -37,9 +37,9 @@ use super::{
 };
 
 /// The most bytes of a request's head.
-const HEAD_BYTES: usize = 64 << 10;
+pub(in super::super) const HEAD_BYTES: usize = 64 << 10;
 /// The most headers of a request.
-pub(super) const HEADERS: usize = 100;
+pub(in super::super) const HEADERS: usize = 100;
 /// How long calls that are cut off may take to end.
 const GRACE: Duration = Duration::from_secs(2);
 /// How often what has ended is looked for.

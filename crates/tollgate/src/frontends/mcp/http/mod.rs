@@ -7,7 +7,7 @@ mod announce;
 mod batch;
 mod body;
 mod bounds;
-mod connection;
+pub(super) mod connection;
 mod guard;
 mod headers;
 mod mailbox;
@@ -15,7 +15,7 @@ mod metrics;
 mod modern;
 mod old;
 mod post;
-mod quick;
+pub(super) mod quick;
 mod sessions;
 mod stream;
 

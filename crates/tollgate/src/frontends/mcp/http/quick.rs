@@ -84,7 +84,7 @@ pub(super) async fn serve(web: &Arc<Web>, peer: &Peer, mut stream: TcpStream) ->
 }
 
 /// A head that was read, around the length that it tells.
-struct Head {
+pub(in super::super) struct Head {
     before: Bytes,
     after: Bytes,
     parts: Parts,
@@ -118,7 +118,11 @@ fn length(value: &HeaderValue) -> Option<usize> {
 
 /// A request that is all there and as usual, and what follows it. Clients say most of it in the
 /// same words each time, so the `last` head of a connection is not read again.
-fn usual(read: &Bytes, most: usize, last: &mut Option<Head>) -> Option<(Parts, Bytes, Bytes)> {
+pub(in super::super) fn usual(
+    read: &Bytes,
+    most: usize,
+    last: &mut Option<Head>,
+) -> Option<(Parts, Bytes, Bytes)> {
     let again = last.as_ref().and_then(|last| last.again(read));
     let (parts, length, head) = match again {
         Some(again) => again,
