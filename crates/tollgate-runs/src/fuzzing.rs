@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The largest value that an expression of this length may come to, over inputs of a few bytes.
-const LARGEST: usize = 8 << 20;
+const LARGEST: usize = 64 << 20;
 
 /// An expression is worth the same each time and stays small; a template is read the same each time or has problems.
 pub fn template_expression(data: &[u8]) {

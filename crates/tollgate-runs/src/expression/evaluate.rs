@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::{Comparison, Expression, Function, Segment};
 
+/// The longest text that is joined; the rest of a longer one is left out.
+pub(super) const LONGEST: usize = 16 << 20;
+
 /// What steps have come to so far.
 pub(crate) trait Steps {
     /// A field of a step: `data`, `output`, `state`, `error`, `items`, `summary`.
@@ -110,12 +113,27 @@ fn apply<'a>(function: Function, arguments: &'a [Expression], scope: &Scope<'a>)
         Function::Join => {
             let list = value(0);
             let items = list.as_array().into_iter().flatten().map(text);
-            let between = text(&value(1));
-            Cow::Owned(items.collect::<Vec<_>>().join(&between).into())
+            Cow::Owned(joined(items, &text(&value(1))).into())
         }
         Function::If => value(if is_true(&value(0)) { 1 } else { 2 }),
         Function::First => first(value(0), &value(1)),
     }
+}
+
+/// Texts as one. Joined with what was joined before, a few of them would soon fill the memory.
+fn joined(items: impl Iterator<Item = String>, between: &str) -> String {
+    let mut out = String::new();
+    for (at, item) in items.enumerate() {
+        if at > 0 {
+            out.push_str(between);
+        }
+        out.push_str(&item);
+        if out.len() > LONGEST {
+            out.truncate(out.floor_char_boundary(LONGEST));
+            break;
+        }
+    }
+    out
 }
 
 /// The beginning of a text or a list; anything else is taken whole.

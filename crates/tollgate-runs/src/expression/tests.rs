@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Expression, Scope, Shape, is_true};
+use super::{Expression, Scope, Shape, evaluate::LONGEST, is_true};
 use crate::read::read;
 
 fn scope<'a>(inputs: &'a Value, run: &'a Value) -> Scope<'a> {
@@ -54,6 +54,18 @@ fn expressions_are_worth_what_they_say() {
         assert_eq!(worth(text), value, "{text}");
     }
     assert!(is_true(&json!("x")) && !is_true(&json!([])));
+}
+
+#[test]
+fn what_is_joined_again_and_again_stays_bounded() {
+    let mut nested = "inputs.text".to_owned();
+    for _ in 0..20 {
+        nested = format!("join(inputs.many, {nested})");
+    }
+    let inputs = json!({"many": ["a", "b", "\u{e9}", "c", "d"], "text": "h\u{e9}llo"});
+    let expression = Expression::parse(&nested).unwrap();
+    let worth = expression.evaluate(&scope(&inputs, &Value::Null));
+    assert!(worth.as_str().unwrap().len() <= LONGEST);
 }
 
 #[test]
