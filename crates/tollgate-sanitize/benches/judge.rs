@@ -17,7 +17,7 @@ use tollgate_sanitize::{Kind, Sanitizer, Scope};
 
 #[path = "judge/classes.rs"]
 mod classes;
-#[path = "../tests/formats/main.rs"]
+#[path = "judge/formats.rs"]
 mod formats;
 
 // What the formats name by the crate they are compiled in.
