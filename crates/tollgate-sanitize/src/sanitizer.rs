@@ -12,7 +12,7 @@ use crate::rules::{Rules, RulesError, SHIPPED};
 use crate::{Cleaned, Findings, JsonError, Kind, Scope, TaintSpan, carry, json, strip, taint, url};
 
 /// Counts up whenever the code finds something else with the same rules, because caches depend on it.
-const REVISION: &str = "6";
+const REVISION: &str = "7";
 
 /// How often a text is looked at again after a replacement; real text is settled after one.
 const MOST_ROUNDS: usize = 12;

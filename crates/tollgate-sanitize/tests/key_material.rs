@@ -451,3 +451,9 @@ fn a_token_that_can_be_read_is_shown() {
         );
     }
 }
+
+#[test]
+fn names_within_names_end() {
+    let flood = "token=".repeat(50_000);
+    assert_eq!(places(&flood), []);
+}

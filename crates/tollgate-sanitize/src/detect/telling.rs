@@ -44,7 +44,9 @@ static VALUE: Bytes = Bytes::of(b"_-./+=~%:!@#$^*?").and_alphanumeric();
 /// By how much of a value it is judged; the rest of a secret goes with it.
 const LONGEST_VALUE: usize = 512;
 const LONGEST_GAP: usize = 28;
+/// How far a name is read before the telling word, and behind it.
 const LONGEST_NAME: usize = 48;
+const LONGEST_TAIL: usize = 32;
 
 /// A value that is no secret, and how many names within it were looked at; a flood of names in one word costs no more
 /// than the word is long.
@@ -286,7 +288,7 @@ fn right_side(text: &str, start: usize, end: usize, names: &Names) -> Option<usi
             },
             _ => return Some(at),
         }
-        if at > end + LONGEST_NAME {
+        if at > end + LONGEST_TAIL {
             return None;
         }
     }
@@ -373,6 +375,12 @@ fn whole_end(text: &str, place: &Place) -> usize {
 /// Finds the value that follows a name, and how it is attached.
 fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
     let bytes = text.as_bytes();
+    if let Some(at) = value_of_pair(bytes, from) {
+        return match bytes.get(at) {
+            Some(&quote @ (b'"' | b'\'')) => quoted(text, at + 1, quote, true),
+            _ => unquoted(text, at, Join::Assigned),
+        };
+    }
     let mut at = from;
     let (mut assigned, mut spaced, mut compared, mut newlines) = (false, false, false, 0);
     loop {
@@ -447,6 +455,25 @@ fn value_after(text: &str, from: usize, names: &Names) -> Option<Place> {
         }
         at += 1;
     }
+}
+
+/// Where the value begins in `name="…" value="…"` and `{"name": "…", "value": "…"}`.
+fn value_of_pair(bytes: &[u8], from: usize) -> Option<usize> {
+    let skip = |at: usize, most: usize, skipped: &[u8]| {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let run = rest
+            .iter()
+            .take(most)
+            .take_while(|byte| skipped.contains(byte));
+        at + run.count()
+    };
+    let between = skip(skip(from, 1, b"\"'"), LONGEST_GAP, b", \t\r\n");
+    let name = skip(between, 1, b"\"'");
+    let word = bytes.get(name..name + 5)?;
+    let behind = skip(skip(name + 5, 1, b"\"'"), 2, b" ");
+    let is_pair = between > from && word.eq_ignore_ascii_case(b"value");
+    let is_set = matches!(bytes.get(behind), Some(b':' | b'='));
+    (is_pair && is_set).then(|| skip(behind + 1, 2, b" "))
 }
 
 /// Whether a full-width `:` or `=`, or a Chinese or Japanese word for "is", begins here; each has three bytes.
@@ -524,7 +551,7 @@ fn unquoted(text: &str, start: usize, join: Join) -> Option<Place> {
     if matches!(bytes.get(end), Some(b'(' | b'[' | b'{' | b'<')) && !closing_tag {
         return None;
     }
-    while !closing_tag && end > start && matches!(bytes[end - 1], b'.' | b':' | b'!' | b'?') {
+    while !closing_tag && end > start && matches!(bytes[end - 1], b'.' | b':' | b'?') {
         end -= 1;
     }
     (end > start).then_some(Place {

@@ -28,6 +28,8 @@ const TOKEN_BYTES: Range<usize> = 16..513;
 /// Bytes of readable text without white space that a token may have in base64: some vendors put a
 /// small JSON object there.
 const LONGEST_PAYLOAD: usize = 200;
+/// How many names or schemes before a token are looked behind.
+const MOST_NAMES: u8 = 2;
 /// Bytes of text in a row that no random token has.
 const LONGEST_TEXT: usize = 24;
 /// Digits of base64 or hexadecimal that are worth decoding.
@@ -77,7 +79,7 @@ impl Sanitizer {
     /// The places of a text that have the real form of key material, in order, without overlap.
     pub fn key_material(&self, text: &str) -> Vec<KeyMaterial> {
         let mut places = pem_blocks(text);
-        places.extend(self.tokens(text));
+        places.extend(self.tokens(text, MOST_NAMES));
         places.sort_by_key(|place| place.range.start);
         let mut end = 0;
         places.retain(|place| {
@@ -90,7 +92,7 @@ impl Sanitizer {
         places
     }
 
-    fn tokens(&self, text: &str) -> Vec<KeyMaterial> {
+    fn tokens(&self, text: &str, names: u8) -> Vec<KeyMaterial> {
         let mut list = Vec::new();
         self.detector().prefilter.scan(text, &mut list);
         let hits = Hits {
@@ -115,10 +117,12 @@ impl Sanitizer {
                     rule,
                 }),
                 // A name or a scheme before a token does not change what the token is.
-                None if token.len() < text.len() => {
-                    places.extend(self.tokens(token).into_iter().map(|place| KeyMaterial {
-                        range: range.start + place.range.start..range.start + place.range.end,
-                        rule: place.rule,
+                None if names > 0 && token.len() < text.len() => {
+                    places.extend(self.tokens(token, names - 1).into_iter().map(|place| {
+                        KeyMaterial {
+                            range: range.start + place.range.start..range.start + place.range.end,
+                            rule: place.rule,
+                        }
                     }));
                 }
                 None => {}

@@ -11,9 +11,12 @@ const LONGEST: usize = 32;
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Vec<String>")]
 pub(crate) struct Words {
-    members: HashSet<String, BuildHasherDefault<Fnv>>,
-    /// For each length, the first bytes that occur, by their low five bits: most words are turned away by these.
+    members: HashSet<Box<[u8]>, BuildHasherDefault<Fnv>>,
+    list: Vec<String>,
+    /// For each length, the first and the last bytes that occur, by their low five bits: most words are turned away by
+    /// these.
     first: [u32; LONGEST],
+    last: [u32; LONGEST],
 }
 
 impl From<Vec<String>> for Words {
@@ -27,10 +30,12 @@ impl From<Vec<String>> for Words {
 impl Words {
     /// Whether the set has the word, in whatever case it is written.
     pub(crate) fn has(&self, word: &str) -> bool {
-        let Some((first, at)) = place(word) else {
+        let Some((first, last, at)) = place(word) else {
             return false;
         };
-        if self.first.get(at).is_none_or(|known| known & first == 0) {
+        let knows =
+            |table: &[u32; LONGEST], bit: u32| table.get(at).is_some_and(|it| it & bit != 0);
+        if !knows(&self.first, first) || !knows(&self.last, last) {
             return false;
         }
         let mut lower = [0; LONGEST];
@@ -39,33 +44,38 @@ impl Words {
         };
         lower.copy_from_slice(word.as_bytes());
         lower.make_ascii_lowercase();
-        std::str::from_utf8(lower).is_ok_and(|lower| self.members.contains(lower))
+        self.members.contains(&*lower)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(String::as_str)
+        self.list.iter().map(String::as_str)
     }
 
     pub(crate) fn extend(&mut self, other: Words) {
-        self.insert(other.members);
+        self.insert(other.list);
     }
 
     fn insert(&mut self, members: impl IntoIterator<Item = String>) {
         for word in members {
-            if let Some((first, at)) = place(&word)
-                && let Some(known) = self.first.get_mut(at)
+            if let Some((first, last, at)) = place(&word)
+                && let Some(known_first) = self.first.get_mut(at)
+                && let Some(known_last) = self.last.get_mut(at)
             {
-                *known |= first;
+                *known_first |= first;
+                *known_last |= last;
             }
-            self.members.insert(word);
+            if self.members.insert(word.as_bytes().into()) {
+                self.list.push(word);
+            }
         }
     }
 }
 
-/// The bit a word's first byte has among the words of its length, and where those are.
-fn place(word: &str) -> Option<(u32, usize)> {
-    let first = word.as_bytes().first()?;
-    Some((1 << (first & 31), word.len() - 1))
+/// The bits a word's first and last byte have among the words of its length, and where those are.
+fn place(word: &str) -> Option<(u32, u32, usize)> {
+    let bytes = word.as_bytes();
+    let (first, last) = (bytes.first()?, bytes.last()?);
+    Some((1 << (first & 31), 1 << (last & 31), word.len() - 1))
 }
 
 /// A short hash for short words; the words are ours, so nobody can make them collide.

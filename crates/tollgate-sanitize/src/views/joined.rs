@@ -118,7 +118,7 @@ fn gap_before(bytes: &[u8]) -> usize {
     let from = bytes.len().saturating_sub(LONGEST_GAP);
     let mut rest = &bytes[from..];
     while let [before @ .., last] = rest {
-        if !is_gap(*last) && !(is_escape(*last) && before.last() == Some(&b'\\')) {
+        if !(is_gap(*last) || is_escape(*last) && before.last() == Some(&b'\\')) {
             break;
         }
         length += 1;
@@ -130,7 +130,7 @@ fn gap_before(bytes: &[u8]) -> usize {
 fn gap_after(bytes: &[u8]) -> usize {
     let (mut length, mut last) = (0, 0);
     for &byte in bytes.iter().take(LONGEST_GAP) {
-        if !is_gap(byte) && !(last == b'\\' && is_escape(byte)) {
+        if !(is_gap(byte) || last == b'\\' && is_escape(byte)) {
             break;
         }
         length += 1;

@@ -77,7 +77,7 @@ async fn a_question_of_any_kind_is_an_ending_and_its_answer_goes_on_with_it() {
 
 #[tokio::test]
 async fn what_a_tool_asks_of_a_model_is_cleaned() {
-    let text = "Write to ann@example.com\u{202e}, key AKIAIOSFODNN7EXAMPLE";
+    let text = "Write to ann@example.com\u{202e}, key AKIAQ3EGRZ7XK2MWVT5D";
     let message = json!({"role": "user", "content": {"type": "text", "text": text}});
     let question = InputAsk::Sampling(Payload::from(json!({"messages": [message]})));
     let world = asking(spec_read("model.ask"), &question).await;
@@ -86,7 +86,7 @@ async fn what_a_tool_asks_of_a_model_is_cleaned() {
         panic!("another kind: {:?}", input.asks);
     };
     let asked = asked.raw();
-    for secret in ["ann@example.com", "AKIAIOSFODNN7EXAMPLE", "\u{202e}"] {
+    for secret in ["ann@example.com", "AKIAQ3EGRZ7XK2MWVT5D", "\u{202e}"] {
         assert!(!asked.contains(secret), "{asked}");
     }
 }

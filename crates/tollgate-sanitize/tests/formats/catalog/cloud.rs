@@ -62,7 +62,7 @@ pub(crate) const FORMATS: &[Format] = &[
         &["AzSe{words:1}"],
     ),
     format(
-        "azure-marked-key",
+        "azure-service-key",
         "{b62:52}JQQJ99{b62:26}",
         &["JQQJ99{b62:26}"],
     ),

@@ -325,9 +325,9 @@ pub(crate) const FORMATS: &[Format] = &[
         "AAAA{b64u:7}:APA91b{b64u:134}",
         &["AAAA:APA91b", "APA91b{words:1}"],
     ),
-    format("azure-marked-key", "{b62:44}JQQJ99{b62:34}", &[]),
+    format("azure-service-key", "{b62:44}JQQJ99{b62:34}", &[]),
     format(
-        "azure-marked-key",
+        "azure-service-key",
         "{b62:56}JQQJ99{b62:22}",
         &["{words:3}JQQJ99{b62:8}"],
     ),
@@ -421,5 +421,15 @@ pub(crate) const FORMATS: &[Format] = &[
         "delivery-token",
         "kubeconfig-user-{b36:5}:{b36:54}",
         &["kubeconfig-user-{words:1}"],
+    ),
+    format(
+        "named-secret",
+        "<add key=\"DbPassword\" value=\"{b62:14}9\" />",
+        &["<add key=\"Theme\" value=\"{b62:14}\" />"],
+    ),
+    format(
+        "named-secret",
+        "- name: API_TOKEN\n  value: {b62:28}\n",
+        &["- name: API_TOKEN\n  valueFrom:\n    secretKeyRef: {words:2}\n"],
     ),
 ];
