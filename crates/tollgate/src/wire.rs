@@ -8,7 +8,10 @@ use std::{
 };
 
 use tokio::task::JoinHandle;
-use tollgate_core::{Artifacts, Capability, Clock, Provider, SystemClock, ToolName};
+use tollgate_core::{
+    Artifacts, Capability, Clock, Provider, SystemClock, ToolName, audit::AuditQuery,
+    store::AuditLog as _,
+};
 use tollgate_engine::{
     Catalog, Cleaner, Discovery, GateTools, Gateway, Parts, Profile, ProviderChoice, ReviewRules,
     Selection, Settings, Skill, SkillBoard,
@@ -195,11 +198,15 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
     let mut parts = Parts::new(store.clone(), catalog, policies, clock);
     parts.skills = board;
     parts.cleaner = cleaner.clone();
+    let is_missing = !keys::path(&config.state.dir).exists();
     parts.approval_key =
         keys::approval_key(&config.state.dir).map_err(|source| WireError::File {
             path: keys::path(&config.state.dir),
             source,
         })?;
+    if is_missing && let Some(log) = &log {
+        note_new_key(&store, log).await;
+    }
     parts.settings = settings(config);
     parts.log = match &log {
         Some(log) => log.clone(),
@@ -223,6 +230,20 @@ pub async fn wire(config: &Config, environment: &Environment) -> Result<Wired, W
         log,
         cleaner,
     })
+}
+
+/// Writes down that the key of approvals was gone from a state that has been used.
+async fn note_new_key(store: &SqliteStore, log: &LogFile) {
+    let query = AuditQuery {
+        limit: 1,
+        ..AuditQuery::default()
+    };
+    let entries = store.records(&query).await;
+    if entries.is_ok_and(|entries| !entries.is_empty()) {
+        let message = "approval.key was gone and has been made anew: approvals, recorded effects \
+                       and redacted values of before no longer belong to any call";
+        log.note(Level::Warn, "keys.approval_key_new", "gateway", message);
+    }
 }
 
 /// Where the store lives, as the configuration says.

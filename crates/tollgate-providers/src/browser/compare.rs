@@ -250,6 +250,15 @@ mod tests {
     }
 
     #[test]
+    fn what_was_redacted_by_the_same_rule_is_no_difference() {
+        let one = page("a", "Kim [REDACTED:email#aaaaaaaaaaaa]", 1, &[]);
+        let two = page("b", "Kim [REDACTED:email#bbbbbbbbbbbb]", 1, &[]);
+        let other = page("c", "Kim [REDACTED:phone#bbbbbbbbbbbb]", 1, &[]);
+        assert!(diff(Field::Title, &[&one, &two], 0.0).is_none());
+        assert!(diff(Field::Title, &[&one, &other], 0.0).is_some());
+    }
+
+    #[test]
     fn the_same_address_twice_is_two_pages() {
         let (one, two) = (page("a", "x", 1, &[]), page("a", "y", 1, &[]));
         let title = diff(Field::Title, &[&one, &two], 0.0).unwrap();

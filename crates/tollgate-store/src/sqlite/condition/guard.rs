@@ -337,3 +337,33 @@ fn find(path: &Path) -> Option<Found> {
 fn find(_: &Path) -> Option<Found> {
     None
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::settings::Limits;
+
+    #[test]
+    fn a_file_that_took_the_place_of_the_opened_one_is_not_taken_for_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path();
+        let database = folder.join(open::DATABASE);
+        let guard = |opened, connection: &Connection| {
+            let anchor = Anchor::new(folder, folder, "main");
+            match Guard::new((folder, opened), anchor, "main", connection) {
+                Err(StoreError::NotAcknowledged(problem)) => problem.as_str(),
+                Err(error) => panic!("{error}"),
+                Ok(_) => "ours",
+            }
+        };
+        let connection = open::writer(folder, &Limits::default()).unwrap();
+        open::use_log(&connection).unwrap();
+        let opened = identity(&database);
+        assert!(opened.is_some());
+        fs::rename(&database, folder.join("away")).unwrap();
+        assert_eq!(guard(opened, &connection), "replaced");
+        assert_eq!(guard(None, &connection), "deleted");
+        fs::write(&database, "another").unwrap();
+        assert_eq!(guard(opened, &connection), "replaced");
+    }
+}

@@ -72,7 +72,7 @@ fn a_client_that_is_sent_envelopes_reads_the_error_object_in_the_text() {
     let mut session = Session::with_tool(&env, "mcp.s.fails");
     let answer = session.call("mcp.s.fails", json!({}));
     assert_eq!(answer["isError"], true);
-    let error: Value = serde_json::from_str(text(&answer)).unwrap();
+    let error: Value = serde_json::from_str(&text(&answer)).unwrap();
     assert_eq!(error["code"], FAILED, "{answer:#}");
     assert!(error["message"].as_str().unwrap().contains("no luck"));
     let data = &answer["structuredContent"]["data"];

@@ -277,7 +277,7 @@ fn what_a_tool_hides_is_told_when_it_is_first_seen() {
     // What is hidden is removed, so it can be called; what commands waits. Nobody overlooks either.
     env.ok("mcp.s.odd", r#"{"n":1}"#);
     let refused = env.call("mcp.s.bossy", "{}", &[]).json();
-    assert_eq!(refused["error"]["kind"], "inactive_tool", "{refused:#}");
+    assert_eq!(refused["error"]["kind"], "unknown_tool", "{refused:#}");
     let listed = env.run(&["mcp", "list", "--json"]).exits(0).json();
     let odd = &listed["servers"][0]["odd_tools"];
     let notes = json!([

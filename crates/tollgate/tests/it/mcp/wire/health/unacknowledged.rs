@@ -183,3 +183,21 @@ fn a_deleted_anchor_stays_to_be_seen() {
     env.ok("a.write", &arguments);
     assert_eq!(reasons(&env.whole()), ["anchor_lost"]);
 }
+
+#[test]
+fn a_key_of_approvals_that_was_made_anew_is_noted() {
+    let env = TestEnv::new();
+    let file = env.path("state/tollgate.log");
+    env.configure(&format!("[log]\nfile = \"{}\"\n", file.display()));
+    let noted = || {
+        let log = fs::read_to_string(&file).unwrap();
+        log.matches("keys.approval_key_new").count()
+    };
+    env.ok("time.now", "{}");
+    env.ok("time.now", "{}");
+    assert_eq!(noted(), 0);
+    fs::remove_file(env.state_dir().join("approval.key")).unwrap();
+    env.ok("time.now", "{}");
+    env.ok("time.now", "{}");
+    assert_eq!(noted(), 1);
+}
