@@ -2,18 +2,27 @@
 
 use crate::reload::Reload;
 
-/// Resolves when the operating system asks this process to end.
-pub(crate) async fn stopped() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => return,
-                _ = tokio::signal::ctrl_c() => return,
-            }
+/// Resolves when the operating system asks this process to end. The handlers are there as soon
+/// as this returns, not only when it is waited for.
+#[cfg(unix)]
+pub(crate) fn stopped() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminate = signal(SignalKind::terminate());
+    let interrupt = signal(SignalKind::interrupt());
+    async {
+        match (terminate, interrupt) {
+            (Ok(mut terminate), Ok(mut interrupt)) => tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            },
+            // A system that gives no handler ends the process at once.
+            _ => std::future::pending().await,
         }
     }
+}
+
+#[cfg(not(unix))]
+pub(crate) async fn stopped() {
     drop(tokio::signal::ctrl_c().await);
 }
 

@@ -150,13 +150,15 @@ pub(crate) async fn serve(
         open: web.auth.lets_in_anybody().await.unwrap_or(false),
         connections: web.room.most(),
     };
+    // Whoever reads the address may end the process at once.
+    let stopped = signal::stopped();
     announce::run(scene, &web.serve, address, notes)?;
     rest::forget_start();
     connection::accept(
         listener,
         router(Arc::clone(&web)),
         Arc::clone(&web),
-        signal::stopped(),
+        stopped,
     )
     .await;
     drop(web);
