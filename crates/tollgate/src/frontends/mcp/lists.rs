@@ -13,7 +13,7 @@ use serde_json::Value;
 use tollgate_core::{ResultView, SessionKey, Spelling, Surface, TrustLevel};
 use tollgate_engine::{Caller, Catalog, Gateway, Skills, policy::Policies};
 
-use super::select::Selection;
+use super::{pages::Names, select::Selection};
 
 /// Lists that are kept.
 const KEPT: usize = 8;
@@ -30,8 +30,8 @@ pub(super) struct Prepared {
     pub(super) entries: Vec<String>,
     /// What was used to put it together, for whoever wonders.
     pub(super) used: Value,
-    /// What tells it from other lists.
-    pub(super) id: String,
+    /// What is on it, in order, for whoever asks for the next page.
+    pub(super) names: Names,
 }
 
 /// Everything a list depends on.
@@ -84,12 +84,12 @@ impl Key {
 }
 
 impl Prepared {
-    pub(super) fn new(key: Key, entries: Vec<String>, used: Value, id: String) -> Self {
+    pub(super) fn new(key: Key, entries: Vec<String>, used: Value, names: Names) -> Self {
         Self {
             key,
             entries,
             used,
-            id,
+            names,
         }
     }
 

@@ -19,7 +19,7 @@ const MAX_ROUNDS: usize = 16;
 type Entry = (Spelled, Value);
 
 fn listed(exchange: &Exchange, name: &str, entries: Vec<Entry>) -> Result<String, RpcError> {
-    let (entries, cursor) = pages::page(exchange.params(), entries)?;
+    let (entries, cursor) = pages::page(exchange.params(), name, entries)?;
     let mut result = Map::new();
     if let Some(cursor) = cursor {
         result.insert("nextCursor".to_owned(), Value::String(cursor));

@@ -1,7 +1,8 @@
 //! Long lists by the page.
 //!
-//! A cursor names the list it belongs to; one that is altered, or of a list that has
-//! changed since, is refused instead of quietly skipping entries.
+//! A cursor names the list it belongs to and the last entry that was sent. A list that changed
+//! since goes on behind that entry; where the entry is gone, or the cursor is altered or of
+//! another list, it is refused instead of quietly skipping entries.
 
 use std::ops::Range;
 
@@ -17,51 +18,98 @@ const PAGE: usize = 100;
 /// Some entries, each with what goes with it, and the cursor to the next.
 type Page<S> = (Vec<(S, Value)>, Option<String>);
 
+/// The entries of a list that is longer than a page, by name; of a shorter one, how many.
+pub(super) struct Names {
+    total: usize,
+    names: Vec<String>,
+    /// What tells one state of a list from another.
+    id: String,
+}
+
+impl Names {
+    pub(super) fn of(names: impl ExactSizeIterator<Item = String>) -> Self {
+        let total = names.len();
+        if total <= PAGE {
+            return Self {
+                total,
+                names: Vec::new(),
+                id: String::new(),
+            };
+        }
+        let names: Vec<String> = names.collect();
+        let id = digest(names.iter().map(String::as_bytes));
+        Self { total, names, id }
+    }
+}
+
 /// One page of a list, whatever goes with its entries, and the cursor to the next.
-pub(super) fn page<S>(params: &Value, mut entries: Vec<(S, Value)>) -> Result<Page<S>, RpcError> {
+pub(super) fn page<S>(
+    params: &Value,
+    kind: &str,
+    mut entries: Vec<(S, Value)>,
+) -> Result<Page<S>, RpcError> {
     let name = |(_, entry): &'_ (S, Value)| {
         let names = ["name", "uri", "uriTemplate"];
         let name = names.iter().find_map(|key| entry.get(*key));
         name.and_then(Value::as_str).unwrap_or_default().to_owned()
     };
-    let list = list_id(entries.iter().map(name));
-    let (place, cursor) = cut(params, &list, entries.len())?;
-    Ok((entries.drain(place).collect(), cursor))
+    let names = Names::of(entries.iter().map(name));
+    let (range, cursor) = cut(params, kind, &names)?;
+    Ok((entries.drain(range).collect(), cursor))
 }
 
-/// Which entries of a list belong on a page, and the cursor to the next.
+/// Which entries of a list of this kind belong on a page, and the cursor to the next.
 pub(super) fn cut(
     params: &Value,
-    list: &str,
-    total: usize,
+    kind: &str,
+    list: &Names,
 ) -> Result<(Range<usize>, Option<String>), RpcError> {
     let from = match params.get("cursor") {
         None | Some(Value::Null) => 0,
-        Some(Value::String(cursor)) => place(cursor, list, total)
+        Some(Value::String(cursor)) => resume(cursor, &selection(params, kind), list)
             .ok_or_else(|| RpcError::invalid_params("this cursor belongs to no current list"))?,
         Some(_) => return Err(RpcError::invalid_params("`cursor` is a text")),
     };
-    let next = total.min(from + PAGE);
-    let cursor = (next < total).then(|| URL_SAFE_NO_PAD.encode(format!("{next}:{list}")));
+    let next = list.total.min(from + PAGE);
+    let last = list.names.get(next.saturating_sub(1));
+    let cursor = last.filter(|_| next < list.total).map(|last| {
+        let text = format!("{next}:{}:{}:{last}", list.id, selection(params, kind));
+        URL_SAFE_NO_PAD.encode(text)
+    });
     Ok((from..next, cursor))
 }
 
-fn place(cursor: &str, list: &str, total: usize) -> Option<usize> {
+/// Where a list goes on.
+fn resume(cursor: &str, selection: &str, list: &Names) -> Option<usize> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    let (from, of) = text.split_once(':')?;
-    let from = from.parse().ok()?;
-    (of == list && from > 0 && from < total).then_some(from)
+    let mut parts = text.splitn(4, ':');
+    let next: usize = parts.next()?.parse().ok()?;
+    let (id, of, last) = (parts.next()?, parts.next()?, parts.next()?);
+    if of != selection || next == 0 {
+        return None;
+    }
+    if id == list.id {
+        return (next < list.total).then_some(next);
+    }
+    let last = list.names.iter().position(|name| name == last)?;
+    Some(last + 1)
 }
 
-/// What tells one list from another: the names on it, in order.
-pub(super) fn list_id(names: impl ExactSizeIterator<Item = String>) -> String {
-    if names.len() <= PAGE {
-        return String::new();
-    }
+/// What tells one question for a list from another: its kind, and everything asked but the place.
+fn selection(params: &Value, kind: &str) -> String {
+    let fields = params.as_object().into_iter().flatten();
+    let asked = fields.filter(|(name, _)| !["cursor", "_meta"].contains(&name.as_str()));
+    let mut asked: Vec<String> = asked.map(|(name, value)| format!("{name}={value}")).collect();
+    asked.sort_unstable();
+    asked.push(kind.to_owned());
+    digest(asked.iter().map(String::as_bytes))
+}
+
+fn digest<'p>(parts: impl Iterator<Item = &'p [u8]>) -> String {
     let mut hash = Sha256::new();
-    for name in names {
-        hash.update(name);
+    for part in parts {
+        hash.update(part);
         hash.update([0]);
     }
     let digest: [u8; 32] = hash.finalize().into();
@@ -73,28 +121,54 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn entries(count: usize) -> Vec<((), Value)> {
+        (0..count)
+            .map(|number| ((), json!({"name": format!("t{number}")})))
+            .collect()
+    }
+
+    /// The cursor behind the first page of so many entries.
+    fn first(count: usize) -> Value {
+        let (_, next) = page(&json!({}), "tools", entries(count)).unwrap();
+        Value::String(next.unwrap())
+    }
+
     #[test]
     fn pages_add_up_and_foreign_cursors_are_refused() {
-        let entries = |count: usize| -> Vec<((), Value)> {
-            (0..count)
-                .map(|number| ((), json!({"name": format!("t{number}")})))
-                .collect()
-        };
         let mut cursor = Value::Null;
         let mut seen = Vec::new();
         loop {
-            let (page, next) = page(&json!({"cursor": cursor}), entries(250)).unwrap();
+            let (page, next) = page(&json!({"cursor": cursor}), "tools", entries(250)).unwrap();
             seen.extend(page);
             let Some(next) = next else { break };
             cursor = Value::String(next);
         }
         assert_eq!(seen, entries(250));
-        assert!(page(&json!({"cursor": cursor}), entries(251)).is_err());
         for bad in [json!("x"), json!(""), json!(5), json!("MTAwOg")] {
-            assert!(
-                page(&json!({"cursor": bad}), entries(250)).is_err(),
-                "{bad}"
-            );
+            let params = json!({"cursor": bad});
+            assert!(page(&params, "tools", entries(250)).is_err(), "{bad}");
         }
+        let cursor = first(250);
+        let params = json!({"cursor": cursor});
+        assert!(page(&params, "prompts", entries(250)).is_err());
+        let params = json!({"cursor": cursor, "toolset": "other"});
+        assert!(page(&params, "tools", entries(250)).is_err());
+    }
+
+    #[test]
+    fn a_list_that_changed_goes_on_behind_the_last_entry_that_was_sent() {
+        let params = json!({"cursor": first(250)});
+        let mut longer = entries(250);
+        longer.insert(50, ((), json!({"name": "between"})));
+        let (page, _) = super::page(&params, "tools", longer).unwrap();
+        assert_eq!(page.first(), entries(250).get(100));
+        let (page, next) = super::page(&params, "tools", entries(100)).map_or_else(
+            |_| (Vec::new(), None),
+            |page| page,
+        );
+        assert!(page.is_empty() && next.is_none());
+        let mut without = entries(250);
+        without.remove(99);
+        assert!(super::page(&params, "tools", without).is_err());
     }
 }

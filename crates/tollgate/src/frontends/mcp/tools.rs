@@ -18,7 +18,7 @@ use super::{
 pub(super) fn list(server: &Server, exchange: &Exchange) -> Result<String, RpcError> {
     let selection = Selection::of_params(exchange.params())?.over(&exchange.selection);
     let list = prepared(server, exchange, &selection)?;
-    let (page, cursor) = pages::cut(exchange.params(), &list.id, list.entries.len())?;
+    let (page, cursor) = pages::cut(exchange.params(), "tools", &list.names)?;
     let mut result = Map::new();
     if let Some(cursor) = cursor {
         result.insert("nextCursor".to_owned(), Value::String(cursor));
@@ -63,7 +63,7 @@ fn prepared(
         check(&gateway.list(&exchange.caller))?;
     }
     let spelling = exchange.caller.spelling;
-    let id = pages::list_id(
+    let names = pages::Names::of(
         shown
             .iter()
             .map(|listing| catalog.name_of(&listing.spec.name, spelling)),
@@ -71,7 +71,7 @@ fn prepared(
     let used = gateway
         .cleaner()
         .value(&selection.used(server.mode, &extent));
-    let list = Arc::new(Prepared::new(key, entries, used, id));
+    let list = Arc::new(Prepared::new(key, entries, used, names));
     server.lists.keep(&list);
     Ok(list)
 }
