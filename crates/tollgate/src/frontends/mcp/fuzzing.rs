@@ -17,7 +17,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{Response, request::Parts};
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::{BodyExt as _, Collected, Empty};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
@@ -77,7 +77,7 @@ fn general(bytes: Bytes) -> Option<(Parts, Option<Bytes>)> {
     let seen = Mutex::new(None);
     let service = service_fn(async |request: hyper::Request<Incoming>| {
         let (parts, body) = request.into_parts();
-        let body = body.collect().await.ok().map(|it| it.to_bytes());
+        let body = body.collect().await.ok().map(Collected::to_bytes);
         if let Ok(mut seen) = seen.lock() {
             *seen = Some((parts, body));
         }
