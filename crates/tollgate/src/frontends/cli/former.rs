@@ -53,6 +53,10 @@ pub(crate) struct FormerGrants {
 
 impl Command {
     /// The command under its current name.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a new command has no former name"
+    )]
     pub(crate) fn renamed(self) -> Self {
         match self {
             Self::Former(former) => former.into(),

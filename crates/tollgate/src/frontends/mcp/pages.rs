@@ -18,27 +18,21 @@ const PAGE: usize = 100;
 /// Some entries, each with what goes with it, and the cursor to the next.
 type Page<S> = (Vec<(S, Value)>, Option<String>);
 
-/// The entries of a list that is longer than a page, by name; of a shorter one, how many.
+/// The entries of a list by name, in order.
 pub(super) struct Names {
-    total: usize,
     names: Vec<String>,
-    /// What tells one state of a list from another.
+    /// What tells one state of a list from another, where it is longer than a page.
     id: String,
 }
 
 impl Names {
-    pub(super) fn of(names: impl ExactSizeIterator<Item = String>) -> Self {
-        let total = names.len();
-        if total <= PAGE {
-            return Self {
-                total,
-                names: Vec::new(),
-                id: String::new(),
-            };
-        }
+    pub(super) fn of(names: impl Iterator<Item = String>) -> Self {
         let names: Vec<String> = names.collect();
-        let id = digest(names.iter().map(String::as_bytes));
-        Self { total, names, id }
+        let id = match names.len() > PAGE {
+            true => digest(names.iter().map(String::as_bytes)),
+            false => String::new(),
+        };
+        Self { names, id }
     }
 }
 
@@ -70,9 +64,10 @@ pub(super) fn cut(
             .ok_or_else(|| RpcError::invalid_params("this cursor belongs to no current list"))?,
         Some(_) => return Err(RpcError::invalid_params("`cursor` is a text")),
     };
-    let next = list.total.min(from + PAGE);
+    let total = list.names.len();
+    let next = total.min(from + PAGE);
     let last = list.names.get(next.saturating_sub(1));
-    let cursor = last.filter(|_| next < list.total).map(|last| {
+    let cursor = last.filter(|_| next < total).map(|last| {
         let text = format!("{next}:{}:{}:{last}", list.id, selection(params, kind));
         URL_SAFE_NO_PAD.encode(text)
     });
@@ -90,7 +85,7 @@ fn resume(cursor: &str, selection: &str, list: &Names) -> Option<usize> {
         return None;
     }
     if id == list.id {
-        return (next < list.total).then_some(next);
+        return (next < list.names.len()).then_some(next);
     }
     let last = list.names.iter().position(|name| name == last)?;
     Some(last + 1)
@@ -100,7 +95,9 @@ fn resume(cursor: &str, selection: &str, list: &Names) -> Option<usize> {
 fn selection(params: &Value, kind: &str) -> String {
     let fields = params.as_object().into_iter().flatten();
     let asked = fields.filter(|(name, _)| !["cursor", "_meta"].contains(&name.as_str()));
-    let mut asked: Vec<String> = asked.map(|(name, value)| format!("{name}={value}")).collect();
+    let mut asked: Vec<String> = asked
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     asked.sort_unstable();
     asked.push(kind.to_owned());
     digest(asked.iter().map(String::as_bytes))
@@ -160,15 +157,12 @@ mod tests {
         let params = json!({"cursor": first(250)});
         let mut longer = entries(250);
         longer.insert(50, ((), json!({"name": "between"})));
-        let (page, _) = super::page(&params, "tools", longer).unwrap();
-        assert_eq!(page.first(), entries(250).get(100));
-        let (page, next) = super::page(&params, "tools", entries(100)).map_or_else(
-            |_| (Vec::new(), None),
-            |page| page,
-        );
-        assert!(page.is_empty() && next.is_none());
+        let (shown, _) = page(&params, "tools", longer).unwrap();
+        assert_eq!(shown.first(), entries(250).get(100));
+        let (shown, next) = page(&params, "tools", entries(100)).unwrap();
+        assert!(shown.is_empty() && next.is_none());
         let mut without = entries(250);
         without.remove(99);
-        assert!(super::page(&params, "tools", without).is_err());
+        assert!(page(&params, "tools", without).is_err());
     }
 }
