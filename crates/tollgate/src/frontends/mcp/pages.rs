@@ -85,7 +85,8 @@ fn resume(cursor: &str, selection: &str, list: &Names) -> Option<usize> {
         return None;
     }
     if id == list.id {
-        return (next < list.names.len()).then_some(next);
+        let is_sent = list.names.get(next - 1).is_some_and(|name| name == last);
+        return (is_sent && next < list.names.len()).then_some(next);
     }
     let last = list.names.iter().position(|name| name == last)?;
     Some(last + 1)
