@@ -130,7 +130,8 @@ fn check_flow(read: Result<Flow, Fault>) {
 }
 
 fn check_base(text: &str, format: Format) {
-    let lines = text.split('\n').count();
+    // YAML takes a carriage return alone for the end of a line as well.
+    let lines = text.split(['\n', '\r']).count();
     match load_text("k", text, format) {
         Ok(base) => {
             let again = load_text("k", text, format).map(|it| it.version().to_owned());
