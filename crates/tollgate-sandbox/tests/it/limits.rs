@@ -48,7 +48,16 @@ fn nothing_outlives_a_run() {
     }
     let word = format!("left-behind-{}", std::process::id());
     bare(&daemon(&word));
-    let left = running(&word);
+    // It has no command line for a moment while it starts.
+    let tries = (0..1000).map(|_| running(&word));
+    let left = tries
+        .inspect(|found| {
+            if found.is_empty() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        })
+        .find(|found| !found.is_empty())
+        .unwrap_or_default();
     assert_eq!(left.len(), 1, "a bare child leaves it behind");
     command("/bin/kill").arg("-9").args(&left).status().unwrap();
     for scene in Scene::all() {
