@@ -16,7 +16,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, Join, ReadBuf, Sink, join, sink};
 use tollgate_core::Payload;
 
 use super::{
@@ -35,21 +35,22 @@ pub fn http_response(data: &[u8]) {
     };
     let size = usize::from(*first % 64) + 1;
     let responses = split(rest);
-    let mut used = Line::over(Server::default());
+    let mut used = Line::over(connection());
     for response in responses {
-        let mut fresh = Line::over(Server::default());
+        let mut fresh = Line::over(connection());
         let whole = exchanged(&mut fresh, response, usize::MAX);
-        let pieces = exchanged(&mut Line::over(Server::default()), response, size);
+        let pieces = exchanged(&mut Line::over(connection()), response, size);
         assert_eq!(whole, pieces, "in pieces of {size}");
         assert_eq!(whole, exchanged(&mut used, response, usize::MAX), "again");
         assert_eq!(fresh.is_read_out(), used.is_read_out(), "what is left");
         if !used.is_read_out() {
-            used = Line::over(Server::default());
+            used = Line::over(connection());
         }
     }
 }
 
-fn split(data: &[u8]) -> Vec<&[u8]> {
+/// The messages of one connection.
+pub fn split(data: &[u8]) -> Vec<&[u8]> {
     let mut parts = Vec::new();
     let mut rest = data;
     while let Some(at) = rest.windows(BETWEEN.len()).position(|it| it == BETWEEN) {
@@ -60,7 +61,14 @@ fn split(data: &[u8]) -> Vec<&[u8]> {
     parts
 }
 
-/// The other end of a connection: it has its answer ready.
+/// A connection whose other end has its answer ready and drops what it is sent.
+type Connection = Join<Server, Sink>;
+
+fn connection() -> Connection {
+    join(Server::default(), sink())
+}
+
+/// What the other end sends.
 #[derive(Default)]
 struct Server(VecDeque<Vec<u8>>);
 
@@ -81,30 +89,12 @@ impl AsyncRead for Server {
     }
 }
 
-impl AsyncWrite for Server {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 /// What was understood of one response: head, body, and what was wrong with it.
 type Understood = (Option<String>, Vec<u8>, Option<String>);
 
-fn exchanged(line: &mut Line<Server>, response: &[u8], size: usize) -> Understood {
+fn exchanged(line: &mut Line<Connection>, response: &[u8], size: usize) -> Understood {
     let pieces = response.chunks(size).map(<[u8]>::to_vec);
-    line.stream().0 = pieces.collect();
+    line.stream().reader_mut().0 = pieces.collect();
     let mut body = Vec::new();
     let head = match now(line.exchange(b"request")) {
         Ok(head) => {

@@ -21,7 +21,8 @@ use http_body_util::{BodyExt as _, Collected, Empty};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf, join, sink};
+use tollgate_providers::fuzzing::split;
 
 use super::{
     batch,
@@ -60,18 +61,6 @@ pub fn http_request(data: &[u8]) {
     }
 }
 
-fn split(data: &[u8]) -> Vec<&[u8]> {
-    let between = b"\n%%\n";
-    let mut parts = Vec::new();
-    let mut rest = data;
-    while let Some(at) = rest.windows(between.len()).position(|it| it == between) {
-        parts.push(&rest[..at]);
-        rest = &rest[at + between.len()..];
-    }
-    parts.push(rest);
-    parts
-}
-
 /// The request that the general server reads of these bytes, and its body if it is whole.
 fn general(bytes: Bytes) -> Option<(Parts, Option<Bytes>)> {
     let seen = Mutex::new(None);
@@ -87,7 +76,7 @@ fn general(bytes: Bytes) -> Option<(Parts, Option<Bytes>)> {
         .header_read_timeout(None)
         .max_headers(HEADERS)
         .max_buf_size(HEAD_BYTES)
-        .serve_connection(TokioIo::new(Client(bytes)), service);
+        .serve_connection(TokioIo::new(join(Client(bytes), sink())), service);
     let mut connection = pin!(connection);
     let mut context = Context::from_waker(Waker::noop());
     for _ in 0..POLLS {
@@ -113,24 +102,6 @@ impl AsyncRead for Client {
         }
         let length = self.0.len().min(buffer.remaining());
         buffer.put_slice(&self.0.split_to(length));
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Client {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }
 }
